@@ -2,9 +2,17 @@
 
 create type account_status as enum ('pending', 'active', 'suspended', 'defaulted', 'repossessed', 'completed', 'written_off', 'cancelled');
 
+create type approval_action as enum ('reverse_payment', 'unassign_payment', 'refund_credit', 'transfer_credit', 'write_off_account', 'cancel_account');
+
+create type approval_status as enum ('pending', 'approved', 'rejected', 'withdrawn', 'obsolete');
+
+create type balance_gap_state as enum ('open', 'payments_found', 'money_left');
+
 create type commission_status as enum ('calculated', 'approved', 'paid');
 
 create type frequency as enum ('daily', 'weekly', 'monthly');
+
+create type import_status as enum ('uploading', 'checking', 'checked', 'running', 'done', 'failed', 'undoing', 'undone');
 
 create type invitation_purpose as enum ('sign_up', 'link_identity');
 
@@ -14,13 +22,15 @@ create type ledger_account as enum ('receivable', 'sales', 'clearing', 'customer
 
 create type ledger_event as enum ('account_opened', 'account_cancelled', 'account_written_off', 'payment_received', 'payment_assigned', 'payment_unassigned', 'payment_reversed', 'credit_transferred', 'credit_refunded');
 
-create type match_method as enum ('account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'learned', 'manual_entry', 'assigned');
+create type match_method as enum ('account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'learned', 'manual_entry', 'assigned', 'payment_request');
 
 create type notification_outcome as enum ('matched', 'unmatched', 'linked', 'conflict', 'differs', 'repeated');
 
 create type notification_status as enum ('pending', 'processed', 'rejected');
 
-create type payment_source as enum ('manual', 'webhook', 'import');
+create type payment_request_status as enum ('requested', 'sent', 'unknown', 'paid', 'declined', 'expired');
+
+create type payment_source as enum ('manual', 'webhook', 'import', 'pull');
 
 create type payment_status as enum ('matched', 'unmatched', 'reversed');
 
@@ -29,6 +39,8 @@ create type provider_line_result as enum ('matched', 'conflict', 'amount_differs
 create type provider_statement_status as enum ('received', 'matching', 'importing', 'reconciling', 'done', 'failed');
 
 create type status_cause as enum ('non_payment', 'payment');
+
+create type status_query_state as enum ('requested', 'answered', 'not_found', 'failed', 'unanswered');
 
 create type user_role as enum ('admin', 'manager', 'finance', 'agent', 'viewer');
 
@@ -88,6 +100,7 @@ END) stored,
   external_id text,
   metadata jsonb not null default '{}'::jsonb,
   event_count bigint not null default 0,
+  import_id bigint,
   constraint accounts_check CHECK (((paid_month IS NOT NULL) OR (paid_month_minor = 0))),
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
   constraint accounts_deposit_minor_check CHECK ((deposit_minor >= 0)),
@@ -100,6 +113,7 @@ END) stored,
   constraint accounts_written_off_minor_check CHECK ((written_off_minor >= 0)),
   constraint accounts_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id),
   constraint accounts_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),
+  constraint accounts_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint accounts_payplan_id_fkey FOREIGN KEY (payplan_id) REFERENCES pay_plans(id),
   constraint accounts_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id),
   constraint accounts_pkey PRIMARY KEY (id)
@@ -109,6 +123,7 @@ CREATE INDEX accounts_credit ON public.accounts USING btree (credit_minor, id) W
 CREATE INDEX accounts_customer ON public.accounts USING btree (customer_id, id);
 CREATE INDEX accounts_employee ON public.accounts USING btree (employee_id, activation_date) WHERE (employee_id IS NOT NULL);
 CREATE INDEX accounts_grace ON public.accounts USING btree (payplan_id, ((GREATEST(next_due_date, reprieved_on) + grace_days))) WHERE (status = 'active'::account_status);
+CREATE INDEX accounts_import ON public.accounts USING btree (import_id) WHERE (import_id IS NOT NULL);
 CREATE INDEX accounts_metadata ON public.accounts USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX accounts_next_due ON public.accounts USING btree (next_due_date, id);
 CREATE INDEX accounts_pending ON public.accounts USING btree (activation_date) WHERE (status = 'pending'::account_status);
@@ -151,6 +166,55 @@ create table api_keys (
 );
 CREATE INDEX api_keys_created ON public.api_keys USING btree (created_at, id);
 
+create table approvals (
+  id bigint not null generated always as identity,
+  action approval_action not null,
+  status approval_status not null default 'pending'::approval_status,
+  account_id bigint,
+  payment_id bigint,
+  to_account_id bigint,
+  amount_minor bigint not null,
+  counted_minor bigint not null,
+  reason text not null,
+  body jsonb not null,
+  facts jsonb not null,
+  requested_by bigint,
+  api_key_id bigint,
+  responsible_user_id bigint,
+  decided_by bigint,
+  decision_reason text,
+  final_facts jsonb,
+  credit_move_id bigint,
+  ended_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
+  constraint approvals_amount CHECK (((amount_minor > 0) AND (counted_minor >= amount_minor))),
+  constraint approvals_credit_move CHECK (((credit_move_id IS NOT NULL) = ((status = 'approved'::approval_status) AND (action = ANY (ARRAY['refund_credit'::approval_action, 'transfer_credit'::approval_action]))))),
+  constraint approvals_decided CHECK (((status = ANY (ARRAY['approved'::approval_status, 'rejected'::approval_status])) = (decided_by IS NOT NULL))),
+  constraint approvals_ended CHECK (((status = 'pending'::approval_status) = (ended_at IS NULL))),
+  constraint approvals_obsolete CHECK (((status = 'obsolete'::approval_status) = (final_facts IS NOT NULL))),
+  constraint approvals_of_account CHECK (((account_id IS NOT NULL) OR (action = 'reverse_payment'::approval_action))),
+  constraint approvals_of_payment CHECK (((payment_id IS NOT NULL) = (action = ANY (ARRAY['reverse_payment'::approval_action, 'unassign_payment'::approval_action])))),
+  constraint approvals_of_transfer CHECK (((to_account_id IS NOT NULL) = (action = 'transfer_credit'::approval_action))),
+  constraint approvals_one_requester CHECK ((num_nonnulls(requested_by, api_key_id) = 1)),
+  constraint approvals_rejection CHECK (((status = 'rejected'::approval_status) = (decision_reason IS NOT NULL))),
+  constraint approvals_responsible CHECK (((requested_by IS NULL) OR (NOT (responsible_user_id IS DISTINCT FROM requested_by)))),
+  constraint approvals_two_people CHECK ((decided_by <> responsible_user_id)),
+  constraint approvals_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint approvals_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
+  constraint approvals_credit_move_id_fkey FOREIGN KEY (credit_move_id) REFERENCES credit_moves(id),
+  constraint approvals_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES users(id),
+  constraint approvals_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
+  constraint approvals_requested_by_fkey FOREIGN KEY (requested_by) REFERENCES users(id),
+  constraint approvals_responsible_user_id_fkey FOREIGN KEY (responsible_user_id) REFERENCES users(id),
+  constraint approvals_to_account_id_fkey FOREIGN KEY (to_account_id) REFERENCES accounts(id),
+  constraint approvals_pkey PRIMARY KEY (id)
+);
+CREATE INDEX approvals_account ON public.approvals USING btree (account_id, id);
+CREATE INDEX approvals_created ON public.approvals USING btree (created_at, id);
+CREATE UNIQUE INDEX approvals_pending_account ON public.approvals USING btree (account_id) WHERE ((status = 'pending'::approval_status) AND (payment_id IS NULL));
+CREATE UNIQUE INDEX approvals_pending_payment ON public.approvals USING btree (payment_id) WHERE ((status = 'pending'::approval_status) AND (payment_id IS NOT NULL));
+
 create table audit_entries (
   id bigint not null generated always as identity,
   actor_user_id bigint,
@@ -172,6 +236,25 @@ CREATE INDEX audit_entries_api_key ON public.audit_entries USING btree (api_key_
 CREATE INDEX audit_entries_created ON public.audit_entries USING btree (created_at, id);
 CREATE INDEX audit_entries_resource ON public.audit_entries USING btree (resource, resource_id, id);
 CREATE INDEX audit_entries_user ON public.audit_entries USING btree (actor_user_id, created_at, id) WHERE (actor_user_id IS NOT NULL);
+
+create table balance_gaps (
+  id bigint not null generated always as identity,
+  provider text not null,
+  short_code text not null,
+  state balance_gap_state not null default 'open'::balance_gap_state,
+  from_time timestamp(3) with time zone not null,
+  until_time timestamp(3) with time zone not null,
+  difference_minor bigint not null,
+  late_minor bigint not null default 0,
+  found_minor bigint not null default 0,
+  created_at timestamp(3) with time zone not null default business_now(),
+  explained_at timestamp(3) with time zone,
+  constraint balance_gaps_difference_minor_check CHECK ((difference_minor <> 0)),
+  constraint balance_gaps_explained CHECK (((state = 'open'::balance_gap_state) = (explained_at IS NULL))),
+  constraint balance_gaps_period CHECK ((from_time <= until_time)),
+  constraint balance_gaps_pkey PRIMARY KEY (id)
+);
+CREATE INDEX balance_gaps_open ON public.balance_gaps USING btree (provider, short_code, id) WHERE (state = 'open'::balance_gap_state);
 
 create table commission_lines (
   commission_id bigint not null,
@@ -245,6 +328,7 @@ create table credit_moves (
   value_date date not null,
   created_by bigint,
   created_at timestamp(3) with time zone not null default business_now(),
+  import_id bigint,
   constraint credit_moves_amount_minor_check CHECK ((amount_minor > 0)),
   constraint credit_moves_check CHECK ((account_id <> to_account_id)),
   constraint credit_moves_check1 CHECK (((to_account_id IS NULL) = (payment_method_id IS NOT NULL))),
@@ -252,6 +336,7 @@ create table credit_moves (
   constraint credit_moves_check3 CHECK (((transaction_ref IS NULL) = (reference_key IS NULL))),
   constraint credit_moves_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint credit_moves_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint credit_moves_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint credit_moves_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
   constraint credit_moves_to_account_id_fkey FOREIGN KEY (to_account_id) REFERENCES accounts(id),
   constraint credit_moves_pkey PRIMARY KEY (id)
@@ -279,11 +364,14 @@ create table customers (
   kyc_review_pending boolean not null default false,
   external_id text,
   metadata jsonb not null default '{}'::jsonb,
+  import_id bigint,
+  constraint customers_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint customers_pkey PRIMARY KEY (id),
   constraint customers_email_unique UNIQUE (email_key),
   constraint customers_national_id_unique UNIQUE (national_id_key)
 );
 CREATE INDEX customers_created ON public.customers USING btree (created_at, id);
+CREATE INDEX customers_import ON public.customers USING btree (import_id) WHERE (import_id IS NOT NULL);
 CREATE INDEX customers_kyc_review ON public.customers USING btree (created_at, id) WHERE kyc_review_pending;
 CREATE INDEX customers_metadata ON public.customers USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX customers_phone ON public.customers USING btree (phone);
@@ -301,6 +389,8 @@ create table employees (
   updated_at timestamp(3) with time zone not null default business_now(),
   external_id text,
   metadata jsonb not null default '{}'::jsonb,
+  import_id bigint,
+  constraint employees_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint employees_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX employees_external_id_unique ON public.employees USING btree (external_id) WHERE (external_id IS NOT NULL);
@@ -352,6 +442,77 @@ create table identities (
   constraint identities_pkey PRIMARY KEY (issuer, subject)
 );
 CREATE INDEX identities_user ON public.identities USING btree (user_id);
+
+create table import_chunks (
+  import_id bigint not null,
+  file text not null,
+  number integer not null,
+  content bytea not null,
+  constraint import_chunks_import_id_file_fkey FOREIGN KEY (import_id, file) REFERENCES import_files(import_id, file) ON DELETE CASCADE,
+  constraint import_chunks_pkey PRIMARY KEY (import_id, file, number)
+);
+
+create table import_differences (
+  id bigint not null generated always as identity,
+  import_id bigint not null,
+  line integer not null,
+  account text not null,
+  figure text not null,
+  source_value text not null,
+  computed_value text not null,
+  constraint import_differences_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
+  constraint import_differences_pkey PRIMARY KEY (id)
+);
+CREATE INDEX import_differences_import ON public.import_differences USING btree (import_id, id);
+
+create table import_files (
+  import_id bigint not null,
+  file text not null,
+  size_bytes bigint not null,
+  sha256 bytea not null,
+  created_at timestamp(3) with time zone not null default business_now(),
+  constraint import_files_sha256_check CHECK ((octet_length(sha256) = 32)),
+  constraint import_files_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
+  constraint import_files_pkey PRIMARY KEY (import_id, file)
+);
+
+create table import_problems (
+  id bigint not null generated always as identity,
+  import_id bigint not null,
+  severity text not null,
+  file text not null,
+  line integer,
+  column_name text,
+  value text,
+  problem text not null,
+  allowed text,
+  constraint import_problems_severity_check CHECK ((severity = ANY (ARRAY['error'::text, 'warning'::text]))),
+  constraint import_problems_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
+  constraint import_problems_pkey PRIMARY KEY (id)
+);
+CREATE INDEX import_problems_import ON public.import_problems USING btree (import_id, id);
+
+create table imports (
+  id bigint not null generated always as identity,
+  status import_status not null default 'uploading'::import_status,
+  progress integer not null default 0,
+  error_count integer not null default 0,
+  warning_count integer not null default 0,
+  difference_count integer not null default 0,
+  row_counts jsonb,
+  proof jsonb,
+  failure text,
+  requested_by bigint,
+  created_by bigint,
+  done_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
+  constraint imports_done CHECK (((status = ANY (ARRAY['done'::import_status, 'undoing'::import_status, 'undone'::import_status])) = (done_at IS NOT NULL))),
+  constraint imports_failure CHECK (((status = 'failed'::import_status) <= (failure IS NOT NULL))),
+  constraint imports_progress_check CHECK (((progress >= 0) AND (progress <= 100))),
+  constraint imports_pkey PRIMARY KEY (id)
+);
+CREATE INDEX imports_created ON public.imports USING btree (created_at, id);
 
 create table invitations (
   id bigint not null generated always as identity,
@@ -454,6 +615,19 @@ create table kyc_records (
 );
 CREATE INDEX kyc_records_customer ON public.kyc_records USING btree (customer_id, id);
 
+create table last_proof (
+  read_at timestamp(3) with time zone not null,
+  check_count integer not null,
+  violation_count bigint not null,
+  failed_checks text[] not null,
+  is_only_row boolean not null default true,
+  constraint last_proof_check_count_check CHECK ((check_count > 0)),
+  constraint last_proof_failed CHECK (((violation_count = 0) = (failed_checks = '{}'::text[]))),
+  constraint last_proof_is_only_row_check CHECK (is_only_row),
+  constraint last_proof_violation_count_check CHECK ((violation_count >= 0)),
+  constraint last_proof_pkey PRIMARY KEY (is_only_row)
+);
+
 create table learned_references (
   id bigint not null generated always as identity,
   typed_key text not null,
@@ -471,6 +645,8 @@ create table learned_references (
   constraint learned_references_pkey PRIMARY KEY (id),
   constraint learned_references_payment_unique UNIQUE (payment_id)
 );
+CREATE INDEX learned_references_account ON public.learned_references USING btree (account_id);
+CREATE INDEX learned_references_overruled ON public.learned_references USING btree (overruled_account_id) WHERE (overruled_account_id IS NOT NULL);
 CREATE INDEX learned_references_payer ON public.learned_references USING btree (payer_sha256, typed_key, id);
 CREATE INDEX learned_references_typed ON public.learned_references USING btree (typed_key, id);
 
@@ -521,17 +697,21 @@ create table notifications (
   payer_name text,
   source payment_source not null default 'webhook'::payment_source,
   provider_statement_id bigint,
+  payment_request_id bigint,
   constraint notifications_check CHECK (((status <> 'processed'::notification_status) OR (outcome IS NOT NULL))),
   constraint notifications_check1 CHECK ((((outcome = 'conflict'::notification_outcome) IS NOT TRUE) OR (conflict_payment_id IS NOT NULL))),
   constraint notifications_statement_of_import CHECK (((provider_statement_id IS NULL) OR (source = 'import'::payment_source))),
   constraint notifications_conflict_payment_id_fkey FOREIGN KEY (conflict_payment_id) REFERENCES payments(id),
   constraint notifications_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
+  constraint notifications_payment_request_id_fkey FOREIGN KEY (payment_request_id) REFERENCES payment_requests(id),
   constraint notifications_provider_statement_id_fkey FOREIGN KEY (provider_statement_id) REFERENCES provider_statements(id),
   constraint notifications_pkey PRIMARY KEY (id),
   constraint notifications_content_unique UNIQUE (trans_id, provider, content_hash)
 );
 CREATE INDEX notifications_conflict ON public.notifications USING btree (trans_id) WHERE (outcome = 'conflict'::notification_outcome);
+CREATE INDEX notifications_conflict_payment ON public.notifications USING btree (conflict_payment_id) WHERE (conflict_payment_id IS NOT NULL);
 CREATE INDEX notifications_differs ON public.notifications USING btree (received_at, id) WHERE (outcome = 'differs'::notification_outcome);
+CREATE INDEX notifications_not_posted ON public.notifications USING btree (trans_time) WHERE (source <> 'webhook'::payment_source);
 CREATE INDEX notifications_payment ON public.notifications USING btree (payment_id);
 CREATE INDEX notifications_pending ON public.notifications USING btree (id) WHERE (status = 'pending'::notification_status);
 CREATE INDEX notifications_received ON public.notifications USING btree (received_at, id);
@@ -564,10 +744,12 @@ create table pay_plans (
   active boolean not null default true,
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
+  import_id bigint,
   constraint pay_plans_deposit_minor_check CHECK ((deposit_minor >= 0)),
   constraint pay_plans_grace_days_check CHECK (((grace_days >= 0) AND (grace_days <= 365))),
   constraint pay_plans_instalment_count_check CHECK (((instalment_count >= 1) AND (instalment_count <= 10000))),
   constraint pay_plans_instalment_minor_check CHECK ((instalment_minor > 0)),
+  constraint pay_plans_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint pay_plans_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id),
   constraint pay_plans_pkey PRIMARY KEY (id),
   constraint pay_plans_name_unique UNIQUE (name)
@@ -580,9 +762,62 @@ create table payment_methods (
   active boolean not null default true,
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
+  import_id bigint,
+  constraint payment_methods_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint payment_methods_pkey PRIMARY KEY (id),
   constraint payment_methods_code_unique UNIQUE (code)
 );
+
+create table payment_requests (
+  id bigint not null generated always as identity,
+  account_id bigint not null,
+  provider text not null,
+  phone text not null,
+  amount_minor bigint not null,
+  status payment_request_status not null default 'requested'::payment_request_status,
+  reason text,
+  provider_message text,
+  callback_key text not null,
+  provider_request_id text,
+  merchant_request_id text,
+  send_started_at timestamp(3) with time zone,
+  send_attempts integer not null default 0,
+  query_attempts integer not null default 0,
+  next_step_at timestamp(3) with time zone default business_now(),
+  holds_phone boolean not null default true,
+  paid_body text,
+  receipt text,
+  payment_id bigint,
+  created_by bigint,
+  api_key_id bigint,
+  requested_by text not null,
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
+  sent_at timestamp(3) with time zone,
+  ended_at timestamp(3) with time zone,
+  payment_tried_at timestamp(3) with time zone,
+  constraint payment_requests_amount_minor_check CHECK ((amount_minor > 0)),
+  constraint payment_requests_ended CHECK (((status = ANY (ARRAY['paid'::payment_request_status, 'declined'::payment_request_status, 'expired'::payment_request_status])) = (ended_at IS NOT NULL))),
+  constraint payment_requests_payment CHECK (((status = 'paid'::payment_request_status) OR ((payment_id IS NULL) AND (receipt IS NULL)))),
+  constraint payment_requests_phone_released CHECK (((ended_at IS NULL) OR (NOT holds_phone))),
+  constraint payment_requests_reason CHECK (((status = ANY (ARRAY['declined'::payment_request_status, 'expired'::payment_request_status])) = (reason IS NOT NULL))),
+  constraint payment_requests_sent CHECK (((status = ANY (ARRAY['requested'::payment_request_status, 'declined'::payment_request_status, 'expired'::payment_request_status])) OR (send_started_at IS NOT NULL))),
+  constraint payment_requests_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint payment_requests_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
+  constraint payment_requests_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint payment_requests_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
+  constraint payment_requests_pkey PRIMARY KEY (id),
+  constraint payment_requests_callback_key_key UNIQUE (callback_key),
+  constraint payment_requests_payment_id_key UNIQUE (payment_id),
+  constraint payment_requests_receipt_unique UNIQUE (receipt, provider)
+);
+CREATE INDEX payment_requests_account ON public.payment_requests USING btree (account_id, id);
+CREATE INDEX payment_requests_created ON public.payment_requests USING btree (created_at, id);
+CREATE INDEX payment_requests_due ON public.payment_requests USING btree (next_step_at) WHERE (next_step_at IS NOT NULL);
+CREATE INDEX payment_requests_phone ON public.payment_requests USING btree (phone, created_at);
+CREATE INDEX payment_requests_unanswerable ON public.payment_requests USING btree (payment_tried_at NULLS FIRST, id) WHERE ((status = 'unknown'::payment_request_status) AND (provider_request_id IS NULL));
+CREATE INDEX payment_requests_without_payment ON public.payment_requests USING btree (payment_tried_at NULLS FIRST, id) WHERE ((status = 'paid'::payment_request_status) AND (payment_id IS NULL));
+CREATE UNIQUE INDEX payment_requests_phone_held ON public.payment_requests USING btree (phone) WHERE holds_phone;
 
 create table payments (
   id bigint not null generated always as identity,
@@ -608,6 +843,7 @@ create table payments (
   api_key_id bigint,
   external_id text,
   metadata jsonb not null default '{}'::jsonb,
+  import_id bigint,
   constraint payments_amount_minor_check CHECK ((amount_minor > 0)),
   constraint payments_check CHECK (((status = 'reversed'::payment_status) = (reversed_at IS NOT NULL))),
   constraint payments_check1 CHECK (((status <> 'matched'::payment_status) OR (account_id IS NOT NULL))),
@@ -618,6 +854,7 @@ create table payments (
   constraint payments_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint payments_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
   constraint payments_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint payments_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint payments_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
   constraint payments_reconciliation_id_fkey FOREIGN KEY (reconciliation_id) REFERENCES reconciliations(id),
   constraint payments_pkey PRIMARY KEY (id),
@@ -626,6 +863,7 @@ create table payments (
 CREATE INDEX payments_account ON public.payments USING btree (account_id, payment_date, id);
 CREATE INDEX payments_created ON public.payments USING btree (created_at, id);
 CREATE INDEX payments_date ON public.payments USING btree (payment_date, id);
+CREATE INDEX payments_import ON public.payments USING btree (import_id) WHERE (import_id IS NOT NULL);
 CREATE INDEX payments_match_method ON public.payments USING btree (match_method, created_at, id) WHERE (match_method <> 'account_number'::match_method);
 CREATE INDEX payments_metadata ON public.payments USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX payments_reversed ON public.payments USING btree (created_at, id) WHERE (status = 'reversed'::payment_status);
@@ -666,11 +904,37 @@ create table products (
   updated_at timestamp(3) with time zone not null default business_now(),
   external_id text,
   metadata jsonb not null default '{}'::jsonb,
+  import_id bigint,
   constraint products_price_minor_check CHECK ((price_minor >= 0)),
+  constraint products_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint products_pkey PRIMARY KEY (id),
   constraint products_sku_unique UNIQUE (sku)
 );
 CREATE UNIQUE INDEX products_external_id_unique ON public.products USING btree (external_id) WHERE (external_id IS NOT NULL);
+
+create table provider_balances (
+  provider text not null,
+  short_code text not null,
+  segments json not null,
+  constraint provider_balances_pkey PRIMARY KEY (provider, short_code)
+);
+
+create table provider_pulls (
+  provider text not null,
+  short_code text not null,
+  registered_at timestamp(3) with time zone,
+  complete_until timestamp(3) with time zone,
+  lost_from timestamp(3) with time zone,
+  lost_until timestamp(3) with time zone,
+  next_at timestamp(3) with time zone not null default business_now(),
+  succeeded_at timestamp(3) with time zone,
+  failures_in_a_row integer not null default 0,
+  failure text,
+  found_count bigint not null default 0,
+  constraint provider_pulls_failure CHECK (((failures_in_a_row = 0) = (failure IS NULL))),
+  constraint provider_pulls_lost CHECK ((((lost_from IS NULL) = (lost_until IS NULL)) AND (lost_from < lost_until))),
+  constraint provider_pulls_pkey PRIMARY KEY (provider, short_code)
+);
 
 create table provider_statement_lines (
   id bigint not null generated always as identity,
@@ -746,6 +1010,15 @@ create table provider_statements (
 );
 CREATE INDEX provider_statements_created ON public.provider_statements USING btree (created_at, id);
 
+create table provider_watches (
+  provider text not null,
+  read_until timestamp(3) with time zone not null,
+  read_id bigint not null default 0,
+  last_heard_at timestamp(3) with time zone,
+  silent_since timestamp(3) with time zone,
+  constraint provider_watches_pkey PRIMARY KEY (provider)
+);
+
 create table reconciliations (
   id bigint not null generated always as identity,
   reconciliation_date date not null,
@@ -755,8 +1028,10 @@ create table reconciliations (
   created_by bigint,
   created_at timestamp(3) with time zone not null default business_now(),
   provider_statement_id bigint,
+  import_id bigint,
   constraint reconciliations_payment_count_check CHECK ((payment_count > 0)),
   constraint reconciliations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint reconciliations_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint reconciliations_provider_statement_id_fkey FOREIGN KEY (provider_statement_id) REFERENCES provider_statements(id),
   constraint reconciliations_pkey PRIMARY KEY (id)
 );
@@ -792,6 +1067,44 @@ create table settings (
   value text not null,
   constraint settings_pkey PRIMARY KEY (key)
 );
+
+create table status_queries (
+  id bigint not null generated always as identity,
+  provider text not null,
+  transaction_ref text not null,
+  payment_id bigint,
+  notification_id bigint,
+  state status_query_state not null default 'requested'::status_query_state,
+  callback_key text not null,
+  conversation_id text,
+  sent_at timestamp(3) with time zone,
+  send_attempts integer not null default 0,
+  next_send_at timestamp(3) with time zone default business_now(),
+  message text,
+  answer jsonb,
+  answer_body text,
+  created_by bigint,
+  api_key_id bigint,
+  asked_by text not null,
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
+  ended_at timestamp(3) with time zone,
+  constraint status_queries_answered CHECK (((state = 'answered'::status_query_state) = (answer IS NOT NULL))),
+  constraint status_queries_ended CHECK (((state = 'requested'::status_query_state) = (ended_at IS NULL))),
+  constraint status_queries_next_send CHECK (((next_send_at IS NULL) OR (state = 'requested'::status_query_state))),
+  constraint status_queries_subject CHECK ((num_nonnulls(payment_id, notification_id) = 1)),
+  constraint status_queries_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
+  constraint status_queries_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint status_queries_notification_id_fkey FOREIGN KEY (notification_id) REFERENCES notifications(id),
+  constraint status_queries_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
+  constraint status_queries_pkey PRIMARY KEY (id),
+  constraint status_queries_callback_key_key UNIQUE (callback_key)
+);
+CREATE INDEX status_queries_created ON public.status_queries USING btree (created_at, id);
+CREATE INDEX status_queries_due ON public.status_queries USING btree (next_send_at) WHERE (next_send_at IS NOT NULL);
+CREATE INDEX status_queries_notification ON public.status_queries USING btree (notification_id, id) WHERE (notification_id IS NOT NULL);
+CREATE INDEX status_queries_payment ON public.status_queries USING btree (payment_id, id) WHERE (payment_id IS NOT NULL);
+CREATE UNIQUE INDEX status_queries_open ON public.status_queries USING btree (transaction_ref, provider) WHERE (state = 'requested'::status_query_state);
 
 create table users (
   id bigint not null generated always as identity,
@@ -882,6 +1195,20 @@ CREATE OR REPLACE FUNCTION public.account_number(account_id bigint)
 AS $function$
   select 'ACC' || (1000000 + account_id)::text || damm_check_digit(1000000 + account_id)::text
 $function$;
+
+CREATE OR REPLACE FUNCTION public.approvals_end_once()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if old.status <> 'pending'
+    or to_jsonb(old) - '{status,decided_by,decision_reason,final_facts,credit_move_id,ended_at,updated_at}'::text[]
+      is distinct from to_jsonb(new) - '{status,decided_by,decision_reason,final_facts,credit_move_id,ended_at,updated_at}'::text[]
+  then
+    raise exception 'approval % can only end, and only once', old.id using errcode = 'restrict_violation';
+  end if;
+  return new;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.business_now()
  RETURNS timestamp with time zone
@@ -1080,6 +1407,43 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.oldest_usable_migration()
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN '0036_oldest_usable_migration'::text;
+
+CREATE OR REPLACE FUNCTION public.only_undone_entries_are_deleted()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (
+    select from removed r
+      left join payments p on p.id = r.payment_id
+      left join credit_moves m on m.id = r.credit_move_id
+      left join accounts a on a.id = r.account_id and r.payment_id is null and r.credit_move_id is null
+      left join imports i on i.id = coalesce(p.import_id, m.import_id, a.import_id)
+    where i.status is distinct from 'undoing')
+  then
+    raise exception 'rows of % are added, never edited', tg_table_name using errcode = 'restrict_violation';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.only_undone_moves_are_deleted()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (
+    select from removed r left join imports i on i.id = r.import_id where i.status is distinct from 'undoing')
+  then
+    raise exception 'rows of % are added, never edited', tg_table_name using errcode = 'restrict_violation';
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.paid_to_instalments(paid_minor bigint, deposit_minor bigint, total_minor bigint)
  RETURNS bigint
  LANGUAGE sql
@@ -1146,6 +1510,10 @@ begin
   raise exception 'rows of % are added, never edited', tg_table_name using errcode = 'restrict_violation';
 end $function$;
 
+CREATE TRIGGER approvals_end_once BEFORE UPDATE ON public.approvals FOR EACH ROW EXECUTE FUNCTION approvals_end_once();
+
+CREATE TRIGGER approvals_stay BEFORE DELETE OR TRUNCATE ON public.approvals FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
 CREATE TRIGGER audit_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_entries FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
 CREATE TRIGGER commission_lines_added AFTER INSERT ON public.commission_lines REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION commission_lines_take_shares();
@@ -1154,7 +1522,9 @@ CREATE TRIGGER commission_lines_frozen BEFORE UPDATE OR TRUNCATE ON public.commi
 
 CREATE TRIGGER commission_lines_removed AFTER DELETE ON public.commission_lines REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION commission_lines_give_shares_back();
 
-CREATE TRIGGER credit_moves_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_moves FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+CREATE TRIGGER credit_moves_append_only BEFORE UPDATE OR TRUNCATE ON public.credit_moves FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER credit_moves_leave_with_their_import AFTER DELETE ON public.credit_moves REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION only_undone_moves_are_deleted();
 
 CREATE TRIGGER invoice_items_frozen BEFORE DELETE OR UPDATE OR TRUNCATE ON public.invoice_items FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
@@ -1166,7 +1536,9 @@ CREATE TRIGGER invoices_frozen BEFORE UPDATE ON public.invoices FOR EACH ROW WHE
 
 CREATE TRIGGER invoices_kept BEFORE DELETE OR TRUNCATE ON public.invoices FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
-CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+CREATE TRIGGER ledger_entries_append_only BEFORE UPDATE OR TRUNCATE ON public.ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER ledger_entries_leave_with_their_import AFTER DELETE ON public.ledger_entries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION only_undone_entries_are_deleted();
 
 CREATE TRIGGER ledger_events_balance AFTER INSERT ON public.ledger_entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_events_must_balance();
 

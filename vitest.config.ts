@@ -12,17 +12,17 @@ class AcceptanceFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/**/*.test.ts'],
-    // They are in vitest.browser.config.ts.
+    // These tests are in vitest.browser.config.ts.
     exclude: ['test/console/**', 'test/acceptance/{docs-page,demo-company}.test.ts'],
     globalSetup: ['test/global-setup.ts'],
     setupFiles: ['test/seed.ts'],
-    // The same cases each time, so that a test fails for what was changed; test:properties looks for new ones.
+    // The same random cases in each run, so that a test fails only because of a change. test:properties uses new cases.
     env: { PROPERTY_SEED: process.env.PROPERTY_SEED ?? '1' },
     sequence: { sequencer: AcceptanceFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Each worker loads the service once for all its files. Files share no database and no listening server.
     isolate: false,
-    maxWorkers: 4, // Of two cores: tests that wait leave them free.
+    maxWorkers: 4, // More than two cores, because many tests only wait.
   },
 });

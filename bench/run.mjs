@@ -1,15 +1,15 @@
 /**
- * How much of what PostgreSQL itself can do the service passes on: for each workload that reads, in turns, (a) the service
- * over HTTP as it runs in production, (b) pgbench with the statements that the service was seen to send, (c) Fastify and pg
- * with the same statements and nothing else. Medians of the rounds; a/b and a/c are medians of the ratios in a round.
- * Payments are held against designs of others: writes.mjs.
+ * Compares the service with PostgreSQL alone. For each workload that reads, it runs in turns: (a) the service over HTTP as it runs
+ * in production, (b) pgbench with the statements that the service sends, (c) Fastify and pg with the same statements and nothing
+ * else. Figures are medians of the rounds; a/b and a/c are medians of the ratios in each round. Payments are compared with programs
+ * that do not use the statements of this service, see writes.mjs.
  *
  *   npm run bench -- [--payments=1000000 | --database=URL] [--rounds=3] [--seconds=5] [--connections=32] [--only=TEXT]
  *     [--write]
  *
- * At least 500,000 payments, of which a run with 3 rounds reconciles 320,000.
- * --database is one that bench/lib/load.mjs has filled, which is not verified before; --only takes the workloads whose
- * name holds the text; --write keeps the tables in bench/RESULTS.md.
+ * At least 500,000 payments are needed, because a run with 3 rounds reconciles 320,000.
+ * --database: the URL of a database that bench/lib/load.mjs has filled. It is not verified first.
+ * --only: run the workloads whose name contains the text. --write: write the tables to bench/RESULTS.md.
  * Needs wrk, pgbench and psql; a server on which a superuser may create a database, BENCH_DATABASE_URL (default
  * postgres://postgres@localhost:55432/postgres), which no other program should use; and Redis if BENCH_REDIS_URL
  * names one.
@@ -123,7 +123,7 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
         take.bareUsed = usedPerRequest(before, after, take.c.requests);
       },
     ];
-    // They take turns at being first: who first writes to a page after a checkpoint has it written to the log whole.
+    // Each of them is first in turn, because the first write to a page after a checkpoint writes the whole page to the log.
     const first = round % turns.length;
     for (const turn of [...turns.slice(first), ...turns.slice(0, first)]) await turn();
     const failures = [take.a.failures, take.c.failures];
@@ -155,10 +155,10 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
 
 /** The service looks up and counts the calls of one user together, so several users are needed. */
 function ofMany(workload) {
-  return { ...workload, name: `${workload.name}, by as many users as connections`, isOfMany: true };
+  return { ...workload, name: `${workload.name}, each connection with its own user`, isOfMany: true };
 }
 
-/** What is one long request rather than many short ones; each against the same work without the service. */
+/** Measures single long requests, each compared with the same work without the service. */
 async function measureSingle({ base }, headers) {
   const day = today({ config: readConfig({ NODE_ENV: 'test' }), clock: systemClock });
   const get = async (path) => {
@@ -198,7 +198,7 @@ async function measureSingle({ base }, headers) {
   await one(
     'POST /payments/reconcile, 10,000 ids',
     () => reconcile({ base, headers }, batch),
-    // The one statement that the work requires.
+    // The work needs only this statement.
     async () => {
       await database.query('begin');
       await database.query('set local enable_seqscan = off'); // as the service does
@@ -214,7 +214,7 @@ async function measureSingle({ base }, headers) {
     },
     { prepare: nextBatch, ...short },
   );
-  // The loader spreads the payments over a year: so many days hold a million.
+  // The number of days with a million payments, because the loader spreads the payments over a year.
   const days = Math.min(364, Math.round((365 * 1_000_000) / size.payments));
   const period = {
     startDate: addDays(day, -days),
@@ -245,7 +245,7 @@ async function measureSingle({ base }, headers) {
   return lines;
 }
 
-/** Sends the call twice, so that the second finds warm caches, and keeps the statements of the second. */
+/** Sends the call twice, and records the statements of the second call, which finds warm caches. */
 async function record({ base }, workload, headers) {
   const marks = {
     account: Math.floor(size.accounts * 0.7317) + FIRST_OPEN_ACCOUNT,
@@ -289,7 +289,7 @@ async function startService(extra) {
 
 async function startBare(chosen, templates) {
   const port = await freePort();
-  // Each under a prefix of its own, since several workloads may have one path.
+  // Each route has its own prefix, because several workloads may have the same path.
   const routes = chosen.map(({ method, bare }, i) => ({
     ...bare,
     method,

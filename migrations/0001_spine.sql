@@ -1,5 +1,5 @@
--- Money is bigint in minor units of the one currency that `settings` names.
--- Columns that hold it end in _minor. Calendar dates are business days; timestamps are moments.
+-- Amounts are bigint in minor units of the one currency in `settings`. The names of their columns end in _minor.
+-- Calendar dates are business days.
 
 create extension if not exists pg_trgm;
 
@@ -24,7 +24,7 @@ create type user_role as enum ('admin', 'manager', 'finance', 'agent', 'viewer')
 create table users (
   id bigint generated always as identity primary key,
   email text not null,
-  email_key text not null, -- the e-mail folded to lower case: what makes two addresses the same
+  email_key text not null, -- the e-mail in lower case: two addresses with the same key are the same
   first_name text not null,
   last_name text not null,
   password_hash text, -- null: signs in through an identity provider only
@@ -46,7 +46,7 @@ create table sessions (
 create index sessions_user on sessions (user_id) where revoked_at is null;
 create index sessions_expiry on sessions (expires_at);
 
--- A session's refresh tokens form a family: each is used once and gives the next.
+-- Each refresh token of a session is used once, and is then replaced by the next one.
 create table refresh_tokens (
   token_hash bytea primary key, -- SHA-256; the token itself is never stored
   session_id uuid not null references sessions on delete cascade,
@@ -109,10 +109,10 @@ create table customers (
   email text,
   email_key text,
   phone text not null, -- E.164
-  phone_sha256 bytea not null, -- of the digits: providers may send only this
+  phone_sha256 bytea not null, -- SHA-256 of the digits: some providers send only this
   national_id text,
   national_id_key text, -- letters and digits in upper case
-  search_text text not null, -- names, e-mail, phone and national id, folded as the query is
+  search_text text not null, -- names, e-mail, phone and national id, folded like a search
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   constraint customers_email_unique unique (email_key),
@@ -143,20 +143,20 @@ create table accounts (
   frequency frequency not null,
   grace_days integer not null check (grace_days >= 0),
   total_minor bigint not null generated always as (deposit_minor + instalment_minor * instalment_count) stored,
-  -- What the ledger says, kept under the row's lock in the transaction that posts the entries.
-  -- The bound keeps every amount exact as a JSON number. Below 0 are accounts whose credit has left and whose
-  -- payments were reversed after that: the customer owes what was given away.
+  -- The balances of the account in the ledger. The transaction that posts entries locks the row and updates the balances.
+  -- The limits keep every amount exact as a JSON number. paid_minor is below 0 if a payment was reversed after the credit from it
+  -- had been transferred or refunded: the customer then owes this credit.
   paid_minor bigint not null default 0 check (paid_minor between -999999999999999 and 999999999999999),
   receivable_minor bigint not null check (receivable_minor >= 0),
   credit_minor bigint not null default 0 check (credit_minor >= 0),
   written_off_minor bigint not null default 0 check (written_off_minor >= 0),
-  -- The latest month that money of the account counts for, by its first day, and how much of paid_minor does:
-  -- the reports of a month would otherwise add up all payments of the month.
+  -- The first day of the latest month with money of the account, and the part of paid_minor that counts for this month.
+  -- Without these columns, a report of a month would add up all payments of the month.
   paid_month date check (extract(day from paid_month) = 1),
   paid_month_minor bigint not null default 0 check (paid_month is not null or paid_month_minor = 0),
-  next_due_date date, -- of the first item that is not fully paid; null when all are
-  written_off_on date, -- kept when it is paid in full later
-  reprieved_on date, -- staff made it active: the lateness policy counts its days of grace from then at the earliest
+  next_due_date date, -- the date of the first item that is not fully paid; null if all items are paid
+  written_off_on date, -- kept even if the account is later paid in full
+  reprieved_on date, -- the day on which staff made the account active: its days of grace start again on this day
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now()
 );
@@ -166,11 +166,11 @@ create index accounts_created on accounts (created_at, id);
 create index accounts_next_due on accounts (next_due_date, id);
 create index accounts_written_off on accounts (written_off_on) where written_off_on is not null;
 create index accounts_pending on accounts (activation_date) where status = 'pending';
--- The last day that each account is let be under its plan's lateness policy.
+-- The last day before automatic suspension of each account, by pay plan.
 create index accounts_grace on accounts (payplan_id, (greatest(next_due_date, reprieved_on) + grace_days))
   where status = 'active';
 
--- What the system moved an account for, where a later move depends on it.
+-- Why the lateness policy changed the status of an account. Later changes depend on this cause.
 create type status_cause as enum ('non_payment', 'payment');
 
 create table account_status_changes (
@@ -178,10 +178,10 @@ create table account_status_changes (
   account_id bigint not null references accounts,
   from_status account_status,
   to_status account_status not null,
-  reason text, -- for people
+  reason text, -- a sentence for staff
   cause status_cause,
   actor_user_id bigint references users, -- null: the system
-  -- The business day. It is kept beside the moment, because the business's clock and time zone decide it.
+  -- The business day. It cannot be derived from created_at, because it depends on the clock and the time zone of the business.
   changed_on date not null,
   created_at timestamptz(3) not null default now()
 );
@@ -202,7 +202,7 @@ create table payments (
   amount_minor bigint not null check (amount_minor > 0),
   payment_method_id bigint not null references payment_methods,
   transaction_ref text,
-  reference_key text, -- its letters in upper case, without white space and what cannot be seen: spelt like a provider's TransID
+  reference_key text, -- in upper case, without white space and invisible characters, like a provider's TransID
   payment_date date not null,
   status payment_status not null,
   source payment_source not null,
@@ -219,7 +219,7 @@ create table payments (
   check (status <> 'unmatched' or account_id is null),
   check ((provider is null) = (provider_trans_id is null)),
   check ((transaction_ref is null) = (reference_key is null)),
-  -- The transaction first: no look-up by anything else may take this index for that of "no provider".
+  -- The transaction id comes first, so that no search for payments without a provider uses this index.
   constraint payments_trans_id_unique unique (provider_trans_id, provider)
 );
 create unique index payments_transaction_ref_unique on payments (payment_method_id, reference_key)
@@ -230,7 +230,7 @@ create index payments_created on payments (created_at, id);
 create index payments_date on payments (payment_date, id);
 create index payments_unmatched on payments (created_at, id) where status = 'unmatched';
 
--- What the provider posted, word for word, and what it led to.
+-- The notifications of providers, as they were sent, and their outcomes.
 create type notification_status as enum ('pending', 'processed', 'rejected');
 create type notification_outcome as enum ('matched', 'unmatched', 'linked', 'conflict', 'differs', 'repeated');
 
@@ -239,12 +239,12 @@ create table notifications (
   provider text not null,
   raw_body text not null,
   trans_id text,
-  content_hash bytea, -- SHA-256 of the fields that make two notifications of one TransID the same
+  content_hash bytea, -- SHA-256 of the fields: two notifications of one TransID with the same hash are equal
   amount_minor bigint,
   trans_time timestamptz(3),
   business_short_code text,
   bill_ref text,
-  payer text, -- MSISDN as it came: plain, local, masked or hashed
+  payer text, -- MSISDN as the provider sent it: plain, local, masked or hashed
   status notification_status not null,
   outcome notification_outcome,
   flags text[] not null default '{}',

@@ -1,4 +1,4 @@
--- Configurations, KYC, reconciliation, commissions, and answers kept for repeats.
+-- Configurations, KYC, reconciliation, commissions, and stored answers for repeated requests.
 
 create table product_configurations (
   id bigint generated always as identity primary key,
@@ -50,9 +50,8 @@ alter table payments
   add column reconciliation_id bigint references reconciliations,
   add column reconciliation_date date,
   add constraint payments_reconciled_wholly check ((reconciliation_id is null) = (reconciliation_date is null));
--- Most payments are written twice: when they are received and when they are reconciled. The second time they stay on their
--- page and in their place in every index, as long as the page has room for a second version, which the stamp makes a little
--- longer, and no index has what is written then.
+-- Most payments are written twice: when they are received, and when they are reconciled. The second write changes no index, as long
+-- as no index contains the written columns, and the page has room for a second version of the row. That version is a little longer.
 alter table payments set (fillfactor = 45);
 
 create function payment_is_reconciled_once() returns trigger language plpgsql as $$
@@ -68,7 +67,7 @@ create trigger payments_reconciled_once before update on payments for each row
 
 -- Commissions --------------------------------------------------------------------------------------
 
--- The rule of a category is its newest version; the empty category is the default for all others.
+-- The newest version of a category's rule applies. The empty category has the default rule for all other categories.
 create table commission_rules (
   id bigint generated always as identity primary key,
   category text not null,
@@ -108,7 +107,7 @@ create table commission_lines (
 );
 create index accounts_employee on accounts (employee_id, activation_date) where employee_id is not null;
 
--- Answers kept for callers who repeat a request with the same Idempotency-Key -------------------------
+-- Stored answers for requests that are repeated with the same Idempotency-Key -------------------------
 
 create table idempotency_keys (
   user_id bigint not null references users,

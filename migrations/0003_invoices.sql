@@ -2,8 +2,8 @@
 
 create type invoice_status as enum ('issued', 'void');
 
--- The last number taken of each year. The row is locked last and in the transaction that issues the
--- invoice, so a number is used exactly when its invoice exists.
+-- The last used number of each year. The transaction that issues an invoice locks the row as its last lock. So a number is used
+-- exactly if its invoice exists.
 create table invoice_numbers (
   year integer primary key,
   last_number integer not null check (last_number > 0)
@@ -17,7 +17,7 @@ create table invoices (
     'INV-' || year::text || '-' || lpad(year_number::text, greatest(6, length(year_number::text)), '0')
   ) stored,
   account_id bigint not null references accounts,
-  customer_name text not null, -- as it was on the day of issue: an issued document does not change
+  customer_name text not null, -- the name on the day of issue, because an issued document does not change
   customer_phone text not null,
   issued_on date not null,
   total_minor bigint not null check (total_minor >= 0),
@@ -72,7 +72,7 @@ begin
   raise exception 'invoice % is frozen', old.number using errcode = 'restrict_violation';
 end $$;
 
--- All that an invoice may become is void, once.
+-- The only change of an invoice is to void it, once.
 create trigger invoices_frozen before update on invoices for each row
   when (old.status = 'void'
     or (old.id, old.year, old.year_number, old.account_id, old.customer_name, old.customer_phone,

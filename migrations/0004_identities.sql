@@ -1,6 +1,6 @@
 -- Sign-in through identity providers (OpenID Connect).
 
--- Who a provider says somebody is: issuer and subject, never the e-mail, which may change hands.
+-- The identity of a person at a provider: issuer and subject. Not the e-mail, because an address can get another owner.
 create table identities (
   issuer text not null,
   subject text not null,
@@ -10,10 +10,10 @@ create table identities (
 );
 create index identities_user on identities (user_id);
 
--- Sign-ins on their way through a provider. Deleted by their one use, or when they expire.
+-- Started sign-ins through a provider. A row is deleted when it is used, or when it has expired.
 create table oauth_states (
-  state_hash bytea primary key, -- SHA-256; the state itself is with the browser and the provider alone
-  browser_hash bytea not null, -- SHA-256 of the cookie of the browser that started
+  state_hash bytea primary key, -- SHA-256; only the browser and the provider have the state itself
+  browser_hash bytea not null, -- SHA-256 of the cookie of the browser that started the sign-in
   provider text not null,
   redirect_uri text not null,
   nonce text not null,

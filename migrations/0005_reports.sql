@@ -1,9 +1,9 @@
--- What the reports compute in SQL. Each function says what a function of src/accounts says in TypeScript;
--- test/api/report-functions.test.ts holds the two against each other. All are single expressions that
--- PostgreSQL expands into the statement, so that a row costs no call.
+-- The functions of the reports. Each has the same result as a TypeScript function of src/accounts, and
+-- test/api/report-functions.test.ts compares both. Each is a single expression, which PostgreSQL inlines into the statement, so there
+-- is no function call for each row.
 
--- The date of item k of a schedule, as dueDate in schedule-rules.ts. The months are counted from the activation
--- date, so that a 31st falls on the last day of shorter months and returns.
+-- The date of item k of a schedule, like dueDate in schedule-rules.ts. Months are counted from the activation date. So a 31st becomes
+-- the last day of a shorter month, and is the 31st again in the next longer month.
 create function item_date(frequency frequency, activation_date date, item bigint) returns date
 language sql immutable parallel safe as $$
   select case frequency
@@ -13,8 +13,8 @@ language sql immutable parallel safe as $$
   end
 $$;
 
--- The largest n for which n months after the start is not after the day, as wholeMonthsBetween in dates.ts,
--- for a day that is not before the start. (`extract` would compute with numeric, at twice the cost.)
+-- The largest n for which the date n months after the start is not after the day, like wholeMonthsBetween in dates.ts. The day must
+-- not be before the start. (`extract` would compute with numeric, at twice the cost.)
 create function months_between(start date, day date) returns integer
 language sql immutable parallel safe as $$
   select (date_part('year', day) * 12 + date_part('month', day)
@@ -40,14 +40,13 @@ language sql immutable parallel safe as $$
   end
 $$;
 
--- What of a paid sum went to instalments: the deposit comes first, and no more than the total counts.
+-- The part of a paid sum that covers instalments. The deposit is covered first, and a sum above the total counts only up to the total.
 create function paid_to_instalments(paid_minor bigint, deposit_minor bigint, total_minor bigint) returns bigint
 language sql immutable parallel safe as $$
   select greatest(0, least(paid_minor, total_minor) - deposit_minor)
 $$;
 
--- The date of the first item that a paid sum does not fully cover, as nextItem in schedule-rules.ts; null when
--- all is paid.
+-- The date of the first item that a paid sum does not fully cover, like nextItem in schedule-rules.ts. Null if all items are paid.
 create function next_due_date(
   frequency frequency, activation_date date, deposit_minor bigint, instalment_minor bigint,
   total_minor bigint, paid_minor bigint
@@ -60,7 +59,7 @@ language sql immutable parallel safe as $$
   end
 $$;
 
--- One step of the check digit: the quasigroup of account-number-rules.ts, a row of ten bytes for each interim digit.
+-- One step of the calculation of the check digit: the table DAMM of account-number-rules.ts, ten bytes for each interim digit.
 create function damm_step(interim integer, digit bigint) returns integer
 language sql immutable parallel safe as $$
   select get_byte(
@@ -77,7 +76,7 @@ language sql immutable parallel safe as $$
     interim * 10 + digit::integer)
 $$;
 
--- The Damm check digit of a number of at most 16 digits; zeros in front do not change it.
+-- The Damm check digit of a number of at most 16 digits; leading zeros do not change it.
 create function damm_check_digit(n bigint) returns integer
 language sql immutable parallel safe as $$
   select
@@ -101,15 +100,15 @@ language sql immutable parallel safe as $$
       n % 10)
 $$;
 
--- As formatAccountNumber in account-number-rules.ts.
+-- Like formatAccountNumber in account-number-rules.ts.
 create function account_number(account_id bigint) returns text
 language sql immutable parallel safe as $$
   select 'ACC' || (1000000 + account_id)::text || damm_check_digit(1000000 + account_id)::text
 $$;
 
 -- Text for a cell of a CSV file. A spreadsheet runs a cell that begins with = + - or @ (also in their
--- full-width forms), and some do so after white space: an apostrophe in front makes it text. A line break
--- becomes a space, so that a line of the file is a row.
+-- full-width forms), and some do so after white space. An apostrophe before the text prevents this. A line break
+-- becomes a space, so that each line of the file is a row.
 create function csv_text(value text) returns text
 language sql immutable parallel safe as $$
   select case

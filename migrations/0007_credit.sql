@@ -1,4 +1,4 @@
--- Credit that left an account: for another account, or back to the customer by a payment method.
+-- Credit that left an account: to another account, or back to the customer by a payment method.
 
 create table credit_moves (
   id bigint generated always as identity primary key,
@@ -8,7 +8,7 @@ create table credit_moves (
   reason text not null,
   payment_method_id bigint references payment_methods, -- of a refund
   transaction_ref text,
-  reference_key text, -- its letters in upper case, without white space, as of payments
+  reference_key text, -- in upper case, without white space, like that of a payment
   value_date date not null,
   created_by bigint references users, -- null: the system
   created_at timestamptz(3) not null default now(),
@@ -30,7 +30,7 @@ create trigger credit_moves_append_only before update or delete or truncate on c
 alter table ledger_entries add column credit_move_id bigint references credit_moves;
 create index ledger_entries_credit_move on ledger_entries (credit_move_id) where credit_move_id is not null;
 
--- All that came onto an account and left it: what it has paid is the sum of this, on any day.
+-- All money that came to an account or left it. The paid amount of an account on any day is the sum of these rows.
 create view account_money as
   select account_id, payment_date as value_date, amount_minor, id as payment_id, null::bigint as credit_move_id
   from payments where status = 'matched'

@@ -1,4 +1,4 @@
--- The mobile-money provider's statements: every line equals one recorded payment, and the reverse.
+-- The statements of the mobile-money provider. Every line should correspond to one recorded payment, and every payment to one line.
 
 create type provider_statement_status as enum (
   'received', 'matching', 'taking_in', 'reconciling', 'done', 'failed'
@@ -7,29 +7,29 @@ create type provider_statement_status as enum (
 create table provider_statements (
   id bigint generated always as identity primary key,
   status provider_statement_status not null,
-  content_sha256 bytea, -- null only while the file is coming in, in the transaction of the upload
+  content_sha256 bytea, -- null only in the transaction of the upload, until the whole file has arrived
   organisation text,
   short_code text,
   line_count integer not null default 0,
-  payment_count integer not null default 0, -- lines that are compared: completed, paid in, first of their receipt
+  payment_count integer not null default 0, -- the number of lines to compare: completed, paid in, the first with their receipt
   first_completed_at timestamptz(3),
   last_completed_at timestamptz(3),
-  -- The business days from the first to the last of those moments.
+  -- The business days of first_completed_at and last_completed_at.
   period_start date,
   period_end date,
   compared_count integer not null default 0,
   taken_in_count integer not null default 0,
   reconciled_count integer not null default 0,
-  -- How far the work has come: what a process that died had finished is not done again.
+  -- The progress of the work, so that another process can continue if a process dies.
   compared_to_line integer not null default 0,
   searched_to_date date,
   searched_to_payment bigint,
   taken_in_to_line integer not null default 0,
   reconciled_to_line integer not null default 0,
-  -- For whom the payments are being reconciled, and as of which date.
+  -- The user who requested the reconciliation, and its date.
   reconciling_by bigint references users,
   reconciling_date date,
-  attempts integer not null default 0, -- that failed since the last progress
+  attempts integer not null default 0, -- failed attempts since the last progress
   failure text,
   created_by bigint references users,
   progressed_at timestamptz(3) not null default now(),
@@ -50,13 +50,13 @@ create table provider_statement_lines (
   id bigint generated always as identity primary key,
   statement_id bigint not null references provider_statements,
   line_number integer, -- null for a payment that the file lacks
-  is_payment boolean not null, -- completed, paid in, first of its receipt: what is compared
-  is_reversal boolean not null default false, -- completed, withdrawn: takes the payment back that linked_receipt names
+  is_payment boolean not null, -- whether the line is compared: completed, paid in, the first with its receipt
+  is_reversal boolean not null default false, -- completed, withdrawn: the provider took back the payment in linked_receipt
   result provider_line_result, -- null until it is compared
   problem text,
-  receipt text, -- spelt like payments.reference_key
+  receipt text, -- in the form of payments.reference_key
   completed_at timestamptz(3),
-  amount_minor bigint, -- paid in; withdrawn is negative
+  amount_minor bigint, -- negative for a withdrawal
   reference text, -- the account that the payer typed
   payer text,
   payer_name text,
@@ -72,7 +72,7 @@ create index provider_statement_lines_receipt on provider_statement_lines (recei
 create index provider_statement_lines_reversal on provider_statement_lines (linked_receipt) where is_reversal;
 create index provider_statement_lines_payment on provider_statement_lines (payment_id) where payment_id is not null;
 
--- Kept beside the lines, so that a list of statements sums nothing.
+-- Stored sums of the lines, so that a list of statements need not add up lines.
 create table provider_statement_totals (
   statement_id bigint not null references provider_statements,
   result provider_line_result not null,
@@ -85,5 +85,5 @@ alter table reconciliations add column provider_statement_id bigint references p
 create index reconciliations_statement on reconciliations (provider_statement_id)
   where provider_statement_id is not null;
 
--- Whether the provider posted it, or its statement had to tell.
+-- Whether the provider posted the notification, or it was imported from a statement.
 alter table notifications add column source payment_source not null default 'webhook';

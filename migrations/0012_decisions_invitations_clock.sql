@@ -57,12 +57,12 @@ create index invitations_created on invitations (created_at, id);
 
 alter table oauth_states add column invitation_id bigint references invitations (id);
 
--- An empty subject made everybody who came with it one user.
+-- All people with an empty subject shared one user.
 delete from identities where subject = '';
 alter table identities add constraint identities_subject check (subject <> '');
 
--- Dates rows: real time, plus the offset of the test clock (TEST_CLOCK), which the service sets on its connections.
--- Without a test clock nothing is set.
+-- The time of rows: real time, plus the offset of the test clock (TEST_CLOCK), which the service sets on its connections. Without a
+-- test clock, no offset is set.
 
 create function business_now() returns timestamptz language sql stable parallel safe as $$
   select now() + coalesce(nullif(current_setting('ams.clock_offset', true), '')::interval, '0')

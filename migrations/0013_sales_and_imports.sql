@@ -1,6 +1,6 @@
 -- Provider statements -----------------------------------------------------------------------------
 
--- The statement that a notification was imported from: each counts the payments that it brought in itself.
+-- The statement from which a notification was imported. Each statement counts the payments that were imported from it.
 alter table notifications add column provider_statement_id bigint references provider_statements;
 update notifications set provider_statement_id = (raw_body::jsonb ->> 'StatementId')::bigint where source = 'import';
 alter table notifications add constraint notifications_statement_of_import
@@ -11,8 +11,8 @@ alter table notifications add constraint notifications_statement_of_import
 alter table commission_lines add column share_basis_points integer not null default 10000
   check (share_basis_points between 0 and 10000);
 
--- So far an account could be in several commissions. Its first line keeps the sale, paid lines before others. Other lines
--- of unpaid commissions are deleted; those of paid ones stay on record with a share of 0.
+-- Before this version, an account could be in several commissions. Its first line keeps the sale; lines of paid commissions come first.
+-- The other lines are deleted from unpaid commissions. In paid commissions they stay, with a share of 0.
 create temporary table second_lines on commit drop as
   select commission_id, line_number, status from (
     select l.commission_id, l.line_number, c.status,
@@ -32,8 +32,8 @@ alter table commission_lines alter column share_basis_points drop default;
 create unique index commission_lines_account_unique on commission_lines (account_id, commission_id)
   where account_id is not null;
 
--- How much of an account's commission its lines have given away, in basis points: kept by triggers, so that the check holds
--- for commissions that are calculated at the same moment.
+-- The sum of the shares of each account over all commissions, in basis points. Triggers update it, so that the check also works for
+-- commissions that are calculated at the same time.
 create table commission_sales (
   account_id bigint primary key references accounts,
   share_basis_points integer not null,
@@ -71,7 +71,7 @@ create trigger commission_lines_frozen before update or truncate on commission_l
 
 -- Reconciliation ----------------------------------------------------------------------------------
 
--- Batches from before keep their dates: only what is stamped from now on is held to it.
+-- Existing batches keep their dates. The check applies only to payments that are reconciled from now on.
 create function payment_is_reconciled_too_early() returns trigger language plpgsql as $$
 begin
   raise exception 'payment % of % cannot be reconciled as of %', old.id, old.payment_date, new.reconciliation_date
@@ -84,7 +84,7 @@ create trigger payments_reconciled_from_their_day before update on payments for 
 
 -- Accounts ----------------------------------------------------------------------------------------
 
--- The job dated late activations with the day on which it ran; instalments fall due from the activation date.
+-- If the job activated an account late, it stored the day of its run. Store the activation date, from which instalments fall due.
 update account_status_changes h set changed_on = a.activation_date
   from accounts a
   where a.id = h.account_id and h.from_status = 'pending' and h.to_status = 'active' and h.actor_user_id is null

@@ -1,6 +1,6 @@
--- A transaction that the provider reported belongs to the payment that holds its id. A payment recorded by hand
--- under the same reference must take the id over; one beside it would count the money twice. Two notifications
--- states do not claim a reference: one that waits for a decision (conflict) and one that repeats another.
+-- A transaction that the provider reported belongs to the payment with its id. A manual payment with the same reference must take over
+-- the id, because a second payment would count the money twice. Notifications with the outcomes conflict and repeated do not claim a
+-- reference.
 create function payments_transaction_is_known() returns trigger language plpgsql as $$
 begin
   raise exception 'the provider has reported the transaction %', new.reference_key

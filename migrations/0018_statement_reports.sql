@@ -1,9 +1,10 @@
--- A payment line of a provider's statement is a report of the provider, as a notification is.
+-- A payment line of a provider's statement counts as a report of the provider, like a notification.
 
--- Of a line: the payment was recorded by hand and is not linked to the transaction. Not used before this commits.
+-- The result of a line whose payment was recorded by hand and is not linked to the transaction. PostgreSQL cannot use the value in this
+-- transaction.
 alter type provider_line_result add value if not exists 'conflict' after 'matched';
 
--- What a statement reports is not recorded by hand: it is imported.
+-- A transaction that a statement reports cannot be recorded by hand. It must be imported.
 create or replace function is_reported_transaction(key text) returns boolean language plpgsql stable as $$
 begin
   return exists (
@@ -12,8 +13,8 @@ begin
 end $$;
 
 -- Versions before 0015 let a transaction be recorded again beside its reversed payment, and kept a notification linked to
--- a manual payment that was reversed. Where one manual payment of the reported amount stands, it is the transaction.
--- Otherwise finance decides.
+-- a manual payment that was reversed. If there is exactly one manual payment with the reported amount, it is linked to
+-- the transaction. Otherwise finance decides.
 create temporary table orphaned_notifications on commit drop as
 select n.id, n.provider, n.trans_id, n.outcome, p.id as reversed_id, m.payments = 1 and m.has_amount as is_linked,
   coalesce(m.id, p.id) as payment_id, m.payments = 0 as is_alone, m.payment_method_id <> p.payment_method_id as has_other_method
@@ -57,7 +58,7 @@ update notifications n set
     else '{}'::text[] end
 from orphaned_notifications o where o.id = n.id;
 
--- Statements whose lines matched manual payments by the reference alone are compared again, by the minute job.
+-- The minute job compares statements again whose lines matched manual payments by the reference alone.
 create temporary table statements_to_match on commit drop as
 select id from provider_statements s
 where status <> 'received' and exists (

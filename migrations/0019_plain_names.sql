@@ -1,4 +1,4 @@
--- A payment that staff record is manual everywhere, and what a provider's statement brings into the books is imported.
+-- All names use "manual" for payments that staff record, and "import" for payments from a provider's statement.
 alter type match_method rename value 'hand_entry' to 'manual_entry';
 alter type provider_statement_status rename value 'taking_in' to 'importing';
 alter table provider_statements rename column taken_in_count to imported_count;

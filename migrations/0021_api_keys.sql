@@ -1,12 +1,12 @@
--- API keys: another system calls the API without the token of a person. They live by real time, as sessions do.
+-- API keys, with which another system calls the API without the token of a person. They expire by real time, like sessions.
 
 create table api_keys (
   id bigint generated always as identity primary key,
   name text not null,
-  -- A role, or permissions of its own.
+  -- Either a role, or a list of permissions.
   role user_role,
   permissions text[],
-  -- Where it may be used from; null: anywhere.
+  -- The networks from which the key may be used. Null allows all addresses.
   networks text[],
   expires_at timestamptz(3),
   revoked_at timestamptz(3),
@@ -26,9 +26,9 @@ create index api_keys_created on api_keys (created_at, id);
 create table api_key_secrets (
   secret_hash bytea primary key constraint api_key_secrets_sha256 check (octet_length(secret_hash) = 32),
   api_key_id bigint not null references api_keys (id),
-  -- The last characters, by which people recognize it.
+  -- The last characters of the secret, by which people recognize it.
   hint text not null,
-  -- When another secret replaces it.
+  -- When another secret replaces this one.
   replaced_at timestamptz(3),
   created_at timestamptz(3) not null
 );
@@ -36,7 +36,7 @@ create table api_key_secrets (
 create unique index api_key_secrets_newest on api_key_secrets (api_key_id) where replaced_at is null;
 create index api_key_secrets_key on api_key_secrets (api_key_id);
 
--- The key that acted, where the user who acted is stored and used.
+-- The API key that made a change, in tables that also store the user who made it.
 alter table audit_entries add column api_key_id bigint references api_keys (id);
 create index audit_entries_api_key on audit_entries (api_key_id, created_at, id) where api_key_id is not null;
 alter table account_status_changes add column api_key_id bigint references api_keys (id);

@@ -1,5 +1,5 @@
--- The id of a row in another system, and what that system wants to remember about it. Byte order, so that the unique index also finds
--- the beginning of an id. The defaults are constant: no table is rewritten.
+-- The id of a row in another system, and data that this system stores with the row. Collation "C", so that the unique index also finds
+-- the beginning of an id. The defaults are constant, so no table is rewritten.
 alter table customers
   add column external_id text collate "C", add column metadata jsonb not null default '{}';
 alter table accounts
@@ -11,8 +11,8 @@ alter table employees
 alter table payments
   add column external_id text collate "C", add column metadata jsonb not null default '{}';
 
--- Rows without an external id or metadata are in none of these indexes, so they cost nothing to write. Each index reads its table once,
--- while other transactions cannot change it: with ten million payments for a few seconds.
+-- Rows without an external id or metadata are in none of these indexes, so writing them costs nothing more. Building an index reads its
+-- table once. Meanwhile other transactions cannot change the table: for a few seconds with ten million payments.
 create unique index customers_external_id_unique on customers (external_id) where external_id is not null;
 create unique index accounts_external_id_unique on accounts (external_id) where external_id is not null;
 create unique index products_external_id_unique on products (external_id) where external_id is not null;

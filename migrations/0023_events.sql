@@ -3,7 +3,7 @@
 create table events (
   id bigint primary key,
   type text not null,
-  version smallint not null, -- of the type's data
+  version smallint not null, -- the version of the data of this type
   resource text not null,
   resource_id bigint,
   account_id bigint,         -- set for a change of an account's money or status
@@ -23,7 +23,7 @@ create table event_feed (
 );
 insert into event_feed (deleted_to_id) select coalesce(max(id), 0) from audit_entries;
 
--- False for entries of versions before this one, which may still run while instances are replaced.
+-- False for entries written by earlier versions of the service, which may still run while instances are replaced.
 alter table audit_entries add column has_event boolean not null default false;
 
 -- The account_version of the latest event of the account.

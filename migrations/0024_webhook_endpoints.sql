@@ -9,7 +9,7 @@ create table webhook_endpoints (
   disabled_reason text,
   disabled_at timestamptz(3),
   secret bytea not null,
-  -- The former secret, with which messages are also signed until then.
+  -- The previous secret. Messages are also signed with it until the time in the next column.
   previous_secret bytea,
   previous_secret_expires_at timestamptz(3),
   -- Every matching event with this id or a lower one was delivered, given up, or is in webhook_retries.
@@ -21,7 +21,7 @@ create table webhook_endpoints (
   failing_since timestamptz(3),
   paused_until timestamptz(3),
   lease_owner uuid,
-  -- Real time, not that of the test clock.
+  -- Real time, not the time of the test clock.
   lease_expires_at timestamptz(3),
   -- A deleted endpoint stays until the minute jobs have deleted its deliveries.
   deleted_at timestamptz(3),
@@ -35,7 +35,8 @@ create table webhook_endpoints (
   constraint webhook_endpoints_failing check ((failures_in_a_row = 0) = (failing_since is null))
 );
 
--- Events that an endpoint did not accept, or is to get again. In order, those that wait for an earlier one, too.
+-- Events that an endpoint did not accept, or that a user resends. If the endpoint wants events in order, also the events that wait for
+-- an earlier one.
 create table webhook_retries (
   endpoint_id bigint not null references webhook_endpoints (id) on delete cascade,
   event_id bigint not null,
@@ -49,7 +50,7 @@ create table webhook_retries (
 create index webhook_retries_due on webhook_retries (endpoint_id, next_attempt_at);
 create index webhook_retries_key on webhook_retries (endpoint_id, order_key, event_id);
 
--- One row for each attempt. The body that was sent is made from the event again.
+-- One row for each attempt. The sent body is not stored, because it can be made again from the event.
 create table webhook_deliveries (
   id bigint generated always as identity primary key,
   endpoint_id bigint not null references webhook_endpoints (id),
@@ -68,5 +69,5 @@ create table webhook_deliveries (
   constraint webhook_deliveries_answer check ((status is null) = (error is not null))
 );
 create index webhook_deliveries_newest on webhook_deliveries (endpoint_id, created_at, id);
--- For the deletion of old rows, which stand together in the table.
+-- For the deletion of old rows. BRIN is enough, because old rows are next to each other in the table.
 create index webhook_deliveries_created on webhook_deliveries using brin (created_at);

@@ -29,7 +29,7 @@ const METHODS: Record<string, string> = {
 /** Steps of a browser, which follows redirects between this service and an identity provider. */
 const BROWSER_STEPS = new Set(['startProviderSignIn', 'finishProviderSignIn']);
 
-/** Feeds: their answers have `after` and `hasMore`, and the next call continues after that id. */
+/** Feeds: their answers have `after` and `hasMore`, and the next call sends this `after`. */
 const FEEDS = new Set(['listEvents']);
 
 type Parameter = OpenAPIV3_1.ParameterObject & { schema: OpenAPIV3_1.SchemaObject };
@@ -183,14 +183,14 @@ function methodsOf(
             'feed',
             'QueryOf',
             'AsyncGenerator<EventOf, void, undefined>',
-            `${summary}: yields each one and ends. With wait, continues until the signal aborts, and throws its reason.`,
+            `${summary}: yields each event and ends. With wait, it continues until the signal aborts, and then throws the reason of the signal.`,
           ),
           method(
             'iteratePages',
             'feedPages',
             'QueryOf',
             `AsyncGenerator<DataOf<'${id}'>, void, undefined>`,
-            `${summary}: page after page. A page without hasMore means that you are up to date.`,
+            `${summary}: page after page. A page with hasMore: false means that you are up to date.`,
           ),
         ]
       : []),

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 
 /**
  * Runs before every command of package.json that needs dist/. With the development packages installed, it builds what has
@@ -8,51 +8,53 @@ import { join, relative } from 'node:path';
  * JavaScript without packages, because it runs in both kinds of installation.
  */
 const ROOT = join(import.meta.dirname, '..');
-/** The compiler writes the build file of a project last. */
-const PROJECTS = [
-  { config: 'tsconfig.build.json', sources: join(ROOT, 'src'), build: join(ROOT, 'dist', '.tsbuildinfo') },
-  {
-    config: 'packages/client',
-    sources: join(ROOT, 'packages', 'client', 'src'),
-    build: join(ROOT, 'packages', 'client', 'dist', '.tsbuildinfo'),
-    isOptional: true, // Only the simulator needs it.
-  },
-  { config: 'tools', sources: join(ROOT, 'tools'), build: join(ROOT, 'dist', 'tools', '.tsbuildinfo') },
-];
-const CONSOLE = {
-  sources: join(ROOT, 'web', 'src'),
-  build: join(ROOT, 'web', 'dist', '.built'), // Vite writes it last.
-  isOptional: true, // An installation without its sources has only the API.
-};
-/** They change the console, too. */
-const CONSOLE_SETTINGS = ['web/index.html', 'web/vite.config.ts', 'web/package.json', 'package-lock.json'];
 const PACKAGES = join(ROOT, 'node_modules');
 const COMPILER = join(PACKAGES, 'typescript', 'bin', 'tsc');
-const BUNDLER = join(PACKAGES, 'vite', 'bin', 'vite.js');
+const BUNDLER = join(PACKAGES, 'rolldown', 'bin', 'cli.mjs');
+const VITE = join(PACKAGES, 'vite', 'bin', 'vite.js');
+
+/** Each command writes its build file last. */
+const CLIENT = {
+  sources: 'packages/client/src',
+  build: 'packages/client/dist/.tsbuildinfo',
+  command: [COMPILER, '-b', 'packages/client'],
+  isOptional: true, // Only the console and the simulator need it.
+};
+const SERVICE = {
+  sources: 'src',
+  settings: ['rolldown.config.ts', 'package.json', 'package-lock.json'],
+  build: 'dist/.built',
+  command: [BUNDLER, '-c'],
+};
+const SIMULATOR = { ...SERVICE, sources: 'tools' };
+const CONSOLE = {
+  sources: 'web/src',
+  settings: ['web/index.html', 'web/vite.config.ts', 'web/package.json', 'package-lock.json'],
+  build: 'web/dist/.built',
+  command: [VITE, 'build', 'web', '--logLevel', 'warn'],
+  isOptional: true, // An installation without its sources has only the API.
+};
+const PARTS = [CLIENT, SERVICE, SIMULATOR, CONSOLE];
+
 const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-/** The compiler alone is not enough: it is an optional peer of other packages, and needs the type packages. */
+/**
+ * All development packages are needed. The compiler may be installed without the others, as an optional peer of another package.
+ */
 const canBuild = Object.keys(devDependencies).every((name) => existsSync(join(PACKAGES, name)));
 const HOW_TO_BUILD =
   'Run "npm ci && npm run build" with the development packages; "npm prune --omit=dev" removes them afterwards.';
 
-const parts = [...PROJECTS, CONSOLE];
-const present = parts.filter(({ sources }) => existsSync(sources));
-const missing = parts.find(
-  ({ sources, build, isOptional }) => !existsSync(build) && (!isOptional || existsSync(sources)),
-);
-const outdated = missing ? undefined : present.find(isOutdated);
+const isThere = (path) => existsSync(join(ROOT, path));
+const present = PARTS.filter(({ sources }) => isThere(sources));
 
 if (canBuild && present.length > 0) {
-  const configs = PROJECTS.filter((project) => present.includes(project)).map(({ config }) => config);
-  run(COMPILER, '-b', ...configs);
-  // Unlike the compiler, Vite would build everything again.
-  if (present.includes(CONSOLE) && (!existsSync(CONSOLE.build) || isOutdated(CONSOLE))) {
-    run(BUNDLER, 'build', 'web', '--logLevel', 'warn');
-  }
-} else if (missing) {
-  fail(`The service is not built: there is no ${missing.build}. ${HOW_TO_BUILD}`);
-} else if (outdated) {
-  fail(`The build is older than the sources in ${relative(ROOT, outdated.sources)}/. ${HOW_TO_BUILD}`);
+  for (const part of present) if (!isThere(part.build) || isOutdated(part)) run(...part.command);
+} else {
+  const missing = PARTS.find((part) => !isThere(part.build) && (!part.isOptional || isThere(part.sources)));
+  // `npm prune` writes package-lock.json, so the settings say nothing about the age of the build.
+  const outdated = missing ? undefined : present.find((part) => isOutdated({ ...part, settings: [] }));
+  if (missing) fail(`The service is not built: there is no ${join(ROOT, missing.build)}. ${HOW_TO_BUILD}`);
+  if (outdated) fail(`The build is older than the sources in ${outdated.sources}/. ${HOW_TO_BUILD}`);
 }
 
 /** Ends this process if the program fails. */
@@ -61,10 +63,9 @@ function run(...command) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-function isOutdated(part) {
-  const settings = part === CONSOLE ? CONSOLE_SETTINGS.map((name) => join(ROOT, name)) : [];
-  const changes = settings.filter((file) => existsSync(file)).map((file) => statSync(file).mtimeMs);
-  return Math.max(newestChangeMs(part.sources), ...changes) > statSync(part.build).mtimeMs;
+function isOutdated({ sources, settings = [], build }) {
+  const changes = settings.filter(isThere).map((file) => statSync(join(ROOT, file)).mtimeMs);
+  return Math.max(newestChangeMs(join(ROOT, sources)), ...changes) > statSync(join(ROOT, build)).mtimeMs;
 }
 
 function newestChangeMs(folder) {

@@ -30,7 +30,7 @@ export function eventFieldsTable(): string {
   return ['| field | meaning |', '| --- | --- |', ...rows].join('\n');
 }
 
-/** Of a schema, or of the one that is nullable in it. */
+/** The description of a schema. If the schema is a union with null, the description of the other part. */
 function descriptionOf(schema: object): string | undefined {
   const { description, anyOf = [] } = schema as { description?: string; anyOf?: object[] };
   return description ?? anyOf.map(descriptionOf).find((text) => text !== undefined);

@@ -1,8 +1,8 @@
 /**
  * Writes the files that are made from others: src/core/database/tables.ts and schema.sql from the migrations,
  * openapi.json from the routes, the types and calls of packages/client and a Bruno collection from openapi.json, .env.example from
- * the configuration, the table of docs/scaling.md from bench/RESULTS.md, and the catalogue of docs/events.md from the code. With
- * --check it writes nothing and fails when one of them differs.
+ * the configuration, the table of docs/scaling.md from bench/RESULTS.md, and the catalogue of docs/events.md and the columns of
+ * docs/portfolio-import.md from the code. With --check it writes nothing and fails when one of them differs.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -22,6 +22,7 @@ import { BRUNO_FOLDER, brunoCollection } from './bruno.ts';
 import { clientOperations } from './client-operations.ts';
 import { dumpSchema } from './dump-schema.ts';
 import { eventFieldsTable, eventsTable } from './events-table.ts';
+import { portfolioTables } from './portfolio-tables.ts';
 import { resultsTable } from './results-table.ts';
 
 const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'off' });
@@ -41,6 +42,7 @@ try {
     '.env.example': generateEnvironment(),
     'docs/scaling.md': await generateScaling(),
     'docs/events.md': await generateEvents(),
+    'docs/portfolio-import.md': await generatePortfolioFormat(),
   };
   await writeOrCheck(files, process.argv.includes('--check'));
 } finally {
@@ -138,6 +140,7 @@ async function generateDescription(): Promise<string> {
     databaseKind: 'embedded PostgreSQL',
     jobsCompletedAt: () => undefined,
     deliveryCounts: () => ({}),
+    requestCounts: () => ({}),
     accepting: () => true,
   });
   await app.ready();
@@ -153,6 +156,7 @@ async function generateClientTypes(description: string): Promise<string> {
   await writeFile(file, description);
   return execFileSync('packages/client/node_modules/.bin/openapi-typescript', [file], {
     encoding: 'utf8',
+    maxBuffer: 16 * 1024 * 1024, // The default of 1 MB is too small.
     stdio: ['ignore', 'pipe', 'ignore'], // It prints a banner to stderr.
   });
 }
@@ -175,6 +179,14 @@ async function generateScaling(): Promise<string> {
   return page.replace(
     /(?<=<!-- results: .* -->\n)[\s\S]*(?=<!-- end of results -->)/,
     () => `\n${table}\n\n`,
+  );
+}
+
+async function generatePortfolioFormat(): Promise<string> {
+  const page = await readFile('docs/portfolio-import.md', 'utf8');
+  return page.replace(
+    /(?<=<!-- columns: .* -->\n)[\s\S]*(?=<!-- end of columns -->)/,
+    () => `\n${portfolioTables()}\n\n`,
   );
 }
 

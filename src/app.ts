@@ -1,6 +1,9 @@
+import { formatAccountNumber } from './accounts/account-number-rules.ts';
 import { accountRoutes } from './accounts/routes.ts';
 import { createUseRecorder } from './api-keys/commands.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
+import { APPROVABLE_ACTIONS } from './approvable-actions.ts';
+import { approvalRoutes } from './approvals/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
 import { createAccessTokens, createSessionReader } from './auth/access.ts';
 import { browserSessionRoutes } from './auth/browser-session-routes.ts';
@@ -14,6 +17,7 @@ import type { Api } from './core/http/api.ts';
 import { openBulkSlots } from './core/http/bulk.ts';
 import { compressJson } from './core/http/compression.ts';
 import { AppError } from './core/http/errors.ts';
+import { addEtags } from './core/http/etags.ts';
 import { refuseUnusableKeys } from './core/http/idempotency.ts';
 import { shedLoad } from './core/http/load-shedding.ts';
 import { pathOf } from './core/http/path.ts';
@@ -29,8 +33,13 @@ import type { HorizonReader } from './events/horizon.ts';
 import { eventRoutes } from './events/routes.ts';
 import { invoiceRoutes } from './invoices/routes.ts';
 import { kycRoutes } from './kyc/routes.ts';
+import { providerStatusRoutes } from './missed-payments/routes.ts';
+import { statusQueryRoutes } from './missed-payments/status-query-routes.ts';
+import { readProviderStatus } from './missed-payments/view.ts';
+import { findSilentProviders } from './missed-payments/watch-store.ts';
 import { payPlanRoutes } from './pay-plans/routes.ts';
 import { paymentMethodRoutes } from './payment-methods/routes.ts';
+import { paymentRequestRoutes } from './payment-requests/routes.ts';
 import { notificationRoutes } from './payments/notifications/routes.ts';
 import { openPostingQueue } from './payments/posting/commands.ts';
 import { providerRoutes } from './payments/providers/routes.ts';
@@ -39,13 +48,17 @@ import { describeApi } from './platform/api-docs/description.ts';
 import { DOCS_PATH, docsRoutes } from './platform/api-docs/pages.ts';
 import { startPageRoute } from './platform/api-docs/start-page.ts';
 import { consoleRoutes, isConsoleNavigation } from './platform/console/routes.ts';
+import { createCachedReader } from './platform/health/cached-reader.ts';
 import { metricsRoutes } from './platform/health/metrics.ts';
 import { healthRoutes } from './platform/health/routes.ts';
 import { createHealthCheck } from './platform/health/status.ts';
 import { createPrinter } from './platform/printing/printer.ts';
 import { type SettableClock, testClockRoutes } from './platform/test-clock/routes.ts';
 import type { Pools } from './pools.ts';
+import { exportRoutes } from './portfolio/export-routes.ts';
+import { importRoutes } from './portfolio/import-routes.ts';
 import { productRoutes } from './products/routes.ts';
+import { findLastResult } from './proof/result-store.ts';
 import { proofRoutes } from './proof/routes.ts';
 import { providerStatementRoutes } from './provider-statements/routes.ts';
 import { reconciliationRoutes } from './reconciliations/routes.ts';
@@ -58,14 +71,15 @@ import { userRoutes } from './users/routes.ts';
 import { readDeliveryState } from './webhook-endpoints/delivery-store.ts';
 import { webhookEndpointRoutes } from './webhook-endpoints/routes.ts';
 
-export interface AppParts extends Pick<Pools, 'pool' | 'copies' | 'verifier' | 'summaries' | 'probe'> {
+export interface AppParts
+  extends Pick<Pools, 'pool' | 'copies' | 'verifier' | 'summaries' | 'reports' | 'replica' | 'probe'> {
   context: Context;
   /** Shared by all readers of events of this instance. */
   horizon: HorizonReader;
   log: Log;
   redis: SharedRedis | undefined;
   version: string;
-  /** The build of the staff console. Undefined: a start page takes its place. */
+  /** The build of the staff console. If undefined, a start page is served instead. */
   consoleFolder: string | undefined;
   /** The kind of database, for /metrics: embedded, PostgreSQL or behind a pooler. */
   databaseKind: string;
@@ -73,6 +87,8 @@ export interface AppParts extends Pick<Pools, 'pool' | 'copies' | 'verifier' | '
   jobsCompletedAt(): Date | undefined;
   /** Attempts of this instance to deliver events, by outcome. */
   deliveryCounts(): Readonly<Record<string, number>>;
+  /** Calls of this instance about payment requests, by result. */
+  requestCounts(): Readonly<Record<string, number>>;
   /** False after the process has started to stop. */
   accepting(): boolean;
   /** Only with TEST_CLOCK=on. */
@@ -86,6 +102,8 @@ export function buildApp({
   copies,
   verifier,
   summaries,
+  reports,
+  replica,
   pool,
   probe,
   log,
@@ -95,6 +113,7 @@ export function buildApp({
   databaseKind,
   jobsCompletedAt,
   deliveryCounts,
+  requestCounts,
   accepting,
   testClock,
 }: AppParts): HttpServer {
@@ -116,7 +135,7 @@ export function buildApp({
   const bulkSlots = openBulkSlots(config.DATABASE_POOL_SIZE);
 
   const app = createHttpServer(context, log);
-  // Before the load shedding, which counts the bytes that are sent.
+  // Compression comes before load shedding, which counts the compressed bytes.
   compressJson(app, { mayHoldTokens: (route) => /^\/api(\/v1)?\/auth\//.test(route) });
   shedLoad(app);
   guardRoutes(app, {
@@ -127,6 +146,7 @@ export function buildApp({
       consoleFolder !== undefined && isConsoleNavigation(request) ? 'pages' : 'general',
   });
   refuseUnusableKeys(app);
+  addEtags(app);
   describeApi(app, version, config.publicUrl ?? `http://localhost:${config.PORT}`);
   app.addHook('onReady', async () => {
     if (config.companyLogo) await printer.checkLogo();
@@ -146,10 +166,14 @@ export function buildApp({
     metricsRoutes(app, config.METRICS_TOKEN, {
       db: context.db,
       pool,
+      replica,
       version,
       databaseKind,
       jobsCompletedAt,
       webhooks: { counts: deliveryCounts, readState: readDeliveryState },
+      requestCounts,
+      readProviders: (db) => readProviderStatus({ db }),
+      readLastProof: findLastResult,
     });
 
   function v1(api: Api): void {
@@ -163,8 +187,12 @@ export function buildApp({
     accountRoutes(api, context, bulkSlots);
     statementRoutes(api, context, printer);
     paymentRoutes(api, context, postingQueue, bulkSlots);
+    paymentRequestRoutes(api, context, postingQueue);
     notificationRoutes(api, context);
+    providerStatusRoutes(api, context);
+    statusQueryRoutes(api, context);
     creditRoutes(api, context);
+    approvalRoutes(api, context, { actions: APPROVABLE_ACTIONS, numberAccount: formatAccountNumber });
     reconciliationRoutes(api, context);
     providerStatementRoutes(api, context, copies);
     invoiceRoutes(api, context, printer);
@@ -174,7 +202,9 @@ export function buildApp({
     employeeRoutes(api, context);
     commissionRoutes(api, context);
     searchRoutes(api, context);
-    reportRoutes(api, context, { copies, summaries });
+    reportRoutes(api, context, { copies, summaries, reports });
+    exportRoutes(api, context, copies);
+    importRoutes(api, context, copies);
     proofRoutes(api, context, verifier);
     auditRoutes(api, context);
     eventRoutes(api, context, { feed, sessions });
@@ -183,7 +213,10 @@ export function buildApp({
     if (testClock) testClockRoutes(api, testClock);
   }
 
-  const check = createHealthCheck(probe, redis);
+  const check = createHealthCheck(
+    { probe, redis, replica },
+    createCachedReader(context.db, findSilentProviders),
+  );
   app.register(async (root) => healthRoutes(root, { check, probe, accepting }));
   if (!sendConsole) startPageRoute(app, { check, version, registration: config.registration.open });
   docsRoutes(app);

@@ -1,3 +1,7 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, readConfig } from './config.ts';
 
@@ -64,6 +68,9 @@ describe('a value', () => {
       corsOrigins: ['https://a.example', 'https://b.example'],
       trustedProxies: ['10.0.0.0/8', '::1'],
     });
+    expect(readConfig({ APPROVAL_LIMIT: '2500.5' }).approvalLimitMinor).toBe(250_050n);
+    expect(readConfig({ APPROVAL_LIMIT: '2500', CURRENCY: 'UGX' }).approvalLimitMinor).toBe(2_500n);
+    expect(config.approvalLimitMinor).toBeUndefined();
     expect(config.webhookNetworks?.has('196.201.214.7')).toBe(true);
     expect(config.webhookNetworks?.has('::ffff:196.201.214.7')).toBe(true);
     expect(config.webhookNetworks?.has('196.201.215.7')).toBe(false);
@@ -83,6 +90,10 @@ describe('a value', () => {
     ['CURRENCY', 'kes'],
     ['CURRENCY', 'ABQ'],
     ['CURRENCY', 'XXZ'],
+    ['APPROVAL_LIMIT', '-1'],
+    ['APPROVAL_LIMIT', '10.005'],
+    ['APPROVAL_LIMIT', '10,000'],
+    ['APPROVAL_LIMIT', '1000000000000'],
     ['BUSINESS_TIMEZONE', 'Africa/Atlantis'],
     ['BUSINESS_TIMEZONE', 'Africa/Nowhere'],
     ['BUSINESS_TIMEZONE', 'EAT'],
@@ -226,6 +237,113 @@ describe('the address of the database', () => {
     ]);
     expect(problems({ DATABASE_URL, DATABASE_DIRECT_URL: 'localhost' })).toEqual([
       'DATABASE_DIRECT_URL must start with postgres:// or postgresql://',
+    ]);
+  });
+});
+
+describe('the API of the mobile-money provider', () => {
+  const api = {
+    MOBILEMONEY_API_URL: 'https://api.example.com/',
+    MOBILEMONEY_CONSUMER_KEY: 'hunter2',
+    MOBILEMONEY_CONSUMER_SECRET: 'hunter3',
+  };
+
+  it('is off without its address, and needs the key and the secret', () => {
+    expect(readConfig({}).mobilemoneyApi).toBeUndefined();
+    expect(readConfig(api).mobilemoneyApi?.url).toBe('https://api.example.com');
+    expect(problems({ ...api, MOBILEMONEY_CONSUMER_SECRET: '' })).toEqual([
+      'MOBILEMONEY_CONSUMER_SECRET is required with MOBILEMONEY_API_URL',
+    ]);
+    expect(problems({ ...api, MOBILEMONEY_API_URL: '' })).toEqual([
+      'MOBILEMONEY_CONSUMER_KEY requires MOBILEMONEY_API_URL',
+      'MOBILEMONEY_CONSUMER_SECRET requires MOBILEMONEY_API_URL',
+    ]);
+  });
+});
+
+describe('payment requests', () => {
+  const requests = {
+    MOBILEMONEY_API_URL: 'https://api.example.com',
+    MOBILEMONEY_CONSUMER_KEY: 'hunter2',
+    MOBILEMONEY_CONSUMER_SECRET: 'hunter3',
+    MOBILEMONEY_PASSKEY: 'hunter4',
+    MOBILEMONEY_SHORT_CODE: '600638',
+    PUBLIC_URL: 'https://ams.example.com/',
+  };
+
+  it('are off without the passkey, and use the public address unless the provider has another', () => {
+    expect(readConfig({}).mobilemoneyRequests).toBeUndefined();
+    expect(readConfig(requests).mobilemoneyRequests?.callbackUrl).toBe('https://ams.example.com');
+    const callback = { ...requests, MOBILEMONEY_CALLBACK_URL: 'https://callbacks.example.com' };
+    expect(readConfig(callback).mobilemoneyRequests?.callbackUrl).toBe('https://callbacks.example.com');
+  });
+
+  it('need the API, the short code, an address and shillings', () => {
+    expect(problems({ MOBILEMONEY_PASSKEY: 'hunter4', CURRENCY: 'UGX' })).toEqual([
+      'MOBILEMONEY_API_URL is required with MOBILEMONEY_PASSKEY',
+      'MOBILEMONEY_SHORT_CODE is required with MOBILEMONEY_PASSKEY',
+      'MOBILEMONEY_CALLBACK_URL or PUBLIC_URL is required with MOBILEMONEY_PASSKEY',
+      'MOBILEMONEY_PASSKEY must be empty unless CURRENCY is KES, in which customers are asked',
+    ]);
+    expect(problems({ ...requests, PAYBILL_NUMBERS: '600000' })).toEqual([
+      'MOBILEMONEY_SHORT_CODE must be one of PAYBILL_NUMBERS',
+    ]);
+  });
+});
+
+describe('status queries to the mobile-money provider', () => {
+  const CERTIFICATE = join(import.meta.dirname, '..', 'test', 'support', 'provider-certificate.pem');
+  const questions = {
+    MOBILEMONEY_API_URL: 'https://api.example.com',
+    MOBILEMONEY_CONSUMER_KEY: 'hunter2',
+    MOBILEMONEY_CONSUMER_SECRET: 'hunter3',
+    MOBILEMONEY_SHORT_CODE: '600638',
+    MOBILEMONEY_INITIATOR: 'operator',
+    MOBILEMONEY_INITIATOR_PASSWORD: 'hunter5',
+    MOBILEMONEY_CERTIFICATE: CERTIFICATE,
+    PUBLIC_URL: 'https://ams.example.com/',
+  };
+  const folder = mkdtempSync(join(tmpdir(), 'certificates-'));
+  const fileOf = (name: string, content: string | Buffer) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+
+  it('are off without the operator', () => {
+    expect(readConfig({}).mobilemoneyStatus).toBeUndefined();
+    expect(readConfig(questions).mobilemoneyStatus).toMatchObject({
+      ...{ shortCode: '600638', initiator: 'operator', callbackUrl: 'https://ams.example.com' },
+    });
+    expect(problems({ MOBILEMONEY_INITIATOR_PASSWORD: 'hunter5' })).toEqual([
+      'MOBILEMONEY_INITIATOR_PASSWORD requires MOBILEMONEY_INITIATOR',
+    ]);
+  });
+
+  it('read the certificate in PEM and DER, and a public key', () => {
+    const { raw, publicKey } = new X509Certificate(readFileSync(CERTIFICATE));
+    const pem = publicKey.export({ type: 'spki', format: 'pem' });
+    for (const file of [CERTIFICATE, fileOf('der.cer', raw), fileOf('key.pem', pem)]) {
+      const config = readConfig({ ...questions, MOBILEMONEY_CERTIFICATE: file });
+      expect(config.mobilemoneyStatus?.publicKey.equals(publicKey)).toBe(true);
+    }
+  });
+
+  it('need the API, the short code, an address and a readable certificate', () => {
+    expect(problems({ MOBILEMONEY_INITIATOR: 'operator' })).toEqual([
+      'MOBILEMONEY_API_URL is required with MOBILEMONEY_INITIATOR',
+      'MOBILEMONEY_SHORT_CODE is required with MOBILEMONEY_INITIATOR',
+      'MOBILEMONEY_INITIATOR_PASSWORD is required with MOBILEMONEY_INITIATOR',
+      'MOBILEMONEY_CERTIFICATE is required with MOBILEMONEY_INITIATOR',
+      'MOBILEMONEY_CALLBACK_URL or PUBLIC_URL is required with MOBILEMONEY_INITIATOR',
+    ]);
+    expect(problems({ ...questions, MOBILEMONEY_CERTIFICATE: join(folder, 'missing') })).toEqual([
+      'MOBILEMONEY_CERTIFICATE cannot be read (ENOENT)',
+    ]);
+    expect(problems({ ...questions, MOBILEMONEY_CERTIFICATE: fileOf('text', 'certificate') })).toEqual([
+      'MOBILEMONEY_CERTIFICATE must be the RSA certificate of the provider, in PEM or DER',
+    ]);
+    expect(problems({ ...questions, PAYBILL_NUMBERS: '600000' })).toEqual([
+      'MOBILEMONEY_SHORT_CODE must be one of PAYBILL_NUMBERS',
     ]);
   });
 });

@@ -1,3 +1,4 @@
+import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import envSchema from 'env-schema';
 import { type Static, type TSchema, Type } from 'typebox';
@@ -16,6 +17,13 @@ import type { UserRole } from './core/database/tables.ts';
 import { type AllowedDestinations, createNetworks, type Networks, sizeOf } from './core/http/addresses.ts';
 import { isTimeZone } from './core/values/dates.ts';
 import { domainKey } from './core/values/email.ts';
+import {
+  currencyDecimals,
+  MAX_AMOUNT_TEXT,
+  type Minor,
+  maxAmountMinor,
+  parseMinor,
+} from './core/values/money.ts';
 import { callingCode } from './core/values/phone.ts';
 import { rolesWith, USER_ROLES } from './rights.ts';
 
@@ -49,7 +57,7 @@ export const settingsSchema = Type.Object({
   TRUST_PROXY: setting(
     Type.String(),
     '',
-    'Networks of your proxies (CIDR, separated by commas). X-Forwarded-For is trusted only from them. At most /8, or /16 in IPv6.',
+    'Networks of your proxies (CIDR, separated by commas). X-Forwarded-For is trusted only from them. A network must not be wider than /8 (IPv4) or /16 (IPv6).',
   ),
 
   DATABASE_URL: setting(
@@ -61,6 +69,16 @@ export const settingsSchema = Type.Object({
     Type.String(),
     '',
     'Direct address of PostgreSQL if DATABASE_URL is a pooler in transaction mode. Used for migrations, exports, uploads, the proof, summaries, the health check, the job queue and commands. Empty: no pooler.',
+  ),
+  DATABASE_REPLICA_URL: setting(
+    Type.String(),
+    '',
+    'Direct address of a hot standby of DATABASE_URL. Exports, summaries, payment reports and the proof read it. Empty: they read the primary.',
+  ),
+  DATABASE_REPLICA_MAX_LAG: setting(
+    Type.Integer({ minimum: 2, maximum: 300 }),
+    5,
+    'Seconds that a report waits until the standby has everything that the primary had at the start of the report. After that, the report reads the primary.',
   ),
   DATABASE_POOL_SIZE: setting(
     Type.Integer({ minimum: 2, maximum: 100 }),
@@ -97,7 +115,13 @@ export const settingsSchema = Type.Object({
   DEMO_DATA: setting(
     Type.Enum(['on', 'off', 'company']),
     'on',
-    'Data of a new database: on adds a small catalogue, company adds a company with a year of payments, which takes up to a minute, and off adds nothing. Production adds nothing and refuses company.',
+    'Data that is added to a new database. on: a small catalogue. company: a company with a year of payments, in up to a minute. off: nothing. Production adds nothing and refuses company.',
+  ),
+
+  APPROVAL_LIMIT: setting(
+    Type.String(),
+    '',
+    'Reversals, refunds, credit transfers and write-offs above this amount need the approval of a second user, see docs/approvals.md. 0: every such action needs approval. Empty: no action needs approval.',
   ),
 
   JWT_SECRET: setting(
@@ -146,17 +170,82 @@ export const settingsSchema = Type.Object({
   WEBHOOK_ALLOWED_IPS: setting(
     Type.String(),
     '',
-    'Networks (CIDR, separated by commas) that may post notifications. At most /8, or /16 in IPv6, without WEBHOOK_SECRET. Empty: all networks.',
+    'Networks (CIDR, separated by commas) that may post notifications. Without WEBHOOK_SECRET, a network must not be wider than /8 (IPv4) or /16 (IPv6). Empty: all networks.',
   ),
   PAYBILL_NUMBERS: setting(
     Type.String({ pattern: '^[0-9, ]*$' }),
     '',
     'Your business short codes, separated by commas. Empty: all codes.',
   ),
+  MOBILEMONEY_API_URL: setting(
+    Type.String(),
+    '',
+    'Address of the mobile-money provider’s API, such as https://api.safaricom.co.ke. Empty: the service never calls the provider.',
+  ),
+  MOBILEMONEY_CONSUMER_KEY: setting(
+    Type.String(),
+    '',
+    'Consumer key of your app at the mobile-money provider. Required with MOBILEMONEY_API_URL.',
+  ),
+  MOBILEMONEY_CONSUMER_SECRET: setting(
+    Type.String(),
+    '',
+    'Consumer secret of your app at the mobile-money provider. Required with MOBILEMONEY_API_URL.',
+  ),
+  MOBILEMONEY_PULL_NUMBER: setting(
+    Type.String({ pattern: '^([0-9]{9,15})?$' }),
+    '',
+    'Phone number of your company that is registered for queries of payments, such as 254712345678. With it, the service asks the mobile-money provider for payments whose notification was lost. Requires MOBILEMONEY_API_URL, PAYBILL_NUMBERS and PUBLIC_URL. Empty: off.',
+  ),
+  MOBILEMONEY_PASSKEY: setting(
+    Type.String(),
+    '',
+    'Passkey of MOBILEMONEY_SHORT_CODE for payment requests (STK push). Requires MOBILEMONEY_API_URL. Empty: payment requests are off.',
+  ),
+  MOBILEMONEY_SHORT_CODE: setting(
+    Type.String({ pattern: '^([0-9]{3,12})?$' }),
+    '',
+    'Short code that payment requests and status queries use. Required with MOBILEMONEY_PASSKEY and MOBILEMONEY_INITIATOR.',
+  ),
+  MOBILEMONEY_CALLBACK_URL: setting(
+    Type.String(),
+    '',
+    'Address at which the mobile-money provider reaches this service. Empty: PUBLIC_URL.',
+  ),
+  MOBILEMONEY_INITIATOR: setting(
+    Type.String(),
+    '',
+    'Name of the API operator of MOBILEMONEY_SHORT_CODE at the mobile-money provider. With it, staff can ask for the status of a transaction. Requires MOBILEMONEY_API_URL. Empty: off.',
+  ),
+  MOBILEMONEY_INITIATOR_PASSWORD: setting(
+    Type.String(),
+    '',
+    'Password of MOBILEMONEY_INITIATOR. It is sent encrypted with MOBILEMONEY_CERTIFICATE.',
+  ),
+  MOBILEMONEY_CERTIFICATE: setting(
+    Type.String(),
+    '',
+    'File with the certificate of the mobile-money provider (PEM or DER) for MOBILEMONEY_INITIATOR_PASSWORD. Required with MOBILEMONEY_INITIATOR.',
+  ),
+  PAYMENT_REQUEST_INTERVAL: setting(
+    Type.Integer({ minimum: 0, maximum: 86_400 }),
+    60,
+    'Smallest number of seconds between two payment requests to a phone.',
+  ),
+  PAYMENT_REQUEST_SAME_AMOUNT_INTERVAL: setting(
+    Type.Integer({ minimum: 0, maximum: 86_400 }),
+    120,
+    'Smallest number of seconds between two payment requests for the same amount to a phone.',
+  ),
+  PAYMENT_REQUESTS_PER_DAY: setting(
+    Type.Integer({ minimum: 1, maximum: 1_000 }),
+    10,
+    'Payment requests to a phone in 24 hours.',
+  ),
   WEBHOOKS_OUT_ALLOW: setting(
     Type.String(),
     '',
-    'Private hosts and networks (names or CIDR, separated by commas) that webhook endpoints may use, also by http://. Empty: only https:// to the public internet.',
+    'Private hosts and networks (names or CIDR, separated by commas) that webhook endpoints may use, by https:// or http://. Empty: only https:// to the public internet.',
   ),
 
   COMPANY_NAME: setting(
@@ -242,10 +331,52 @@ declare module './core/context.ts' {
     readonly trustedProxies: string[] | undefined;
     readonly webhookNetworks: Networks | undefined;
     readonly paybillNumbers: readonly string[];
+    /** Undefined: the service never calls the mobile-money provider. */
+    readonly mobilemoneyApi: MobilemoneyApiConfig | undefined;
+    /** Undefined: the service does not ask the mobile-money provider for payments. */
+    readonly mobilemoneyPull: MobilemoneyPullConfig | undefined;
+    /** Undefined: payment requests are off. */
+    readonly mobilemoneyRequests: MobilemoneyRequestConfig | undefined;
+    /** Undefined: the service does not ask the mobile-money provider for the status of transactions. */
+    readonly mobilemoneyStatus: MobilemoneyStatusConfig | undefined;
     readonly webhookDestinations: AllowedDestinations;
     readonly corsOrigins: readonly string[];
     readonly companyLogo: Logo | undefined;
+    /** Undefined: no action needs approval. */
+    readonly approvalLimitMinor: Minor | undefined;
   }
+}
+
+interface MobilemoneyApiConfig {
+  /** Has no slash at its end. */
+  readonly url: string;
+  readonly consumerKey: string;
+  readonly consumerSecret: string;
+}
+
+interface MobilemoneyPullConfig {
+  readonly shortCodes: readonly string[];
+  /** The phone number that is registered with the short codes. */
+  readonly number: string;
+  /** An address of this service, which the provider registers. */
+  readonly callbackUrl: string;
+}
+
+interface MobilemoneyRequestConfig {
+  readonly shortCode: string;
+  readonly passkey: string;
+  /** The address for the provider's answers. Has no slash at its end. */
+  readonly callbackUrl: string;
+}
+
+interface MobilemoneyStatusConfig {
+  readonly shortCode: string;
+  readonly initiator: string;
+  readonly password: string;
+  /** The key of the provider, which encrypts the password. */
+  readonly publicKey: KeyObject;
+  /** The address for the provider's answers. Has no slash at its end. */
+  readonly callbackUrl: string;
 }
 
 interface Logo {
@@ -294,6 +425,9 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   const corsOrigins = origins('CORS_ORIGINS', settings.CORS_ORIGINS, problems);
   checkUrl('DATABASE_URL', settings.DATABASE_URL, ['postgres:', 'postgresql:'], problems);
   checkUrl('DATABASE_DIRECT_URL', settings.DATABASE_DIRECT_URL, ['postgres:', 'postgresql:'], problems);
+  checkUrl('DATABASE_REPLICA_URL', settings.DATABASE_REPLICA_URL, ['postgres:', 'postgresql:'], problems);
+  if (settings.DATABASE_REPLICA_URL !== '' && settings.DATABASE_URL === '')
+    problems.push('DATABASE_REPLICA_URL requires DATABASE_URL, the address of its primary');
   const pooled = settings.DATABASE_DIRECT_URL !== '';
   if (pooled && settings.DATABASE_URL === '')
     problems.push('DATABASE_DIRECT_URL requires DATABASE_URL, the address of the pooler');
@@ -313,6 +447,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     problems.push('PHONE_REGION must be an ISO 3166 code of a country with phone numbers, such as KE');
   if (!Intl.supportedValuesOf('currency').includes(settings.CURRENCY))
     problems.push('CURRENCY must be an ISO 4217 code such as KES');
+  const approvalLimitMinor = readLimit('APPROVAL_LIMIT', settings, problems);
   if (settings.JWT_SECRET !== '' && Buffer.byteLength(settings.JWT_SECRET) < 32)
     problems.push('JWT_SECRET must have at least 32 bytes');
   for (const name of ['WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
@@ -320,6 +455,10 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     if (!/^([!-~]([ -~]*[!-~])?)?$/.test(settings[name]))
       problems.push(`${name} must consist of printable ASCII characters, without spaces around them`);
   }
+  const mobilemoneyApi = readMobilemoneyApi(settings, production, problems);
+  const mobilemoneyPull = readMobilemoneyPull(settings, paybillNumbers, problems);
+  const mobilemoneyRequests = readMobilemoneyRequests(settings, { paybillNumbers, production }, problems);
+  const mobilemoneyStatus = readMobilemoneyStatus(settings, paybillNumbers, problems);
   const companyLogo = readLogo(settings.COMPANY_LOGO, problems);
   if (production) problems.push(...productionProblems(settings));
   if (problems.length > 0) throw new ConfigError(problems);
@@ -339,10 +478,129 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     trustedProxies: proxies.length > 0 ? proxies : undefined,
     webhookNetworks: webhook.length > 0 ? createNetworks(webhook) : undefined,
     paybillNumbers,
+    mobilemoneyApi,
+    mobilemoneyPull,
+    mobilemoneyRequests,
+    mobilemoneyStatus,
     webhookDestinations,
     corsOrigins,
     companyLogo,
+    approvalLimitMinor,
   });
+}
+
+function readMobilemoneyApi(
+  settings: Settings,
+  production: boolean,
+  problems: string[],
+): MobilemoneyApiConfig | undefined {
+  const { MOBILEMONEY_API_URL: url } = settings;
+  checkWebAddress('MOBILEMONEY_API_URL', url, production, problems);
+  for (const name of ['MOBILEMONEY_CONSUMER_KEY', 'MOBILEMONEY_CONSUMER_SECRET'] as const) {
+    if (url !== '' && settings[name] === '') problems.push(`${name} is required with MOBILEMONEY_API_URL`);
+    if (url === '' && settings[name] !== '') problems.push(`${name} requires MOBILEMONEY_API_URL`);
+  }
+  if (url === '') return undefined;
+  const { MOBILEMONEY_CONSUMER_KEY: consumerKey, MOBILEMONEY_CONSUMER_SECRET: consumerSecret } = settings;
+  return Object.freeze({ url: url.replace(/\/+$/, ''), consumerKey, consumerSecret });
+}
+
+function readMobilemoneyPull(
+  settings: Settings,
+  shortCodes: readonly string[],
+  problems: string[],
+): MobilemoneyPullConfig | undefined {
+  const { MOBILEMONEY_PULL_NUMBER: number, PUBLIC_URL: publicUrl } = settings;
+  if (number === '') return undefined;
+  for (const name of ['MOBILEMONEY_API_URL', 'PAYBILL_NUMBERS', 'PUBLIC_URL'] as const)
+    if (settings[name] === '') problems.push(`MOBILEMONEY_PULL_NUMBER requires ${name}`);
+  const callbackUrl = `${publicUrl.replace(/\/+$/, '')}/api/webhooks/payments/mobilemoney`;
+  return Object.freeze({ shortCodes, number, callbackUrl });
+}
+
+function readMobilemoneyRequests(
+  settings: Settings,
+  { paybillNumbers, production }: { paybillNumbers: readonly string[]; production: boolean },
+  problems: string[],
+): MobilemoneyRequestConfig | undefined {
+  const { MOBILEMONEY_PASSKEY: passkey, MOBILEMONEY_SHORT_CODE: shortCode } = settings;
+  checkWebAddress('MOBILEMONEY_CALLBACK_URL', settings.MOBILEMONEY_CALLBACK_URL, production, problems);
+  if (passkey === '') return undefined;
+  for (const name of ['MOBILEMONEY_API_URL', 'MOBILEMONEY_SHORT_CODE'] as const) {
+    if (settings[name] === '') problems.push(`${name} is required with MOBILEMONEY_PASSKEY`);
+  }
+  const callbackUrl = readCallbackUrl(settings, 'MOBILEMONEY_PASSKEY', problems);
+  if (settings.CURRENCY !== 'KES')
+    problems.push('MOBILEMONEY_PASSKEY must be empty unless CURRENCY is KES, in which customers are asked');
+  if (isOtherShortCode(shortCode, paybillNumbers))
+    problems.push('MOBILEMONEY_SHORT_CODE must be one of PAYBILL_NUMBERS');
+  return Object.freeze({ shortCode, passkey, callbackUrl });
+}
+
+function readMobilemoneyStatus(
+  settings: Settings,
+  paybillNumbers: readonly string[],
+  problems: string[],
+): MobilemoneyStatusConfig | undefined {
+  const {
+    MOBILEMONEY_INITIATOR: initiator,
+    MOBILEMONEY_INITIATOR_PASSWORD: password,
+    MOBILEMONEY_CERTIFICATE: certificate,
+    MOBILEMONEY_SHORT_CODE: shortCode,
+  } = settings;
+  if (initiator === '') {
+    for (const name of ['MOBILEMONEY_INITIATOR_PASSWORD', 'MOBILEMONEY_CERTIFICATE'] as const)
+      if (settings[name] !== '') problems.push(`${name} requires MOBILEMONEY_INITIATOR`);
+    return undefined;
+  }
+  for (const name of [
+    'MOBILEMONEY_API_URL',
+    'MOBILEMONEY_SHORT_CODE',
+    'MOBILEMONEY_INITIATOR_PASSWORD',
+    'MOBILEMONEY_CERTIFICATE',
+  ] as const)
+    if (settings[name] === '') problems.push(`${name} is required with MOBILEMONEY_INITIATOR`);
+  const callbackUrl = readCallbackUrl(settings, 'MOBILEMONEY_INITIATOR', problems);
+  if (settings.MOBILEMONEY_PASSKEY === '' && isOtherShortCode(shortCode, paybillNumbers))
+    problems.push('MOBILEMONEY_SHORT_CODE must be one of PAYBILL_NUMBERS');
+  const publicKey = certificate === '' ? undefined : readPublicKey(certificate, problems);
+  if (!publicKey) return undefined;
+  return Object.freeze({ shortCode, initiator, password, publicKey, callbackUrl });
+}
+
+function readCallbackUrl(
+  { MOBILEMONEY_CALLBACK_URL, PUBLIC_URL }: Settings,
+  neededBy: string,
+  problems: string[],
+): string {
+  const url = MOBILEMONEY_CALLBACK_URL || PUBLIC_URL;
+  if (url === '') problems.push(`MOBILEMONEY_CALLBACK_URL or PUBLIC_URL is required with ${neededBy}`);
+  return url.replace(/\/+$/, '');
+}
+
+function isOtherShortCode(shortCode: string, paybillNumbers: readonly string[]): boolean {
+  return shortCode !== '' && paybillNumbers.length > 0 && !paybillNumbers.includes(shortCode);
+}
+
+/** Reads a certificate, or a public key in PEM. */
+function readPublicKey(path: string, problems: string[]): KeyObject | undefined {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    problems.push(`MOBILEMONEY_CERTIFICATE cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    return undefined;
+  }
+  for (const read of [() => new X509Certificate(bytes).publicKey, () => createPublicKey(bytes)]) {
+    try {
+      const key = read();
+      if (key.asymmetricKeyType === 'rsa') return key;
+    } catch {
+      // Another format, or damaged: reported below.
+    }
+  }
+  problems.push('MOBILEMONEY_CERTIFICATE must be the RSA certificate of the provider, in PEM or DER');
+  return undefined;
 }
 
 function productionProblems(settings: Settings): string[] {
@@ -557,6 +815,19 @@ function destinations(
     );
   const networks = list.filter(isNetwork);
   return { hosts: new Set(hosts), networks: networks.length > 0 ? createNetworks(networks) : undefined };
+}
+
+/** An amount in the currency of the books. */
+function readLimit(name: 'APPROVAL_LIMIT', settings: Settings, problems: string[]): Minor | undefined {
+  const { CURRENCY: currency, [name]: text } = settings;
+  if (text === '' || !Intl.supportedValuesOf('currency').includes(currency)) return undefined;
+  const decimals = currencyDecimals(currency);
+  const minor = parseMinor(text, decimals);
+  if (minor !== undefined && minor >= 0n && minor <= maxAmountMinor(decimals)) return minor;
+  problems.push(
+    `${name} must be an amount of at most ${MAX_AMOUNT_TEXT} with at most ${decimals} decimals, or empty`,
+  );
+  return undefined;
 }
 
 /** The largest private network is 10.0.0.0/8. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Config, Currency } from './core/context.ts';
 import { type Connection, type Db, SESSION_TIMEOUTS_MS, type Tx } from './core/database/db.ts';
@@ -10,11 +9,12 @@ import type { DB } from './core/database/tables.ts';
 import { currencyDecimals } from './core/values/money.ts';
 import { addDemoCatalogue } from './demo/catalogue.ts';
 import { installJobQueue } from './platform/jobs/queue.ts';
+import { migrate } from './platform/migrations/runner.ts';
 
-const MIGRATIONS = join(import.meta.dirname, '..', 'migrations');
 const OLDEST_SERVER_VERSION = 150_000;
 /** A random number, so that no other program uses the same lock in this database. */
 const PREPARATION_LOCK = 7_203_160_418;
+const LOCK_POLL_MS = 100;
 /**
  * Longer than any migration and any wait for a migration. The time-outs of the role may be too short, because they are meant for
  * requests.
@@ -33,22 +33,27 @@ export interface Preparation {
 /** An error in the configuration, which the operator sees as one line. */
 export class PreparationError extends Error {}
 
+interface PrepareOptions {
+  /** The address that requests will use for the same database. It is checked first. */
+  pooler?: string | undefined;
+  /** Called when a migration waits. */
+  warn?: (message: string) => void;
+}
+
 /**
  * Prepares the database for this version: migrations, the job queue, the currency and, for a new database outside production, the
  * demo catalogue. Instances that start at the same time do this one after another.
- *
- * @param pooler the address that requests will use for the same database. It is checked first.
  */
 export async function prepareDatabase(
   connection: Connection,
   config: Config,
   currency: Currency,
-  pooler?: string,
+  { pooler, warn = () => {} }: PrepareOptions = {},
 ): Promise<Preparation> {
   return withPreparationLock(connection, config, async (db, _client, pool) => {
     if (pooler !== undefined) await checkPooler(pooler);
     await checkTimeZone(db, config.BUSINESS_TIMEZONE);
-    const migrations = await migrate(db);
+    const migrations = await migrate(db, { onWait: warn });
     await installJobQueue(pool);
     const isNew = await db.transaction().execute((tx) => openBooks(tx, config, currency));
     return { migrations, isNew };
@@ -68,7 +73,9 @@ async function checkTimeZone(db: Kysely<DB>, name: string): Promise<void> {
   }
 }
 
-/** Runs the work while other instances that start wait. Instances that serve requests continue. */
+/**
+ * Runs the work under a lock, for which other instances wait during their start. Instances that already serve requests do not wait.
+ */
 export async function withPreparationLock<T>(
   connection: Connection,
   config: Config,
@@ -77,11 +84,20 @@ export async function withPreparationLock<T>(
   const { pool, client, close } = await connectDirectly(connection, config);
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   try {
-    await client.query('select pg_advisory_lock($1)', [PREPARATION_LOCK]);
+    // A statement that waits for the lock would have a snapshot, and `create index concurrently` under the lock waits for snapshots.
+    while (!(await tryLock(client))) await sleep(LOCK_POLL_MS);
     return await work(db, client, pool);
   } finally {
     await close(); // This also releases the lock.
   }
+}
+
+async function tryLock(client: pg.PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ isLocked: boolean }>(
+    'select pg_try_advisory_lock($1) as "isLocked"',
+    [PREPARATION_LOCK],
+  );
+  return rows[0]?.isLocked ?? false;
 }
 
 /**
@@ -149,7 +165,7 @@ function cannotConnect(cause: unknown, variable: AddressVariable): PreparationEr
 
 function leadsThroughPooler(variable: AddressVariable, cause?: unknown): PreparationError {
   return new PreparationError(
-    `${variable} is the address of a pooler. A pooler has no sessions and accepts no time-outs. Set DATABASE_DIRECT_URL to the address of PostgreSQL, and DATABASE_URL to the address of the pooler.`,
+    `${variable} is the address of a pooler. A pooler supports neither sessions nor time-outs. Set DATABASE_DIRECT_URL to the address of PostgreSQL, and DATABASE_URL to the address of the pooler.`,
     { cause },
   );
 }
@@ -169,8 +185,8 @@ async function checkServer(client: pg.PoolClient, variable: AddressVariable): Pr
 }
 
 /**
- * Checks that requests through the pooler have time-outs and reach the database that is being prepared, which now holds the
- * preparation lock.
+ * Checks that connections through the pooler have time-outs, and that they lead to the database that is being prepared. In this
+ * database the preparation lock is held now.
  */
 async function checkPooler(url: string): Promise<void> {
   const client = new pg.Client({
@@ -212,30 +228,6 @@ function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>
     if (foundMs > 0 && foundMs <= longestMs) return [];
     return [`alter role ${role} set ${name} = '${longestMs / 1_000}s';`];
   });
-}
-
-/** @param last the last migration to apply. Default: all. @returns the names of the applied migrations. */
-export async function migrate(db: Kysely<DB>, last?: string): Promise<string[]> {
-  const migrator = new Migrator({ db, provider: { getMigrations: readMigrations } });
-  const { error, results } = await (last === undefined
-    ? migrator.migrateToLatest()
-    : migrator.migrateTo(last));
-  if (error) throw error;
-  return (results ?? []).map((result) => result.migrationName);
-}
-
-/** In the order of application. */
-export async function readMigrationNames(): Promise<string[]> {
-  const files = await readdir(MIGRATIONS);
-  return files.flatMap((file) => (file.endsWith('.sql') ? [file.replace('.sql', '')] : [])).sort();
-}
-
-export async function readMigrations(): Promise<Record<string, Migration>> {
-  const entries = (await readMigrationNames()).map(async (name) => {
-    const text = await readFile(join(MIGRATIONS, `${name}.sql`), 'utf8');
-    return [name, { up: async (db: Kysely<unknown>) => void (await sql.raw(text).execute(db)) }];
-  });
-  return Object.fromEntries(await Promise.all(entries));
 }
 
 /** Stores the currency in a new database, and checks it in others. */

@@ -1,16 +1,35 @@
+import pLimit from 'p-limit';
 import { activateDueAccounts, suspendLateAccounts } from './accounts/commands.ts';
+import { endOutdatedApprovals } from './approvals/commands.ts';
 import {
   deleteExpiredRefreshTokens,
   deleteExpiredSessions,
   deleteExpiredSignInStates,
 } from './auth/store.ts';
 import type { Context } from './core/context.ts';
+import type { CopyPool } from './core/database/copy.ts';
 import type { Connection } from './core/database/db.ts';
+import type { Replica } from './core/database/replica.ts';
 import { deleteOldAnswers } from './core/http/idempotency.ts';
 import type { Log } from './core/log.ts';
 import { deleteOldEvents } from './events/commands.ts';
+import { PULL_TASK, pullPayments, queueDuePulls } from './missed-payments/pull-commands.ts';
+import type { PullKey } from './missed-payments/pull-store.ts';
+import {
+  deleteOldQueries,
+  endUnanswered,
+  queueUnsentQueries,
+  SEND_QUERY_TASK,
+  sendStatusQuery,
+} from './missed-payments/status-query-commands.ts';
+import { explainGaps, watchNotifications, watchSilence } from './missed-payments/watch-commands.ts';
+import { findUnansweredPaid, postPaidRequests } from './payment-requests/answer-commands.ts';
 import { retryPendingNotifications } from './payments/notifications/commands.ts';
+import { openProviderApis, type ProviderApis } from './payments/providers/registry.ts';
 import { type JobQueue, startJobQueue, type Task } from './platform/jobs/queue.ts';
+import { deleteAbandonedFiles, IMPORT_TASK, queueUnfinishedImports } from './portfolio/import-commands.ts';
+import { workOnImport } from './portfolio/import-work-commands.ts';
+import { checkBooksUnattended, PROOF_TASK, queueDailyCheck } from './proof/commands.ts';
 import {
   queueUnfinishedStatements,
   STATEMENT_TASK,
@@ -33,9 +52,32 @@ export interface Step {
 /** Money first, deletions last. */
 const STEPS: readonly Step[] = [
   { name: 'process stored notifications', run: retryPendingNotifications },
+  { name: 'post paid payment requests', run: postPaidRequests },
+  {
+    name: 'find payments of unknown payment requests',
+    run: (context, _log, signal) => findUnansweredPaid(context, signal),
+  },
+  {
+    name: 'read balances of providers',
+    run: (context, _log, signal) => watchNotifications(context, signal),
+  },
+  { name: 'explain gaps in balances', run: (context) => explainGaps(context) },
+  { name: 'watch for silent providers', run: (context) => watchSilence(context) },
+  { name: 'queue pulls of payments', run: (context) => queueDuePulls(context) },
+  { name: 'queue unsent status queries', run: (context) => queueUnsentQueries(context) },
+  { name: 'end unanswered status queries', run: (context) => endUnanswered(context) },
   { name: 'activate accounts', run: (context, _log, signal) => activateDueAccounts(context, signal) },
   { name: 'suspend late accounts', run: (context, _log, signal) => suspendLateAccounts(context, signal) },
+  { name: 'end outdated approvals', run: (context, _log, signal) => endOutdatedApprovals(context, signal) },
   { name: 'queue unfinished provider statements', run: ({ db }) => queueUnfinishedStatements(db) },
+  { name: 'queue unfinished portfolio imports', run: (context) => queueUnfinishedImports(context) },
+  {
+    name: 'queue the daily check of the books',
+    run: async (context) => {
+      await queueDailyCheck(context);
+      return 0; // Processes no rows, so that the addresses stay the last lines that a first start prints.
+    },
+  },
   {
     name: 'delete expired refresh tokens',
     run: ({ db }, _log, signal) => deleteExpiredRefreshTokens(db, new Date(), signal),
@@ -55,6 +97,14 @@ const STEPS: readonly Step[] = [
   {
     name: 'delete old webhook deliveries',
     run: ({ db, clock }, _log, signal) => deleteOldDeliveries(db, clock.now(), signal),
+  },
+  {
+    name: 'delete old status queries',
+    run: (context, _log, signal) => deleteOldQueries(context, signal),
+  },
+  {
+    name: 'delete files of abandoned portfolio imports',
+    run: (context, _log, signal) => deleteAbandonedFiles(context, signal),
   },
   { name: 'delete old events', run: (context, _log, signal) => deleteOldEvents(context, signal) },
 ];
@@ -85,9 +135,19 @@ export async function runMinuteJobs(
   return isComplete;
 }
 
-/** The tasks that requests add jobs for. */
-export function requestTasks(context: Context, log: Log): Record<string, Task> {
+/** The tasks that requests and steps add jobs for. */
+export function requestTasks(
+  context: Context,
+  copies: CopyPool,
+  log: Log,
+  apis: ProviderApis = openProviderApis(context.config),
+): Record<string, Task> {
   return {
+    [PULL_TASK]: (payload, attempt) => pullPayments(context, log, apis, payload as PullKey, attempt),
+    [SEND_QUERY_TASK]: (payload, attempt) =>
+      sendStatusQuery(context, log, apis, (payload as { id: number }).id, attempt),
+    [IMPORT_TASK]: (payload, attempt) =>
+      workOnImport({ context, copies, log }, (payload as { id: number }).id, attempt),
     [STATEMENT_TASK]: (payload, attempt) =>
       workOnStatement(context, log, (payload as { id: number }).id, attempt),
   };
@@ -99,22 +159,40 @@ export interface Jobs extends JobQueue {
    * later.
    */
   lastCompletedAt(): Date | undefined;
+  /** Runs the minute jobs now, after a run that is under way in this instance. @returns whether every step ran and none failed. */
+  runMinuteJobsNow(): Promise<boolean>;
 }
 
 /** Until stopped, runs the jobs that requests add, and the minute jobs: immediately and then every minute. */
-export function startJobs(context: Context, connection: Connection, log: Log): Jobs {
+export function startJobs(
+  context: Context,
+  {
+    connection,
+    copies,
+    replica,
+  }: { connection: Connection; copies: CopyPool; replica?: Replica | undefined },
+  log: Log,
+): Jobs {
   let lastCompletedAt: Date | undefined;
+  const inTurn = pLimit(1);
+  const runInTurn = (signal?: AbortSignal) => inTurn(() => runMinuteJobs(context, log, signal));
   const queue = startJobQueue({
     connection,
     db: context.db,
     log,
     everyMinute: [MINUTE_TASK],
     tasks: {
-      ...requestTasks(context, log),
+      ...requestTasks(context, copies, log),
+      [PROOF_TASK]: (_payload, attempt) =>
+        checkBooksUnattended(context.db, { connection, replica }, log, attempt),
       [MINUTE_TASK]: async (_payload, { signal }) => {
-        if (await runMinuteJobs(context, log, signal)) lastCompletedAt = new Date();
+        if (await runInTurn(signal)) lastCompletedAt = new Date();
       },
     },
   });
-  return { lastCompletedAt: () => lastCompletedAt, stop: () => queue.stop() };
+  return {
+    lastCompletedAt: () => lastCompletedAt,
+    runMinuteJobsNow: () => runInTurn(),
+    stop: () => queue.stop(),
+  };
 }

@@ -2,10 +2,16 @@ import type { Pool } from 'pg';
 import type { Config } from './core/context.ts';
 import { type CopyPool, openCopyPool } from './core/database/copy.ts';
 import { type Connection, type Database, openDatabase } from './core/database/db.ts';
-import { type LongReads, openLongReads } from './core/database/long-reads.ts';
+import {
+  type LongReads,
+  openLongReads,
+  openReportReads,
+  type ReportReads,
+} from './core/database/long-reads.ts';
+import { openReplica, type Replica } from './core/database/replica.ts';
 import type { TestClock } from './core/database/test-clock.ts';
-import { readMigrationNames } from './database.ts';
 import { type DatabaseProbe, openDatabaseProbe } from './platform/health/probe.ts';
+import { readMigrationNames } from './platform/migrations/files.ts';
 import { PROOF_READS } from './proof/store.ts';
 import { SUMMARY_READS } from './reports/summary-store.ts';
 
@@ -17,6 +23,9 @@ export interface Pools {
   copies: CopyPool;
   verifier: LongReads;
   summaries: LongReads;
+  reports: ReportReads;
+  /** Serves copies, proofs, summaries and reports. Undefined without DATABASE_REPLICA_URL. */
+  replica: Replica | undefined;
   probe: DatabaseProbe;
   /** Cancels exports, uploads and long reads, while other requests may still run. */
   cancelLongWork(): Promise<void>;
@@ -29,13 +38,24 @@ interface PoolOptions {
   direct?: Connection;
   pooler?: string | undefined;
   testClock?: TestClock | undefined;
+  /** For the states of the replica. */
+  log?: { info(message: string): void; warn(message: string): void };
   /** @param name of the pool, for the log. */
   onConnectionLost?(name: string, error: Error): void;
 }
 
+const SILENT = { info: () => {}, warn: () => {} };
+
 export async function openPools(
   config: Config,
-  { connection, direct = connection, pooler, testClock, onConnectionLost = () => {} }: PoolOptions,
+  {
+    connection,
+    direct = connection,
+    pooler,
+    testClock,
+    log = SILENT,
+    onConnectionLost = () => {},
+  }: PoolOptions,
 ): Promise<Pools> {
   const directly = (name: string) => ({
     connection: direct,
@@ -49,9 +69,19 @@ export async function openPools(
     prepare: config.namedStatements,
     pooled: config.pooled,
   });
-  const copies = openCopyPool(directly('copy'));
-  const verifier = openLongReads({ ...directly('proof'), ...PROOF_READS });
-  const summaries = openLongReads({ ...directly('summary'), ...SUMMARY_READS });
+  const replica =
+    config.DATABASE_REPLICA_URL === ''
+      ? undefined
+      : openReplica({
+          primary: direct,
+          replica: config.DATABASE_REPLICA_URL,
+          maxLagMs: config.DATABASE_REPLICA_MAX_LAG * 1000,
+          log,
+        });
+  const copies = openCopyPool({ ...directly('copy'), replica });
+  const verifier = openLongReads({ ...directly('proof'), ...PROOF_READS, replica });
+  const summaries = openLongReads({ ...directly('summary'), ...SUMMARY_READS, replica });
+  const reports = openReportReads(db, { ...directly('report'), replica });
   const probe = openDatabaseProbe({
     connection: direct,
     migrations: await readMigrationNames(),
@@ -59,12 +89,12 @@ export async function openPools(
     onConnectionLost: () => {}, // The request pool reports the same failure.
   });
   return {
-    ...{ db, pool, copies, verifier, summaries, probe },
+    ...{ db, pool, copies, verifier, summaries, reports, replica, probe },
     async cancelLongWork() {
-      await Promise.all([copies.close(), verifier.close(), summaries.close()]);
+      await Promise.all([copies.close(), verifier.close(), summaries.close(), reports.close()]);
     },
     async close() {
-      await probe.close();
+      await Promise.all([probe.close(), replica?.close()]);
       await close();
     },
   };

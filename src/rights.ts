@@ -20,12 +20,17 @@ export const RIGHTS = {
   'accounts:change-status': ['admin', 'manager'],
   'payments:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'payments:record': ['admin', 'manager', 'finance', 'agent'],
+  'payment-requests:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'payment-requests:create': ['admin', 'manager', 'finance', 'agent'],
   'payments:reverse': ['admin', 'manager', 'finance'],
-  // A payer may not be a customer. Only roles that find out whose payment it is see the payer's number and name.
+  // The payer of a payment may be somebody who is not a customer. Only roles that assign payments see the payer's number and name.
   'payers:read': ['admin', 'manager', 'finance'],
   'payments:assign': ['admin', 'manager', 'finance'],
   'credit:transfer': ['admin', 'manager', 'finance'],
   'credit:refund': ['admin', 'manager', 'finance'],
+  'approvals:read': ['admin', 'manager', 'finance', 'viewer'],
+  // To approve or reject, a user also needs the permission of the requested action.
+  'approvals:decide': ['admin', 'manager', 'finance'],
   'reconciliations:read': ['admin', 'manager', 'finance', 'viewer'],
   'reconciliations:create': ['admin', 'manager', 'finance'],
   'commissions:read': ['admin', 'manager', 'finance', 'viewer'],
@@ -37,6 +42,8 @@ export const RIGHTS = {
   'reports:read': ['admin', 'manager', 'finance', 'viewer'],
   'audit:read': ['admin'],
   'events:read': ['admin', 'manager', 'finance'],
+  // A user sees only the events of what the user may read, see events/rules.ts. An API key with events:read sees all events.
+  'events:follow': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'users:administer': ['admin'],
   'api-keys:administer': ['admin'],
   'webhook-endpoints:administer': ['admin'],
@@ -45,6 +52,9 @@ export const RIGHTS = {
   'invoices:create': ['admin', 'manager', 'finance', 'agent'],
   'invoices:void': ['admin', 'manager', 'finance'],
   'catalogue:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  // Contains the personal data of all customers.
+  'exports:read': ['admin'],
+  'imports:run': ['admin'],
 } as const satisfies Record<string, readonly UserRole[]>;
 
 export type Permission = keyof typeof RIGHTS;
@@ -63,15 +73,20 @@ export interface Rights {
   apiKey?: { permissions: readonly string[] };
 }
 
-/** The permission that an API key needs instead of this one. Null: no API key may do it. */
+/** For some permissions, the permission that an API key needs instead. Null: no API key can have the permission. */
 const API_KEYS_NEED: Readonly<Partial<Record<Permission, Permission | null>>> = {
   // These permissions would let a key act as another user or key.
   'users:administer': null,
   'api-keys:administer': null,
-  // A leaked key could send every event to an address of its thief.
+  // Somebody who stole a key could send every event to another address.
   'webhook-endpoints:administer': null,
+  // The decision must be made by a person.
+  'approvals:decide': null,
+  // An import changes all books at once. A person judges its check before it runs.
+  'imports:run': null,
   // An API key is not an employee and has no commissions of its own.
   'commissions:read-own': 'commissions:read',
+  'events:follow': 'events:read',
 };
 
 export const PERMISSIONS = Object.keys(RIGHTS) as Permission[];
@@ -84,7 +99,7 @@ export function permissionsOf(role: UserRole): Permission[] {
   return PERMISSIONS.filter((permission) => rolesWith(permission).includes(role));
 }
 
-/** The permissions of API keys with a role, for every role. Requests of keys read it. */
+/** The permissions of API keys with a role, for every role. Computed once, because each request with a key reads this table. */
 const API_KEY_PERMISSIONS_OF = Object.fromEntries(
   USER_ROLES.map((role) => [
     role,
@@ -102,7 +117,7 @@ export function rolesWith(access: Access): readonly UserRole[] {
   return access === 'public' || access === 'signed-in' ? [] : RIGHTS[access];
 }
 
-/** The permission with which an API key may call a route; null: none, because the route needs a person. */
+/** The permission with which an API key may call a route. Null: no key may call it, because the route needs a person. */
 export function neededByApiKeys(access: Exclude<Access, 'public'>): Permission | null {
   if (access === 'signed-in') return null;
   const needed = API_KEYS_NEED[access];
@@ -118,7 +133,7 @@ export function mayDo({ role, apiKey }: Rights, access: Access): boolean {
   return access === 'signed-in' || rolesWith(access).includes(role);
 }
 
-/** The error if the actor may not call a route. Undefined if it may. */
+/** The error if the actor may not call a route; otherwise undefined. */
 export function refusalOf(actor: Rights, access: Access): AppError | undefined {
   if (access === 'public' || mayDo(actor, access)) return undefined;
   if (actor.role !== 'api_key') {

@@ -3,11 +3,12 @@ import closeWithGrace from 'close-with-grace';
 import { ConfigError, readConfig } from './config.ts';
 import { PreparationError } from './database.ts';
 import { EmbeddedPostgresError } from './platform/embedded-postgres/error.ts';
+import { MigrationError } from './platform/migrations/runner.ts';
 import { startService } from './service.ts';
 
 const LONGEST_CLOSE_MS = 10_000;
 /**
- * How far the heap may grow before a garbage collection. V8's default is four times the size if memory is plentiful, without a
+ * How far the heap may grow before a garbage collection. With much memory, V8's default is four times as large, without a
  * measurable gain.
  */
 const HEAP_GROWTH = '--heap-growing-percent=100';
@@ -30,7 +31,7 @@ async function main(): Promise<void> {
       delay: LONGEST_CLOSE_MS,
       logger: false,
       skip: [...STOP_SIGNALS],
-      onTimeout: (ms) => service.log.error(`The stop takes longer than ${ms} ms; the process ends now`),
+      onTimeout: (ms) => service.log.error(`Stopping takes longer than ${ms} ms; the process ends now`),
     },
     async ({ err, signal }) => {
       if (err) service.log.error({ err }, 'the process ends because of an error');
@@ -60,7 +61,9 @@ main().catch((error: unknown) => {
 function explain(error: unknown): string {
   if (error instanceof ConfigError)
     return ['The configuration is wrong:', ...error.problems.map((p) => `  ${p}`)].join('\n');
-  if (error instanceof PreparationError || error instanceof EmbeddedPostgresError) return error.message;
+  if ([PreparationError, MigrationError, EmbeddedPostgresError].some((kind) => error instanceof kind)) {
+    return (error as Error).message;
+  }
   const hint = listenHint(error);
   if (error instanceof Error && hint) return `${error.message}. ${hint}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -4,21 +4,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { buildApp } from './app.ts';
 import type { Config, Context } from './core/context.ts';
 import type { Connection } from './core/database/db.ts';
+import { unavailable } from './core/http/errors.ts';
 import { openRedis } from './core/http/redis.ts';
 import { createLog, type Log } from './core/log.ts';
+import { PACKAGE_ROOT } from './core/package-root.ts';
 import { systemClock } from './core/values/dates.ts';
 import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
 import { addDemoCompany } from './demo/company.ts';
 import { createHorizonReader } from './events/horizon.ts';
-import { type Jobs, runMinuteJobs, startJobs } from './jobs.ts';
+import { type Jobs, startJobs } from './jobs.ts';
+import { type RequestWorker, startRequestWorker } from './payment-requests/worker-commands.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
 import { createSettableClock } from './platform/test-clock/routes.ts';
 import { openPools } from './pools.ts';
+import { mayDo } from './rights.ts';
 import { type Dispatcher, startDispatcher } from './webhook-endpoints/dispatch-commands.ts';
 
-/** The time between "not ready" and closing, in which load balancers stop sending requests. */
-const READINESS_DRAIN_MS = 1_500;
+/**
+ * The time between "not ready" and closing, in which load balancers stop sending requests. Under load, HAProxy needs up to two
+ * seconds for the two checks after which it does so (deploy/haproxy.cfg).
+ */
+const READINESS_DRAIN_MS = 3_000;
 
 export interface Service {
   address: string;
@@ -37,21 +44,28 @@ export async function startService(config: Config): Promise<Service> {
   const direct: Connection = embedded?.connection ?? config.directUrl;
   const pooler = config.pooled ? config.DATABASE_URL : undefined;
   const currency = currencyOf(config);
-  const { migrations, isNew } = await prepareDatabase(direct, config, currency, pooler);
+  const { migrations, isNew } = await prepareDatabase(direct, config, currency, {
+    pooler,
+    warn: (message) => log.warn(message),
+  });
   if (config.DEMO_DATA === 'company') await addDemoCompany(direct, config, log);
 
   const testClock =
     config.TEST_CLOCK === 'on'
-      ? createSettableClock(async () => void (await runMinuteJobs(context, log)))
+      ? createSettableClock(async () => {
+          if (jobs && !(await jobs.runMinuteJobsNow()))
+            throw unavailable(new Error('a minute job failed; the log names it'));
+        })
       : undefined;
   const pools = await openPools(config, {
-    ...{ connection, direct, pooler, testClock },
+    ...{ connection, direct, pooler, testClock, log },
     onConnectionLost: (name, error) => log.warn(`The ${name} pool lost a connection: ${error.message}`),
   });
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   let accepting = true;
   let jobs: Jobs | undefined;
   let dispatcher: Dispatcher | undefined;
+  let requestWorker: RequestWorker | undefined;
   const context: Context = {
     db: pools.db,
     clock: testClock ?? systemClock,
@@ -72,12 +86,14 @@ export async function startService(config: Config): Promise<Service> {
     databaseKind: databaseKind(config),
     jobsCompletedAt: () => jobs?.lastCompletedAt(),
     deliveryCounts: () => dispatcher?.counts ?? {},
+    requestCounts: () => requestWorker?.counts ?? {},
     accepting: () => accepting,
     ...(testClock && { testClock }),
   });
   const address = await app.listen({ host: config.HOST, port: config.PORT });
-  jobs = startJobs(context, direct, log);
+  jobs = startJobs(context, { connection: direct, copies: pools.copies, replica: pools.replica }, log);
   dispatcher = startDispatcher(context, horizon, log);
+  requestWorker = startRequestWorker(context, log);
   log.info({ version, node: process.version, database: databaseKind(config), address }, 'Started');
   for (const line of welcome(address, config, { migrations, isNew, consoleFolder })) log.info(line);
 
@@ -88,7 +104,7 @@ export async function startService(config: Config): Promise<Service> {
       log.info({ reason }, 'Stopping');
       accepting = false;
       // Jobs and deliveries finish their current batches while the requests below finish.
-      const workStopped = Promise.all([jobs?.stop(), dispatcher?.stop()]);
+      const workStopped = Promise.all([jobs?.stop(), dispatcher?.stop(), requestWorker?.stop()]);
       // Load balancers check readiness about every second. They must see "not ready" before the first request is refused.
       if (config.production) await sleep(READINESS_DRAIN_MS);
       // Uploads and exports may take minutes. They are interrupted, which the client notices. Other requests are completed.
@@ -103,12 +119,12 @@ export async function startService(config: Config): Promise<Service> {
 }
 
 function packageVersion(): string {
-  const file = readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8');
+  const file = readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8');
   return (JSON.parse(file) as { version: string }).version;
 }
 
 function findConsole(): string | undefined {
-  const folder = join(import.meta.dirname, '..', 'web', 'dist');
+  const folder = join(PACKAGE_ROOT, 'web', 'dist');
   return existsSync(join(folder, 'index.html')) ? folder : undefined;
 }
 
@@ -130,7 +146,13 @@ function welcome(
   if (config.WEBHOOK_SECRET === '' && !config.webhookNetworks) {
     lines.push('WEBHOOK_SECRET is empty: anyone who reaches this port can post payment notifications.');
   }
-  if (config.TEST_CLOCK === 'on') lines.push('TEST_CLOCK is on: anyone can change what today is.');
+  const { open, role } = config.registration;
+  if (config.approvalLimitMinor !== undefined && open && mayDo({ role }, 'approvals:decide')) {
+    lines.push(
+      'APPROVAL_LIMIT is set, but registration is open: one person can register twice and approve their own requests. Set REGISTRATION=closed.',
+    );
+  }
+  if (config.TEST_CLOCK === 'on') lines.push('TEST_CLOCK is on: anyone can change the date of the service.');
   if (config.production) return lines;
   return [
     ...lines,

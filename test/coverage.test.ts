@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { parseAst } from 'vitest/node';
 
 /**
- * Holds acceptance/COVERAGE.md, which says what shows each line of the API specification, against the tests
- * and the API description that are there.
+ * Compares acceptance/COVERAGE.md with the existing tests and the API description. COVERAGE.md names the tests for each line of the
+ * API specification.
  */
 const ROOT = join(import.meta.dirname, '..');
 const COVERAGE = 'test/acceptance/COVERAGE.md';
 
-/** The headings of the API specification, and how many lines each holds. */
+/** The headings of the API specification, with the number of lines below each. */
 const SECTIONS = {
   'What the service does': 8,
   'Base addresses': 4,
@@ -117,7 +117,7 @@ function textOf(node: unknown): string | undefined {
   return isObject(only) && others.length === 0 ? (only.value as { cooked: string }).cooked : undefined;
 }
 
-/** The titles of the tests in a syntax tree, those of `each` as templates; what is skipped for good is no test. */
+/** The titles of the tests in a syntax tree. The titles of `each` are templates. Tests that are always skipped do not count. */
 function titlesIn(node: unknown): string[] {
   if (Array.isArray(node)) return node.flatMap(titlesIn);
   if (!isObject(node)) return [];

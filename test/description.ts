@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { FORMATS } from '../src/core/http/validation.ts';
 
-/** The API description as a measure: which answers it allows. */
+/** Checks answers against the API description. */
 
 type Media = { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> };
 
@@ -33,19 +33,19 @@ export interface Operation {
 export interface Description {
   document: OpenAPIV3_1.Document;
   operations: Operation[];
-  /** What is wrong with a value by a schema of the description; undefined when nothing is. */
+  /** The problem of a value that does not match a schema of the description. Undefined if it matches. */
   problemOf(schema: object, value: unknown): string | undefined;
-  /** What is wrong with an answer; undefined when it is as described. */
+  /** The problem of an answer that the description does not allow. Undefined if it does. */
   problemOfAnswer(answer: GivenAnswer): string | undefined;
 }
 
 export interface GivenAnswer {
   method: string;
-  /** Of the whole address, without the query. */
+  /** The path of the address, without the query. */
   path: string;
   status: number;
   contentType: string | null;
-  /** Parsed, when it is JSON. */
+  /** The body, parsed if it is JSON. */
   body: unknown;
 }
 
@@ -65,13 +65,14 @@ export function readDescription(document: OpenAPIV3_1.Document): Description {
   );
   const patterns = operations
     .map((operation) => ({ operation, pattern: patternOf(operation.path) }))
-    // As in the router, a name that stands there goes before a parameter.
+    // As in the router, a fixed name comes before a parameter.
     .sort((a, b) => a.operation.path.split('{').length - b.operation.path.split('{').length);
 
   function problemOf(schema: object, value: unknown): string | undefined {
     let validate = compiled.get(schema);
     if (!validate) {
-      // References lead to the components that were added once: Ajv reads them again for each schema that contains them.
+      // References lead to components that are added once. Otherwise Ajv would compile them again for each schema that contains
+      // them.
       const text = JSON.stringify(schema).replaceAll('"#/components/', '"description#/components/');
       validate = ajv.compile(JSON.parse(text));
       compiled.set(schema, validate);
@@ -104,7 +105,7 @@ export function readDescription(document: OpenAPIV3_1.Document): Description {
 
 let committed: Description | undefined;
 
-/** openapi.json as it stands in the repository. */
+/** The openapi.json in the repository. */
 export function committedDescription(): Description {
   committed ??= readDescription(
     JSON.parse(readFileSync(join(import.meta.dirname, '..', 'openapi.json'), 'utf8')),

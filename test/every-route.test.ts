@@ -3,8 +3,8 @@ import { API_KEY_PERMISSIONS } from '../src/rights.ts';
 import { type Answer, createCaller, newApiKey, useService, wrongFields } from './harness.ts';
 
 /**
- * What holds on every route. The routes are those of the running application; the table says who may
- * use each, so that a route that nobody thought about fails here first.
+ * Rules for every route. The routes are read from the running application. The table lists who may call each route, so a new route
+ * without a line in the table fails here.
  */
 const EVERYONE = ['admin', 'manager', 'finance', 'agent', 'viewer'];
 const ALL_BUT_AGENTS = ['admin', 'manager', 'finance', 'viewer'];
@@ -23,8 +23,10 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /auth/:provider/callback': PUBLIC,
   'POST /webhooks/payments/mobilemoney': PUBLIC,
   'POST /webhooks/payments/mobilemoney/validation': PUBLIC,
+  'POST /webhooks/payments/mobilemoney/requests/:key': PUBLIC,
+  'POST /webhooks/payments/mobilemoney/status/:key': PUBLIC,
   'POST /webhooks/payments/tigopesa': PUBLIC,
-  'PUT /test/clock': PUBLIC, // exists with TEST_CLOCK=on alone, as in these tests
+  'PUT /test/clock': PUBLIC, // exists only with TEST_CLOCK=on, as in these tests
   'POST /auth/logout': EVERYONE,
   'GET /auth/me': EVERYONE,
   'PUT /auth/password': EVERYONE,
@@ -44,7 +46,19 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'POST /api-keys/:id/rotate': ADMIN,
   'POST /api-keys/:id/revoke': ADMIN,
   'GET /audit': ADMIN,
-  'GET /events': ['admin', 'manager', 'finance'],
+  'GET /exports/portfolio': ADMIN,
+  'GET /imports/templates/:file': EVERYONE,
+  'GET /imports': ADMIN,
+  'POST /imports': ADMIN,
+  'GET /imports/:id': ADMIN,
+  'PUT /imports/:id/files/:file': ADMIN,
+  'POST /imports/:id/check': ADMIN,
+  'POST /imports/:id/run': ADMIN,
+  'POST /imports/:id/undo': ADMIN,
+  'GET /imports/:id/problems': ADMIN,
+  'GET /imports/:id/problems.csv': ADMIN,
+  'GET /imports/:id/differences': ADMIN,
+  'GET /events': EVERYONE, // each sees only the events of what the role may read
   'GET /webhook-endpoints': ADMIN,
   'POST /webhook-endpoints': ADMIN,
   'GET /webhook-endpoints/:id': ADMIN,
@@ -79,6 +93,11 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'POST /accounts/:id/credit/refund': ['admin', 'manager', 'finance'],
   'GET /accounts/:id/credit/moves': EVERYONE,
   'GET /credit-moves': EVERYONE,
+  'GET /approvals': ALL_BUT_AGENTS,
+  'GET /approvals/:id': ALL_BUT_AGENTS,
+  'POST /approvals/:id/approve': ['admin', 'manager', 'finance'],
+  'POST /approvals/:id/reject': ['admin', 'manager', 'finance'],
+  'POST /approvals/:id/withdraw': ALL_BUT_AGENTS, // the requester alone
   'GET /payments': EVERYONE,
   'POST /payments': ['admin', 'manager', 'finance', 'agent'],
   'GET /payments/by-external-id/:externalId': EVERYONE,
@@ -86,8 +105,18 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /payments/:id': EVERYONE,
   'PUT /payments/:id': ['admin', 'manager', 'finance'],
   'GET /payments/unmatched': ['admin', 'manager', 'finance'],
+  'POST /accounts/:accountId/payment-requests': ['admin', 'manager', 'finance', 'agent'],
+  'GET /accounts/:accountId/payment-requests': EVERYONE,
+  'GET /payment-requests': EVERYONE,
+  'GET /payment-requests/:id': EVERYONE,
   'GET /notifications': ['admin', 'manager', 'finance'],
+  'GET /providers/status': ['admin', 'manager', 'finance'],
+  'GET /providers/balance-gaps': ['admin', 'manager', 'finance'],
   'GET /notifications/:id': ['admin', 'manager', 'finance'],
+  'POST /payments/:id/status-queries': ['admin', 'manager', 'finance'],
+  'POST /notifications/:id/status-queries': ['admin', 'manager', 'finance'],
+  'GET /status-queries': ['admin', 'manager', 'finance'],
+  'GET /status-queries/:id': ['admin', 'manager', 'finance'],
   'POST /payments/:id/assign': ['admin', 'manager', 'finance'],
   'POST /notifications/:id/resolve': ['admin', 'manager', 'finance'],
   'POST /payments/:id/unassign': ['admin', 'manager', 'finance'],
@@ -129,18 +158,19 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /employees/:id': EVERYONE,
   'PUT /employees/:id': ['admin', 'manager'],
   'POST /commissions/calculate': ['admin', 'manager', 'finance'],
-  'GET /commissions/payments': EVERYONE, // agents: their own employee's
-  'GET /commissions/payments/:id': EVERYONE, // agents: their own employee's
+  'GET /commissions/payments': EVERYONE, // agents see only the commissions of their own employee
+  'GET /commissions/payments/:id': EVERYONE, // agents see only the commissions of their own employee
   'PUT /commissions/payments/:id': ['admin', 'manager', 'finance'],
   'GET /commissions/rules': ALL_BUT_AGENTS,
   'POST /commissions/rules': ['admin', 'manager'],
-  'GET /search': EVERYONE, // each type needs its own permission besides
+  'GET /search': EVERYONE, // each type also needs its own permission
   'GET /reports/accounts/summary': ALL_BUT_AGENTS,
   'GET /reports/payments': ALL_BUT_AGENTS,
   'GET /reports/proof': ALL_BUT_AGENTS,
+  'GET /reports/proof/last': ALL_BUT_AGENTS,
 };
 
-/** What no API key may call, whatever its role: it concerns a person, or would let a key raise its own rights. */
+/** The routes that no API key may call, because they concern a person, need a second person, or would let a key extend its own rights. */
 const NO_API_KEY = [
   'POST /auth/logout',
   'GET /auth/me',
@@ -160,6 +190,8 @@ const NO_API_KEY = [
   'PUT /api-keys/:id',
   'POST /api-keys/:id/rotate',
   'POST /api-keys/:id/revoke',
+  'POST /approvals/:id/approve',
+  'POST /approvals/:id/reject',
   'GET /webhook-endpoints',
   'POST /webhook-endpoints',
   'GET /webhook-endpoints/:id',
@@ -169,18 +201,32 @@ const NO_API_KEY = [
   'POST /webhook-endpoints/:id/test',
   'POST /webhook-endpoints/:id/resend',
   'GET /webhook-endpoints/:id/deliveries',
+  'GET /imports/templates/:file',
+  'GET /imports',
+  'POST /imports',
+  'GET /imports/:id',
+  'PUT /imports/:id/files/:file',
+  'POST /imports/:id/check',
+  'POST /imports/:id/run',
+  'POST /imports/:id/undo',
+  'GET /imports/:id/problems',
+  'GET /imports/:id/problems.csv',
+  'GET /imports/:id/differences',
   'GET /webhook-endpoints/:id/deliveries/:deliveryId',
 ];
-/** An agent sees the commissions of one employee; a key is none. */
+/** An agent sees the commissions of their own employee. A key has no employee. */
 const OWN_COMMISSIONS = ['GET /commissions/payments', 'GET /commissions/payments/:id'];
+/** A key sees all events, and needs `events:read`. */
+const EVENTS = 'GET /events';
 
 /** The roles whose API keys may call a route. */
 function rolesOfKeys(route: string): string[] {
   if (NO_API_KEY.includes(route)) return [];
+  if (route === EVENTS) return ['admin', 'manager', 'finance'];
   return OWN_COMMISSIONS.includes(route) ? ALL_BUT_AGENTS : [...(WHO_MAY[route] ?? [])];
 }
 
-/** Bodies that are right, so that nothing but the query is wrong. */
+/** Valid bodies, so that only the query is wrong. */
 const RIGHT_BODY: Record<string, object> = {
   'POST /auth/register': { email: 'new@example.com', password: 'long enough', firstName: 'A', lastName: 'B' },
   'POST /auth/login': { email: 'new@example.com', password: 'long enough' },
@@ -199,11 +245,13 @@ const RIGHT_BODY: Record<string, object> = {
   'POST /accounts/:id/credit/refund': { amount: 1, reason: 'none' },
   'POST /payments': { accountId: 1, amount: 1, paymentMethodId: 1 },
   'PUT /payments/:id': { metadata: {} },
+  'POST /accounts/:accountId/payment-requests': { amount: 1, phone: '0712345678' },
   'POST /payments/bulk': { items: [{}] },
   'POST /payments/:id/assign': { accountId: 1 },
   'POST /notifications/:id/resolve': { paymentId: null, reason: 'none' },
   'POST /payments/:id/unassign': { reason: 'none' },
   'POST /payments/:id/reverse': { reason: 'none' },
+  'POST /approvals/:id/reject': { reason: 'none' },
   'POST /users': {
     email: 'new@example.com',
     password: 'long enough',
@@ -239,9 +287,9 @@ const RIGHT_BODY: Record<string, object> = {
 };
 
 /** A file, which has no fields. */
-const UPLOAD = 'POST /reconciliations/statements';
+const UPLOAD = /^(POST \/reconciliations\/statements|PUT \/imports\/[^/]+\/files\/:file)$/;
 
-/** Beside the API, at the root; they need no token. */
+/** Routes outside /api, which need no token. */
 const ROOT = ['GET /health', 'GET /livez', 'GET /readyz'];
 const DOCUMENTATION = '/api-docs';
 /** Like the documentation, the start page does not describe itself. */
@@ -267,7 +315,7 @@ beforeAll(async () => {
   }
 });
 
-/** The permission that the API description says an API key needs for a route. */
+/** The permission that an API key needs for a route, according to the API description. */
 function neededByKeys({ method, path }: Route): string | undefined {
   const described = service.app.swagger().paths ?? {};
   const operation = described[`/api${path.replace(/:(\w+)/g, '{$1}')}`];
@@ -278,11 +326,11 @@ function neededByKeys({ method, path }: Route): string | undefined {
 
 interface Route {
   method: string;
-  /** With its parameters spelt as :name. */
+  /** The path, with parameters as `:name`. */
   path: string;
 }
 
-/** Every route of the running application: its router prints them as a tree, which is walked here. */
+/** Reads every route of the running application from the tree that its router prints. */
 function runningRoutes(): Route[] {
   const tree = service.app.printRoutes({ commonPrefix: false });
   const parents: string[] = [];
@@ -303,7 +351,7 @@ function runningRoutes(): Route[] {
   });
 }
 
-/** `/accounts/:id|:accountId/payments` is how the router names a parameter that two routes call differently. */
+/** The router prints `/accounts/:id|:accountId/payments` if two routes have different names for one parameter. */
 function oneName({ method, path }: Route): string {
   const key = `${method} ${path}`;
   if (!key.includes('|')) return key;
@@ -328,9 +376,9 @@ const idRoutes = routes.filter(({ path }) => /\/:(id|accountId)\b/.test(path));
 const restrictedRoutes = routes.filter(({ who }) => who !== PUBLIC && who.length < EVERYONE.length);
 const PREFIXES = ['/api', '/api/v1'];
 
-/** A path that a request can have: with an id, and a name of a provider that is not configured. */
+/** A path for a request, with an id and the name of a provider that is not configured. */
 function concrete(path: string): string {
-  return path.replace(':provider', 'nobody').replace(/:\w+/, '1');
+  return path.replace(':provider', 'nobody').replace('files/:file', 'files/customers').replace(/:\w+/, '1');
 }
 
 function ask(prefix: string, method: string, path: string, body?: unknown, token?: string): Promise<Answer> {
@@ -338,7 +386,7 @@ function ask(prefix: string, method: string, path: string, body?: unknown, token
   const route = `${method} ${path.split('?', 1)[0]}`;
   const sent = body ?? (method === 'GET' ? undefined : (RIGHT_BODY[route] ?? {}));
   const options = token ? { token } : {};
-  if (route === UPLOAD) {
+  if (UPLOAD.test(route)) {
     return call(method, concrete(path), 'a,b\n', { ...options, headers: { 'content-type': 'text/csv' } });
   }
   return call(method, concrete(path), sent, options);
@@ -414,6 +462,8 @@ describe('the routes of the running application', () => {
       '/api/webhook-endpoints/{id}/rotate-secret',
       '/api/webhook-endpoints/{id}/test',
       '/api/webhooks/payments/mobilemoney',
+      '/api/webhooks/payments/mobilemoney/requests/{key}',
+      '/api/webhooks/payments/mobilemoney/status/{key}',
       '/api/webhooks/payments/mobilemoney/validation',
       '/api/webhooks/payments/tigopesa',
     ]);
@@ -462,6 +512,8 @@ describe('without a token', () => {
       'GET /auth/:provider/callback',
       'POST /webhooks/payments/mobilemoney',
       'POST /webhooks/payments/mobilemoney/validation',
+      'POST /webhooks/payments/mobilemoney/requests/:key',
+      'POST /webhooks/payments/mobilemoney/status/:key',
       'POST /webhooks/payments/tigopesa',
       'PUT /test/clock',
     ]);
@@ -483,7 +535,7 @@ describe('without a token', () => {
   it.each(routes.filter(({ who }) => who === PUBLIC))(
     '$route does not ask for one',
     async ({ method, path }) => {
-      // An unknown query parameter, or provider, or nothing in the body, keeps the request from doing anything.
+      // An unknown query parameter, an unknown provider or an empty body prevents the request from changing anything.
       for (const prefix of PREFIXES) {
         expect(refusesBy200.includes(`${method} ${path}`) ? [200] : [400, 404]).toContain(
           (await ask(prefix, method, `${path}?unknownParameter=1`)).status,
@@ -588,15 +640,17 @@ describe('an answer with a payer’s number or name, or with what the provider s
 });
 
 describe('what a route does not know', () => {
-  // The provider's further keys are kept, not refused, and so may its gateway add to the address.
+  // Additional keys of the provider are stored and not refused. Its gateway may also add query parameters.
   const kept = [
     'POST /webhooks/payments/mobilemoney',
     'POST /webhooks/payments/mobilemoney/validation',
+    'POST /webhooks/payments/mobilemoney/requests/:key',
+    'POST /webhooks/payments/mobilemoney/status/:key',
     'POST /webhooks/payments/tigopesa',
   ];
-  const passed = 'GET /auth/:provider/callback'; // identity providers add parameters of their own
+  const passed = 'GET /auth/:provider/callback'; // identity providers add their own parameters
 
-  it.each(bodyRoutes.filter(({ route }) => !kept.includes(route) && route !== UPLOAD))(
+  it.each(bodyRoutes.filter(({ route }) => !kept.includes(route) && !UPLOAD.test(route)))(
     '$route refuses an unknown body field by name',
     async ({ method, path }) => {
       for (const prefix of PREFIXES) {

@@ -8,6 +8,7 @@ import type { TestProject } from 'vitest/node';
 import { readConfig } from '../src/config.ts';
 import { currencyOf, prepareDatabase } from '../src/database.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
+import { partitionTables } from './support/partitioned.ts';
 import { useTemporaryFolder } from './support/temporary-folder.ts';
 
 declare module 'vitest' {
@@ -15,14 +16,14 @@ declare module 'vitest' {
     /** Where databases can be created: settings of a connection to the server's maintenance database. */
     server: pg.ClientConfig;
     redisUrl: string;
-    /** The migrated database that each test file clones; of this run alone. */
+    /** The migrated database that each test file clones. Each run has its own. */
     template: string;
   }
 }
 
 /**
- * One PostgreSQL for the whole run, TEST_DATABASE_URL or an embedded one of its own, with a migrated
- * template that each test file clones.
+ * Provides one PostgreSQL for the whole run: TEST_DATABASE_URL, or a new embedded server. Each test file clones a migrated
+ * template.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   execFileSync(process.execPath, ['scripts/ensure-build.mjs'], { stdio: 'inherit' }); // some tests run the built program
@@ -41,6 +42,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await onServer(server, `create database ${template}`);
   const config = readConfig({ NODE_ENV: 'test' });
   await prepareDatabase(databaseOn(server, template), config, currencyOf(config));
+  if (process.env.TEST_PARTITIONED === 'yes') await partition(databaseOn(server, template));
   project.provide('server', server);
   project.provide('redisUrl', redisUrl);
   project.provide('template', template);
@@ -62,6 +64,13 @@ async function startEmbedded() {
   return { server: { ...embedded.connection }, stop };
 }
 
+async function partition(database: ReturnType<typeof databaseOn>): Promise<void> {
+  const client = new pg.Client(database);
+  await client.connect();
+  await partitionTables(client);
+  await client.end();
+}
+
 async function onServer(server: pg.ClientConfig, statement: string): Promise<void> {
   const client = new pg.Client(server);
   await client.connect();
@@ -69,7 +78,7 @@ async function onServer(server: pg.ClientConfig, statement: string): Promise<voi
   await client.end();
 }
 
-/** The same server, another database. */
+/** The settings of a connection to another database on the same server. */
 export function databaseOn(server: pg.ClientConfig, database: string) {
   if (server.connectionString) {
     const url = new URL(server.connectionString);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
 import { type AppParts, buildApp } from '../src/app.ts';
@@ -24,22 +25,22 @@ export interface Answer {
   text: string;
 }
 
-/** One production app on a database of its own, listening on a free port; used over the wire. */
+/** The production app on its own database. It listens on a free port, and tests call it over HTTP. */
 export interface TestService {
   context: Context;
   app: HttpServer;
-  /** What the app was built from. */
+  /** The parts from which the app was built. */
   parts: AppParts;
   clock: SettableClock;
-  /** Of the database behind it. */
+  /** The settings of a connection to the database of the app. */
   connection: ReturnType<typeof databaseOn>;
   /** http://127.0.0.1:port */
   origin: string;
   /** The admin's token: the first user who registered. */
   adminToken: string;
-  /** Sends a request below /api; the body as JSON. `token: null` sends none; default: the admin's. */
+  /** Sends a request below /api, with the body as JSON. Default token: the admin's. `token: null` sends no token. */
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
-  /** A new user of a role and the token of their session. */
+  /** Creates a user with the role. @returns the token of the user's session. */
   signInAs(role: string): Promise<string>;
 }
 
@@ -60,7 +61,7 @@ const NO_LIMITS = {
 
 /**
  * Starts a service for the tests of a file and removes it afterwards.
- * @param environment settings beside the tests' own: no rate limits, silent log.
+ * @param environment - settings in addition to the defaults for tests, which are no rate limits and a silent log.
  */
 export function useService(environment: Record<string, string> = {}): TestService {
   const service = {} as TestService;
@@ -74,7 +75,7 @@ export function useService(environment: Record<string, string> = {}): TestServic
   return service;
 }
 
-/** Runs the jobs that requests add, as those of provider statements. Tests call the minute jobs themselves. */
+/** Runs the jobs that requests add, such as jobs of provider statements. Tests call the minute jobs themselves. */
 export function useJobs(service: TestService): void {
   let queue: JobQueue;
   beforeAll(() => {
@@ -83,8 +84,8 @@ export function useJobs(service: TestService): void {
   afterAll(() => queue.stop());
 }
 
-export function startRequestJobs({ context, connection, parts: { log } }: TestService): JobQueue {
-  return startJobQueue({ connection, db: context.db, log, tasks: requestTasks(context, log) });
+export function startRequestJobs({ context, connection, parts: { copies, log } }: TestService): JobQueue {
+  return startJobQueue({ connection, db: context.db, log, tasks: requestTasks(context, copies, log) });
 }
 
 export async function startTestService(environment: Record<string, string> = {}) {
@@ -109,6 +110,7 @@ export async function startTestService(environment: Record<string, string> = {})
     databaseKind: 'PostgreSQL',
     jobsCompletedAt: () => undefined,
     deliveryCounts: () => ({}),
+    requestCounts: () => ({}),
     accepting: () => true,
     testClock: clock,
   };
@@ -151,8 +153,8 @@ export async function startTestService(environment: Record<string, string> = {})
 }
 
 /**
- * A further instance on the database of a running service, with settings of its own; without the test
- * clock's route unless TEST_CLOCK is on.
+ * Starts another instance on the database of a running service, with other settings. It has the route of the test clock only if
+ * TEST_CLOCK is on.
  */
 export async function startInstance(service: TestService, environment: Record<string, string> = {}) {
   const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ...NO_LIMITS, ...environment });
@@ -177,7 +179,7 @@ export async function startInstance(service: TestService, environment: Record<st
 
 export type Caller = (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Answer>;
 
-/** A plain HTTP client of one address; every answer is held against the API description. */
+/** An HTTP client for one address. Every answer is checked against the API description. */
 export function createCaller(base: string): Caller {
   return async (method, path, body, { token, headers } = {}) => {
     const response = await fetch(`${base}${path}`, {
@@ -203,7 +205,7 @@ export function createCaller(base: string): Caller {
   };
 }
 
-/** No answer that any test gets may be one that openapi.json does not promise. */
+/** Expects that openapi.json allows the answer. */
 function expectDescribed(method: string, path: string, { status, headers, body, text }: Answer): void {
   const contentType = headers.get('content-type');
   const problem = committedDescription().problemOfAnswer({ method, path, status, contentType, body });
@@ -242,7 +244,7 @@ export async function newApiKey(service: TestService, grant: string | string[], 
 
 let phones = 0;
 
-/** A customer of their own phone; returns the answer's data. */
+/** Creates a customer with a new phone number. @returns the `data` of the answer. */
 export async function newCustomer(service: TestService, fields: Record<string, unknown> = {}) {
   phones += 1;
   const phone = `+2547${String(10_000_000 + phones)}`;
@@ -256,7 +258,7 @@ export async function newCustomer(service: TestService, fields: Record<string, u
   return answer.body.data;
 }
 
-/** An account of the weekly demo plan (deposit 2,000, 52 × 400) for a new customer, or for the one named. */
+/** Opens an account with the weekly demo plan (deposit 2,000, 52 × 400) for a new customer, or for the given one. */
 export async function newAccount(service: TestService, fields: Record<string, unknown> = {}) {
   const customerId = fields.customerId ?? (await newCustomer(service)).id;
   const answer = await service.call('POST', '/accounts', {
@@ -308,7 +310,7 @@ export async function move(service: TestService, accountId: number, status: stri
   return answer.body.data;
 }
 
-/** Posts a notification and gives the answer. */
+/** Posts a notification. @returns the answer. */
 export function notify(
   service: Pick<TestService, 'call'>,
   fields: Record<string, unknown> = {},
@@ -318,7 +320,7 @@ export function notify(
   return service.call('POST', `/webhooks/payments/mobilemoney${query}`, notification(fields), options);
 }
 
-/** What the work sends to PostgreSQL, through whichever connection. */
+/** The statements that the work sends to PostgreSQL, through any connection. */
 export async function statementsOf(work: () => Promise<unknown>): Promise<pg.QueryConfig[]> {
   const asked = vi.spyOn(pg.Client.prototype, 'query');
   try {
@@ -333,19 +335,35 @@ function isQueryConfig(given: unknown): given is pg.QueryConfig {
   return typeof given === 'object' && given !== null && 'text' in given;
 }
 
-/** Puts the business clock to noon of a date in Nairobi. */
+/** Makes posting of payments of one amount fail. @returns a function that ends this. */
+export async function breakPosting(
+  { context: { db } }: TestService,
+  amountMinor: number,
+): Promise<() => Promise<void>> {
+  await sql
+    .raw(`
+    create function fail_for_a_test() returns trigger language plpgsql as
+      $$ begin if new.amount_minor = ${amountMinor} then raise exception 'broken for a test'; end if; return new; end $$;
+    create trigger fail_for_a_test before insert on payments for each row execute function fail_for_a_test()`)
+    .execute(db);
+  return async () => {
+    await sql.raw('drop function fail_for_a_test cascade').execute(db);
+  };
+}
+
+/** Sets the business clock to noon of a date in Nairobi. */
 export function setToday(service: TestService, date: string): void {
   service.clock.set(new Date(`${date}T09:00:00Z`));
 }
 
-/** Asserts a refusal by validation and gives the paths of its fields. */
+/** Asserts that validation refused the request. @returns the paths of the wrong fields. */
 export function wrongFields(answer: Answer): string[] {
   expect(answer.body, answer.text).toMatchObject({ success: false, error: { code: 'VALIDATION_ERROR' } });
   expect(answer.status, answer.text).toBe(400);
   return answer.body.error.details.fields.map((field: { path: string }) => field.path).sort();
 }
 
-/** A notification as the provider posts it, with a transaction id of its own. */
+/** A notification as the provider posts it, with a new transaction id. */
 export function notification(fields: Record<string, unknown> = {}) {
   return {
     TransactionType: 'Pay Bill',

@@ -5,22 +5,30 @@ import type { ICruiseOptions, IRegularForbiddenRuleType } from 'dependency-cruis
 /** The other features that a feature may import, and why. */
 export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   // An account shows its customer, copies the terms of a pay plan, and checks that the product is sold and that the employee sells.
-  accounts: ['account-status', 'customers', 'employees', 'ledger', 'pay-plans', 'products'],
+  // Giving up a balance may need approval.
+  accounts: ['account-status', 'approvals', 'customers', 'employees', 'ledger', 'pay-plans', 'products'],
   // A session belongs to a user. A request is identified by a session or an API key.
   auth: ['api-keys', 'users'],
   // An employee earns a commission for accounts, and sees their statuses.
   commissions: ['account-status', 'employees'],
-  // Credit leaves accounts by a payment method.
-  credit: ['accounts', 'ledger', 'payment-methods'],
+  // Credit leaves accounts by a payment method, and may need approval.
+  credit: ['accounts', 'approvals', 'ledger', 'payment-methods'],
   // An invoice prints the number of its account.
   invoices: ['accounts'],
   kyc: ['customers'],
   // The ledger changes the status of accounts that are now paid in full, or no longer.
   ledger: ['account-status'],
-  // A payment is posted to an account, which may be found by the national id of a customer.
-  payments: ['account-status', 'accounts', 'customers', 'ledger'],
-  // The proof reads the status table of accounts, and names payment methods.
-  proof: ['account-status', 'payment-methods'],
+  // Payments whose notification was lost are posted like notifications, unless they may be in an imported portfolio.
+  'missed-payments': ['payments', 'portfolio'],
+  // A payment is posted to an account, which may be found by the national id of a customer. A reversal may need approval.
+  payments: ['account-status', 'accounts', 'approvals', 'customers', 'ledger'],
+  // A payment request asks for money that an account owes, and its answer is posted like a notification.
+  'payment-requests': ['accounts', 'ledger', 'payments'],
+  // A portfolio has files of all these features. An import computes the books of accounts by the rules of the ledger and the
+  // entries of payments, ends with the proof, and acts for a user.
+  portfolio: ['account-status', 'accounts', 'customers', 'ledger', 'pay-plans', 'payments', 'proof', 'users'],
+  // The proof reads the status table of accounts, and names payment methods and providers.
+  proof: ['account-status', 'payment-methods', 'payments'],
   // A statement imports lost notifications, and reconciles payments for the user or the API key that asks.
   'provider-statements': ['api-keys', 'payment-methods', 'payments', 'reconciliations', 'users'],
   // Reports print account numbers, statuses and the names of payment methods.

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { type Configuration, Provider } from 'oidc-provider';
 
-/** Identity providers for the tests, each on a port of its own: a real one, and one that can be made to lie. */
+/** Identity providers for the tests, each on its own port: a real one, and one that sends forged answers. */
 
 export const CLIENT = { id: 'ams', secret: 'a secret between the two, long enough for HS256' };
 
@@ -24,7 +24,7 @@ export interface Person {
   name?: string;
 }
 
-/** A server that answers nothing yet: its address has to be known before what it serves can be made. */
+/** Starts a server without answers, because the answers contain its address. */
 async function listen(port = 0): Promise<{ server: Server; issuer: string; close(): Promise<void> }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -38,8 +38,8 @@ async function listen(port = 0): Promise<{ server: Server; issuer: string; close
 }
 
 /**
- * oidc-provider with one client. Its page to sign in asks for nothing but the name of one of the people;
- * the name "cancel" refuses.
+ * oidc-provider with one client. Its sign-in page asks only for the name of one of the people. The name "cancel" refuses the
+ * sign-in.
  */
 export async function startRealProvider(people: Record<string, Person>) {
   const { server, issuer, close } = await listen();
@@ -94,19 +94,19 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** What the next token answer of the forged provider holds. */
+/** The content of the next token answer of the forged provider. */
 export interface Forgery {
   claims?: JWTPayload;
-  /** Taken out of the claims. */
+  /** Claims to omit. */
   without?: string[];
   sign?: 'own key' | 'another key' | 'none' | 'client secret';
-  /** The connection breaks instead. */
+  /** The connection breaks instead of an answer. */
   broken?: boolean;
   status?: number;
   body?: unknown;
 }
 
-/** A provider that signs whatever the test wants and lists every algorithm, safe or not. */
+/** A provider that signs any claims that a test gives, and lists every algorithm, secure or not. */
 export async function startForgedProvider(port = 0) {
   const { server, issuer, close } = await listen(port);
   const own = await generateKeyPair('RS256');
@@ -116,9 +116,9 @@ export async function startForgedProvider(port = 0) {
     forgery: {} as Forgery,
     nonce: '',
     lastTokenRequest: new URLSearchParams(),
-    /** Fields of the description that are replaced; undefined takes one out. */
+    /** Fields of the metadata to replace. Undefined removes a field. */
     description: {} as Record<string, unknown>,
-    /** Answers the requests for these paths instead. */
+    /** Replacements for the answers at these paths. */
     instead: {} as Record<string, (response: ServerResponse) => void>,
   };
 
@@ -181,7 +181,7 @@ export interface Browser {
   cookies: Map<string, string>;
 }
 
-/** A client that keeps cookies by name, which is all that these tests need of a browser. */
+/** A client that stores cookies by name. These tests need nothing else of a browser. */
 export function createBrowser(): Browser {
   const cookies = new Map<string, string>();
   return {
@@ -204,7 +204,7 @@ export function createBrowser(): Browser {
   };
 }
 
-/** Goes from the provider's address through its sign-in page; the callback that the browser is sent to. */
+/** Passes the sign-in page of the provider. @returns the callback address to which the provider redirects. */
 export async function passProvider(browser: Browser, location: string, person: string): Promise<string> {
   const provider = new URL(location).origin;
   let url = location;

@@ -1,10 +1,10 @@
 /**
- * The figures of a portfolio, computed from what the API shows of accounts, their moves and payments: one
- * account after the other, one day after the other. It shares no code with the service, so that it shares no
- * mistake with it. Amounts are bigint in hundredths; days are counted, never calculated with.
+ * Computes the figures of a portfolio from the accounts, status changes and payments of the API, account by account and day by
+ * day. It shares no code with the service, so that it cannot share a mistake. Amounts are bigint in hundredths. Dates are counted
+ * one by one.
  */
 
-/** What the API answers for an account, a move of it (`/accounts/:id/history`) and a payment. */
+/** The answers of the API for an account, a status change (`/accounts/:id/history`) and a payment. */
 export interface RawAccount {
   id: number;
   productId: number;
@@ -37,7 +37,7 @@ export interface RawCreditMove {
 export interface RawPortfolio {
   accounts: readonly RawAccount[];
   payments: readonly RawPayment[];
-  /** Each once, though both accounts show it. */
+  /** Each move once, although two accounts show it. */
   creditMoves: readonly RawCreditMove[];
   /** By the id of the account. */
   moves: ReadonlyMap<number, readonly RawMove[]>;
@@ -47,15 +47,15 @@ export interface Span {
   startDate: string;
   endDate: string;
   today: string;
-  /** Hours by which the business's clocks are ahead of UTC, for what was recorded when. */
+  /** How many hours the business time zone is ahead of UTC. */
   utcOffsetHours: number;
 }
 
 /** Answers a GET below /api with the body. */
-// biome-ignore lint/suspicious/noExplicitAny: the answers' shape is held against openapi.json elsewhere.
+// biome-ignore lint/suspicious/noExplicitAny: other tests compare the answers with openapi.json.
 export type Get = (path: string) => Promise<any>;
 
-/** Reads all that the figures are computed from, page by page. */
+/** Reads the data for the figures, page by page. */
 export async function readPortfolio(get: Get): Promise<RawPortfolio> {
   const accounts = await readAll<RawAccount>(get, '/accounts');
   const moves = new Map<number, RawMove[]>();
@@ -68,7 +68,7 @@ export async function readPortfolio(get: Get): Promise<RawPortfolio> {
   return { accounts, moves, creditMoves, payments: await readAll<RawPayment>(get, '/payments') };
 }
 
-/** All rows of a list that fit the filters. */
+/** All rows of a list that match the filters. */
 export async function readAll<T>(get: Get, path: string, filters: Record<string, string> = {}): Promise<T[]> {
   const rows: T[] = [];
   for (let page = 1; ; page += 1) {
@@ -190,7 +190,7 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
   };
 }
 
-/** What came onto an account on a day, or left it. */
+/** Money that an account received on a day. Negative if it left the account. */
 interface Money {
   date: string;
   amount: bigint;
@@ -210,7 +210,7 @@ function figuresOf(
   const capped = (amount: bigint) => total - positive(total - amount);
   const toInstalments = (paid: bigint) => positive(capped(paid) - deposit);
 
-  /** What was paid by the end of a day. */
+  /** The sum paid by the end of a day. */
   const paidBy = (day: string) =>
     sum(
       money.filter(({ date }) => date <= day),
@@ -223,7 +223,7 @@ function figuresOf(
     ({ amount }) => amount,
   );
 
-  // Day by day: what falls due, and how long the first item that is not covered has been due.
+  // Counts for each day the items that fall due, and the days since the first uncovered item fell due.
   let dueToDate = 0n;
   let dueInPeriod = 0n;
   let due = 0n;
@@ -268,9 +268,9 @@ function figuresOf(
 }
 
 /**
- * The status at the end of a day: of the last move by then, where a completion and its undoing are none, because
- * they follow from what is paid. An account that was recorded after it began has stood as it was recorded.
- * @returns undefined where the account was not there yet.
+ * The status at the end of a day: that of the last change up to the day. Completions and their undoing are ignored, because they
+ * follow from the sum paid. An account that was recorded after its activation date had its first status from that date. @returns
+ * undefined if the account did not exist yet.
  */
 function statusOn(
   account: RawAccount,
@@ -287,7 +287,7 @@ function statusOn(
   return status !== undefined && isPaid && COMPLETED_WHEN_PAID.includes(status) ? 'completed' : status;
 }
 
-/** Says of one day after the other, from the one after the activation on, whether an instalment falls due. */
+/** Returns a function to call for each day after the activation date, in order. It returns whether an instalment falls due. */
 function itemCalendar({ activationDate, frequency, instalmentCount }: RawAccount): (day: string) => boolean {
   const anchor = Number(activationDate.slice(8));
   let days = 0;
@@ -324,7 +324,7 @@ function text(year: number, month: number, day: number): string {
   return `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
 }
 
-/** The date that clocks so many hours ahead of UTC show at a moment. */
+/** The date of a moment in a time zone. */
 function localDay(timestamp: string, utcOffsetHours: number): string {
   const hour = Number(timestamp.slice(11, 13));
   const date = timestamp.slice(0, 10);
@@ -345,7 +345,7 @@ function sum<T>(rows: readonly T[], of: (row: T) => bigint): bigint {
   return total;
 }
 
-/** Halves up; null over nothing. */
+/** Halves are rounded up. Null if the denominator is 0. */
 function fourDecimals(numerator: bigint, denominator: bigint): number | null {
   if (denominator === 0n) return null;
   const tenThousandths = (numerator * 20_000n + denominator) / (2n * denominator);

@@ -15,7 +15,7 @@ export interface Received {
 export interface Receiver {
   url: string;
   received: Received[];
-  /** How it answers; a test may replace it. Default: 204 at once. */
+  /** Answers a request. A test may replace this function. Default: 204 at once. */
   answer(received: Received, response: http.ServerResponse): unknown;
   /** Ids of the events, in the order in which they arrived. */
   ids(): number[];

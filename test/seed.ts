@@ -1,4 +1,4 @@
 import fc from 'fast-check';
 
-/** Every property of a run begins with the run's seed; one that fails prints it with the way to its case. */
+/** All properties of a run use the same seed. A property that fails prints the seed and the path to its case. */
 fc.configureGlobal({ seed: Number(process.env.PROPERTY_SEED) });

@@ -1,8 +1,10 @@
-/** The API description tells a story: its examples can be sent in this order, each finding what it refers to. */
+/**
+ * The order in which the examples of the API description can be sent, so that each example finds the resources to which it refers.
+ */
 
 /** The day of the examples. */
 export const DAY = '2026-11-02';
-/** A day on which somebody may send the examples as they are: they do not go stale. */
+/** A later day on which the unchanged examples must still work. */
 export const LATER_DAY = '2029-05-31';
 
 /**
@@ -34,6 +36,9 @@ export const STORY = [
   'POST /api/webhooks/payments/tigopesa',
   'GET /api/payments/unmatched',
   'POST /api/payments/{id}/assign',
+  'POST /api/payments/{id}/status-queries',
+  'POST /api/notifications/{id}/status-queries',
+  'POST /api/accounts/{accountId}/payment-requests',
   'POST /api/payments/reconcile',
   'POST /api/reconciliations/statements',
   'POST /api/invoices',
@@ -51,13 +56,19 @@ export const STORY = [
   'POST /api/commissions/rules',
   'POST /api/commissions/calculate',
   'PUT /api/commissions/payments/{id}',
+  'POST /api/imports',
+  'PUT /api/imports/{id}/files/{file}',
+  'POST /api/imports/{id}/check',
   'POST /api/webhook-endpoints',
   'PUT /api/webhook-endpoints/{id}',
   'POST /api/webhook-endpoints/{id}/test',
   'POST /api/webhook-endpoints/{id}/resend',
 ];
-/** What ends something comes after everything was read. */
+/** Calls that end something are sent after all reads. */
 export const ENDINGS = [
+  'POST /api/approvals/{id}/approve',
+  'POST /api/approvals/{id}/reject',
+  'POST /api/approvals/{id}/withdraw',
   'POST /api/customers/bulk',
   'POST /api/accounts/bulk',
   'POST /api/payments/bulk',
@@ -73,6 +84,10 @@ export const ENDINGS = [
   'POST /api/notifications/{id}/resolve',
   'POST /api/payments/{id}/reverse',
   'POST /api/invoices/{id}/void',
+  'POST /api/webhooks/payments/mobilemoney/requests/{key}',
+  'POST /api/webhooks/payments/mobilemoney/status/{key}',
+  'POST /api/imports/{id}/run',
+  'POST /api/imports/{id}/undo',
   'POST /api/users/invitations/{id}/revoke',
   'POST /api/api-keys/{id}/rotate',
   'POST /api/api-keys/{id}/revoke',
@@ -82,5 +97,5 @@ export const ENDINGS = [
   'DELETE /api/auth/session',
   'POST /api/auth/logout',
 ];
-/** A person with a browser, at a provider, is needed between the two. */
+/** Between these two calls, a person signs in at a provider with a browser. */
 export const BROWSER = ['GET /api/auth/{provider}', 'GET /api/auth/{provider}/callback'];

@@ -1,4 +1,4 @@
-/** The common start of the benchmarks: their options, books and programs. */
+/** The common set-up of the benchmarks: their options, books and programs. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

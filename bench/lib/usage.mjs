@@ -3,8 +3,8 @@ import { processesOf } from './nginx.mjs';
 import { cpuMsOf } from './programs.mjs';
 
 /**
- * The use since the start. Subtract two results to get the use between them. PostgreSQL counts the connections of this database and
- * the server's background processes, so no other program should use the server.
+ * The use since the start. Subtract two results to get the use between them. `postgres` is the CPU time of the connections to
+ * this database and of the server's background processes, so no other program should use the server.
  */
 export async function usage({ database, redis, services, nginx }) {
   const { rows } = await database.query(
@@ -25,7 +25,7 @@ export async function usage({ database, redis, services, nginx }) {
     redis: cpuOf(redisPid ? [redisPid] : []),
     wrk: new Map([['ended', cpuMsOf('self', { endedChildren: true })]]),
     walBytes: wal,
-    // A call of the rate limit is one script, whatever commands the script runs.
+    // Each check of a rate limit runs one script. Only scripts are counted, not the commands inside.
     redisScripts: Number(/cmdstat_evalsha:calls=(\d+)/.exec(commands)?.[1] ?? 0),
   };
 }

@@ -40,15 +40,15 @@ export function workloads({ accounts, customers }) {
       bare: { path: '/api/accounts', variables: { customer: 'customerId' } },
     },
     {
-      name: 'GET /accounts?status=, of 70 % of the accounts',
+      name: 'GET /accounts?status=, a status that 70 % of the accounts have',
       ...fixed('/accounts?status=active&sort=createdAt:desc&limit=20'),
     },
     {
-      name: 'GET /accounts?status=, of 300 accounts',
+      name: 'GET /accounts?status=, a status that 300 accounts have',
       ...fixed('/accounts?status=repossessed&sort=createdAt:desc&limit=20'),
     },
     {
-      name: 'GET /customers?search=, of 1 % of the customers',
+      name: 'GET /customers?search=, a name that 1 % of the customers have',
       ...fixed(`/customers?search=${SEARCHED_NAME}`),
     },
     { name: 'POST /payments with an Idempotency-Key', ...payment, ranges: { account, reference } },

@@ -6,9 +6,9 @@
  *   npm run build && node bench/studies/growth.mjs [--payments=10000000 | --database=URL] [--rounds=5] [--seconds=3]
  *     [--connections=2]
  *
- * --database is one that bench/lib/load.mjs has filled with about 10,000,000 payments. A hundredth of them must be enough to
- * reconcile ten thousand at a time. The smaller companies are created on the same server. Needs the programs of bench/run.mjs,
- * except pgbench and psql.
+ * --database: the URL of a database that bench/lib/load.mjs has filled with about 10,000,000 payments. A hundredth of its
+ * payments must be enough for a new batch of 10,000 in every round. The smaller companies are created on the same server. Needs
+ * the programs of bench/run.mjs, except pgbench and psql.
  *
  * Result (b38bd31, before payments were posted in batches; 103,440 and 10,343,974 payments): with a hundred times the
  * payments, a read, a list, a payment and a batch of 10,000 reconciled payments took 0.8 to 1.2 times as long. Only calls that
@@ -50,7 +50,7 @@ try {
   await close();
 }
 
-/** For each workload the latencies on each of the books, a row for each round. */
+/** @returns for each workload, the latencies on each of the databases, in one row for each round. */
 async function measure() {
   const services = await Promise.all(books.map(startOn));
   await delay(2_000); // the first run of the minute job
@@ -102,14 +102,14 @@ async function reportOf(lines) {
   const grownFrom = (takes, from) => medianOf(takes, (take) => take[2] / take[from]).toFixed(2);
   return [
     '# What growth costs',
-    `${await conditions(database)}; all on this one machine, whose load was ${load} before; ${connections} connections, ` +
+    `${await conditions(database)}; all on this one machine, whose load before the run was ${load}; ${connections} connections, ` +
       `${rounds} rounds of ${seconds} s, medians of the rounds' median latencies. By \`node bench/studies/growth.mjs\`.`,
     books.map(({ name, size }) => `- ${name}: ${describeSize(size)}`).join('\n'),
     table(
       ['workload', ...books.map(({ name }) => `${name}, ms`), 'grown / small', 'grown / young'],
       lines.map(({ name, takes }) => [name, ...latencies(takes), grownFrom(takes, 0), grownFrom(takes, 1)]),
     ),
-    'The list of 70 % of the accounts is left out: its total counts what matches. So does that of the customers who are ' +
-      'searched for, 1 %, of whom the small company has a hundredth.',
+    'The list of 70 % of the accounts is left out, because its total counts all matching rows. The search for 1 % of the customers ' +
+      'also counts all matching rows, and the small company has a hundredth of them.',
   ].join('\n\n');
 }

@@ -5,7 +5,8 @@
  *
  *   npm run build && node bench/studies/indexes.mjs [--payments=200000 | --database=URL] [--slow=50] [--all]
  *
- * --database is one that bench/lib/load.mjs has filled and that has no other users. The study uses a copy and drops it.
+ * --database: the URL of a database that bench/lib/load.mjs has filled. It must have no users, because the study registers the
+ * first one as admin. Nobody else may be connected to it, because the study copies it. The copy is dropped afterwards.
  * --slow: answers that take more milliseconds are slow. --all prints every answer.
  */
 import { parseArgs } from 'node:util';
@@ -20,7 +21,7 @@ const { values: options } = parseArgs({
   options: { payments: text, database: text, slow: text, all: { type: 'boolean' } },
 });
 const SLOW_MS = Number(options.slow ?? 50);
-/** A list of which at most this share is asked for should not be read as a whole. */
+/** A filter that matches at most this share of the rows should not read a whole table. */
 const NARROW = 0.01;
 /** Smaller tables may be read as a whole. */
 const LARGE_TABLE = 10_000;
@@ -82,7 +83,7 @@ try {
   );
 
   await service.stop();
-  // Small tables would be read as a whole: here an index shows that anything can use it at all.
+  // Otherwise PostgreSQL would read small tables as a whole, and their indexes would seem unused.
   await database.query(`alter database "${new URL(url).pathname.slice(1)}" set enable_seqscan = off`);
   await database.query('update pay_plans set auto_suspend = true where id = 1');
   service = await start();
@@ -91,7 +92,9 @@ try {
     select s.relname as "table", s.indexrelname as index, pg_relation_size(s.indexrelid) / 1024 as kb
     from pg_stat_user_indexes s join pg_index i using (indexrelid)
     where s.idx_scan = 0 and not i.indisunique order by pg_relation_size(s.indexrelid) desc, 1, 2`);
-  console.log(`\nNever scanned, and not there to keep rows unique:\n`);
+  console.log(`
+Indexes that were never scanned and are not unique:
+`);
   console.log(
     table(
       ['table', 'index', 'kB'],
@@ -113,7 +116,7 @@ function start() {
   );
 }
 
-/** The service runs in this process: every statement that it sends is kept with its values. */
+/** Records every statement of the service with its values. The service runs in this process. */
 function recordStatements() {
   const query = pg.Client.prototype.query;
   pg.Client.prototype.query = function recorded(...given) {
@@ -151,7 +154,7 @@ async function largeTables() {
   return new Set(rows.map(({ relname }) => relname));
 }
 
-/** Every list of the description with its fields; those below one parent are asked about the same one each. */
+/** Every list of the API description with its fields. Lists below a parent all use the same parent. */
 function listsOf({ paths }) {
   return Object.entries(paths).flatMap(([path, { get }]) => {
     const filters = (get?.parameters ?? []).flatMap(({ name, description }) => {
@@ -170,7 +173,7 @@ function withParent(path) {
 async function askAll({ path, filters }, token, large) {
   const whole = await ask(path, '', token, large);
   if (whole.status !== 200) {
-    console.log(`${path} answers ${whole.status}: not asked further`);
+    console.log(`${path} answers ${whole.status}: its filters are skipped`);
     return [];
   }
   const answers = [whole];
@@ -190,7 +193,7 @@ async function askAll({ path, filters }, token, large) {
   return answers.map((answer) => ({ ...answer, isNarrow: answer.total <= whole.total * NARROW }));
 }
 
-/** The faster of two answers, and what of the second's statements reads a large table as a whole. */
+/** @returns the time of the faster of two requests, and the large tables that statements of the second request read as a whole. */
 async function ask(path, query, token, large) {
   const takes = [];
   let answer;

@@ -1,11 +1,11 @@
 /**
- * Measures one, two and four instances behind nginx, with PostgreSQL, Redis and wrk on the same machine: the rate, the
- * latencies, each instance's share and the CPU time of each part for a request, for a read, a list and a payment.
+ * Measures one, two and four instances behind nginx, with PostgreSQL, Redis and wrk on the same machine: the rate, the latencies,
+ * the share of each instance, and the CPU time of each part for one request. The requests are a read, a list and a payment.
  *
  *   npm run build && BENCH_REDIS_URL=redis://localhost:6379 node bench/studies/instances.mjs [--instances=1,2,4]
  *     [--payments=1000000] [--rounds=3] [--seconds=5] [--connections=32] [--database=URL]
  *
- * --database is one that bench/lib/load.mjs has filled. It keeps the new payments. Needs wrk, nginx
+ * --database: the URL of a database that bench/lib/load.mjs has filled. The new payments stay in it. Needs wrk, nginx
  * (/usr/sbin/nginx, or BENCH_NGINX), and PostgreSQL as `npm run bench` does, on this machine and without other users.
  *
  * Result (7735f54, before payments were posted in batches; 10,250,511 payments, two cores for everything): nginx gave each of
@@ -40,7 +40,7 @@ try {
   await close();
 }
 
-/** All instances run all the while; those that a group does not have are idle. */
+/** All instances run all the time. Instances that are not in the measured group are idle. */
 async function measure() {
   const services = await Promise.all(
     Array.from({ length: Math.max(...counts) }, () =>
@@ -65,7 +65,7 @@ async function measure() {
   )) {
     const call = { workload, headers, connections, scratch };
     await database.query('checkpoint');
-    await wrk({ ...call, base: nginx.bases.at(-1), seconds: 4 * services.length }); // until the last is warm
+    await wrk({ ...call, base: nginx.bases.at(-1), seconds: 4 * services.length }); // until all instances are warm
     const takes = targets.map(() => []);
     for (let n = 0; n < rounds; n += 1) {
       for (const [i, target] of targets.entries()) {
@@ -76,7 +76,7 @@ async function measure() {
     for (const line of lines) log(`${workload.name}, ${line.name}: ${round(line.perSecond)} /s`);
     results.push({ name: workload.name, lines });
   }
-  await delay(10_000); // quiet, for the memory that is kept
+  await delay(10_000); // without load, to measure the memory that remains in use
   return { results, memory: services.map(({ program }) => memoryMbOf(program.pid)) };
 }
 
@@ -99,7 +99,7 @@ async function measureOne(call, { base, services }, running) {
   };
 }
 
-/** How many calls an instance has answered, by its own account. */
+/** How many calls an instance has answered, according to its own metrics. */
 async function answered({ base }) {
   const response = await fetch(`${base}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
   const lines = (await response.text()).matchAll(/^http_request_duration_seconds_count\{(.*)\} (\d+)$/gm);
@@ -128,8 +128,8 @@ async function reportOf({ results, memory }) {
   const perCore = (ms) => (ms > 0.0005 ? round(1000 / ms) : '–');
   return [
     '# Several instances behind nginx',
-    `${await conditions(database)}; ${redis ? 'Redis' : 'no Redis'}; nginx; all on this one machine, wrk too, whose ` +
-      `load was ${load} before. ${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s ` +
+    `${await conditions(database)}; ${redis ? 'Redis' : 'no Redis'}; nginx; all on this one machine, including wrk. ` +
+      `The load before the run was ${load}. ${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s ` +
       'for each line, taken in turns, medians. By `node bench/studies/instances.mjs`.',
     table(
       ['workload', 'instances', '/s', 'p50, ms', 'p99, ms', 'share of an instance', 'connections of all'],
@@ -139,7 +139,7 @@ async function reportOf({ results, memory }) {
         line.connectionsOfServices,
       ]),
     ),
-    'CPU that one request costs, ms, and what it costs else. Cores: all of it together, at the rate above.',
+    'The cost of one request: CPU in ms, and other resources. Cores: the CPU of all parts together, at the rate above.',
     table(
       ['workload', 'instances', ...PARTS, 'cores', 'write-ahead log, bytes', 'scripts run by Redis'],
       all.map((line) => [
@@ -161,7 +161,7 @@ async function reportOf({ results, memory }) {
         ];
       }),
     ),
-    `Memory of the instances after all of it, 10 s quiet: ${memory.map(({ now }) => now).join(', ')} MB; at the most ` +
+    `Memory of the instances at the end, after 10 s without load: ${memory.map(({ now }) => now).join(', ')} MB; at most ` +
       `${memory.map(({ most }) => most).join(', ')} MB.`,
   ].join('\n\n');
 }

@@ -5,7 +5,7 @@
  *   npm run build && node bench/studies/pooler.mjs [--payments=100000 | --database=URL] [--rounds=5] [--seconds=5]
  *     [--connections=32]
  *
- * --database is one that bench/lib/load.mjs has filled. It keeps the new payments. Needs wrk;
+ * --database: the URL of a database that bench/lib/load.mjs has filled. The new payments stay in it. Needs wrk;
  * pgbouncer, which runs as `postgres` if root starts it; and a server on which a superuser may log in by trust from the loopback
  * and create a database and a role, BENCH_DATABASE_URL (default postgres://postgres@localhost:55432/postgres).
  *
@@ -25,7 +25,7 @@ import { wrk } from '../lib/wrk.mjs';
 
 const options = readOptions([], { payments: 100_000, rounds: 5 });
 const { rounds, seconds, connections } = options;
-const POOL_SIZE = 8; // as many as the service has connections, so that the way alone differs
+const POOL_SIZE = 8; // the same number of connections as the service without a pooler, so that only the way to PostgreSQL differs
 const NAMES = ['GET /accounts/:id', 'POST /payments with an Idempotency-Key'];
 const ROLE = `ams_bench_pooler_${process.pid}`;
 
@@ -59,8 +59,7 @@ try {
         const before = [cpuMsOf(program.pid), cpuMsOf(pooler.program.pid)];
         const duration = round === 0 ? 10 : seconds; // the first warms up
         const take = await wrk({ base, workload, headers, seconds: duration, connections, scratch });
-        if (take.failures > 0)
-          throw new Error(`${way}: ${take.failures} answers of ${workload.name} were no success`);
+        if (take.failures > 0) throw new Error(`${way}: ${take.failures} answers of ${workload.name} failed`);
         const used = [cpuMsOf(program.pid) - before[0], cpuMsOf(pooler.program.pid) - before[1]];
         const [serviceMs, poolerMs] = used.map((ms) => ms / take.requests);
         if (round > 0) takes[way].push({ ...take, serviceMs, poolerMs });

@@ -35,7 +35,7 @@ const program = spawn(process.execPath, [join(import.meta.dirname, '..', '..', '
     ...{ PATH: process.env.PATH, NODE_ENV: 'test', LOG_LEVEL: 'warn', PORT: String(port) },
     ...{ DATABASE_URL: url.href, RATE_LIMIT_GENERAL: '0', RATE_LIMIT_BULK: '0', DEMO_DATA: 'on' },
   },
-  cwd: import.meta.dirname, // where no .env is
+  cwd: import.meta.dirname, // a folder without a .env file
   stdio: ['ignore', 'inherit', 'inherit'],
 });
 try {
@@ -51,7 +51,7 @@ async function measure() {
   const token = await signIn();
   await fill();
   const headers = { authorization: `Bearer ${token}` };
-  await upload(headers, 1_000, 'W'); // warm
+  await upload(headers, 1_000, 'W'); // warms up
   const before = memoryMb();
   const memory = watchMemory();
 
@@ -73,7 +73,7 @@ async function measure() {
   start = performance.now();
   await post(headers, `/reconciliations/statements/${small.id}/import`);
   const taken = await ended(headers, small.id);
-  console.log(`take-in: ${taken.progress.imported} lines in ${since(start).toFixed(1)} s`);
+  console.log(`import: ${taken.progress.imported} lines in ${since(start).toFixed(1)} s`);
   console.log(`memory: at most ${memory.stop()} MB in all`);
 }
 

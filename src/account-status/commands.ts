@@ -41,7 +41,7 @@ export async function changeStatus(
     status_reason: reason,
     event_count: version + (dueDateEnds ? 2 : 1),
     ...(isStatusIn(to, 'suspendedWhenLate') && actor.role !== 'system' && { reprieved_on: date }),
-    // An account that is no longer completed keeps the date of its write-off.
+    // When a completion is undone, the account keeps the date of its write-off.
     ...(moneyEventOf(to) === 'account_written_off' && from !== 'completed' && { written_off_on: date }),
   });
   await insertStatusChanges(tx, [
@@ -72,8 +72,8 @@ export async function changeStatus(
 }
 
 /**
- * Changes the status of an account if its paid amount requires this. The account becomes completed, is no longer completed, or is
- * no longer suspended for non-payment. If the status stays the same, no row is read or written.
+ * Changes the status of an account if its paid amount requires another one. The account becomes completed, is no longer
+ * completed, or is no longer suspended for non-payment. If the status stays the same, no row is read or written.
  *
  * @param event - the money event that changed the paid amount. It is part of the reason for the change.
  * @param date - the business day of a completion; default: today.
@@ -104,7 +104,7 @@ async function statusAfterPayment(
   return { to: completion?.from_status ?? 'active', reason, cause: completion?.cause ?? null };
 }
 
-/** Ends a suspension by the lateness policy once the account is within its days of grace again. */
+/** Reactivates an account that the lateness policy suspended, once it is within its days of grace again. */
 async function reactivateIfPaid(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
   if (account.status !== 'suspended') return account;
   const day = today(context);

@@ -13,16 +13,16 @@ export type AccountToSuspend = AccountRow & { last_day_of_grace: PlainDate };
 /** `lastDayOfGrace` of lateness-rules.ts in SQL. */
 const lastDayOfGrace = sql`greatest(a.next_due_date, a.reprieved_on) + a.grace_days`;
 
-/** The condition and the key of the index accounts_grace. */
+/** Must match the index accounts_grace, which has this condition on the status, and `lastDayOfGrace` in its key. */
 function isToSuspend(day: PlainDate) {
   return sql`a.status in ${literalList(statusesIn('suspendedWhenLate'))}
     and a.next_due_date is not null and ${lastDayOfGrace} < ${day}::date`;
 }
 
 /**
- * Locks accounts beyond their days of grace whose pay plans suspend late accounts. Skips accounts that another transaction has
- * locked. It searches one pay plan at a time, in the order of the index accounts_grace, so that a run without late accounts reads
- * only the index. The condition is checked again after the rows are locked.
+ * Locks accounts that are past their days of grace, if their pay plan has `auto_suspend`. Skips accounts that another transaction has
+ * locked. It searches one pay plan at a time, in the order of the index accounts_grace. A run without late accounts reads only
+ * the index. The condition is checked again after the rows are locked.
  */
 export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: number): Promise<AccountRow[]> {
   const { rows } = await sql<AccountRow>`
@@ -38,7 +38,7 @@ export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: numbe
   return rows;
 }
 
-/** One page of the accounts of a pay plan to suspend. Accounts that are longest beyond their days of grace come first. */
+/** One page of the accounts to suspend, of one pay plan. Accounts that are longest past their days of grace come first. */
 export async function findAccountsToSuspend(
   db: Db,
   day: PlainDate,

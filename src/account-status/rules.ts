@@ -8,7 +8,7 @@ import type { Minor } from '../core/values/money.ts';
 type StatusSet =
   /** The system activates the account on its activation date. Before this date, no amount is due. */
   | 'awaitingActivation'
-  /** A payment is expected. Other accounts can be matched only by account number. */
+  /** A payment is expected. An account with any other status is matched only by its account number. */
   | 'open'
   /** No more items fall due. */
   | 'closed'
@@ -100,7 +100,8 @@ export function eventOfMove(from: AccountStatus, to: AccountStatus) {
   if (from === 'completed') return 'account.reopened';
   if (to === 'active')
     return isStatusIn(from, 'awaitingActivation') ? 'account.activated' : 'account.reactivated';
-  if (to === 'pending') throw new Error('No account becomes pending again.');
+  if (to === 'pending')
+    throw new Error(`An account changed from ${from} to pending. No event describes this change.`);
   return `account.${to}` as const;
 }
 

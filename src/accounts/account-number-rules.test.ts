@@ -43,7 +43,7 @@ describe('formatAccountNumber', () => {
     expect(number).toMatch(/^ACC[0-9]+$/);
   });
 
-  it('keeps the numbers that are printed on contracts', () => {
+  it('gives the same numbers as those printed on contracts', () => {
     expect([1, 2, 3, 42, 1234].map(formatAccountNumber)).toEqual([
       'ACC10000012',
       'ACC10000020',
@@ -113,12 +113,13 @@ describe('readAccountNumber', () => {
     fc.assert(
       fc.property(idArb, (id) => {
         const number = formatAccountNumber(id);
+        const wrong = [];
         for (let at = 3; at < number.length; at += 1) {
           for (const digit of '0123456789') {
-            if (digit === number[at]) continue;
-            expect(readAccountNumber(number.slice(0, at) + digit + number.slice(at + 1))).toBeUndefined();
+            if (digit !== number[at]) wrong.push(number.slice(0, at) + digit + number.slice(at + 1));
           }
         }
+        expect(wrong.filter((typed) => readAccountNumber(typed) !== undefined)).toEqual([]);
       }),
       { numRuns: 1000 },
     );
@@ -128,12 +129,13 @@ describe('readAccountNumber', () => {
     fc.assert(
       fc.property(idArb, (id) => {
         const number = formatAccountNumber(id);
+        const wrong = [];
         for (let at = 3; at + 1 < number.length; at += 1) {
           const a = number[at];
           const b = number[at + 1];
-          if (a === b) continue;
-          expect(readAccountNumber(`${number.slice(0, at)}${b}${a}${number.slice(at + 2)}`)).toBeUndefined();
+          if (a !== b) wrong.push(`${number.slice(0, at)}${b}${a}${number.slice(at + 2)}`);
         }
+        expect(wrong.filter((typed) => readAccountNumber(typed) !== undefined)).toEqual([]);
       }),
       { numRuns: 1000 },
     );

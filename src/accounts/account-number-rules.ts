@@ -42,8 +42,8 @@ export function formatAccountNumber(id: number): string {
 }
 
 /**
- * Reads an account number as people type it: in upper or lower case, with or without the prefix, with spaces and punctuation
- * anywhere, and in full-width and other forms that NFKC normalizes. No digit may be missing, and no other character may be added.
+ * Reads an account number as people type it: in upper or lower case, with or without the prefix. Spaces and punctuation may be
+ * anywhere, and full-width and other forms are normalized (NFKC). No digit may be missing, and no other character may be added.
  *
  * @returns the id of an account that may not exist; undefined if the reference is not an account number or its check
  *   digit is wrong.
@@ -52,6 +52,12 @@ export function readAccountNumber(reference: string): number | undefined {
   if (reference.length > MAX_REFERENCE_LENGTH) return undefined;
   return readFolded(fold(reference));
 }
+
+/**
+ * The largest id of an account whose number an import may bring: its number has nine digits before the check digit. New accounts get
+ * ids above it, which stay far below the largest exact number and have numbers that a search finds.
+ */
+export const LARGEST_IMPORTED_ID = 999_999_999 - FIRST_NUMBER;
 
 /** The characters of account numbers. */
 const TYPED = [...'0123456789', 'A', 'C'];
@@ -63,7 +69,7 @@ const MIN_NEAR_LENGTH = 7;
  * Finds account numbers that differ from the reference by one edit: one character is wrong, missing or added, or two neighbours
  * are swapped. There are about 500 such texts, and the check digit is right in only a few.
  *
- * @returns ascending ids of accounts that may not exist, without the account with this exact number.
+ * @returns ascending ids. The id of the account with this exact number is left out. Accounts with the other ids may not exist.
  */
 export function nearAccountNumbers(reference: string): number[] {
   if (reference.length > MAX_REFERENCE_LENGTH) return [];
@@ -103,14 +109,14 @@ function readFolded(text: string): number | undefined {
   return number - FIRST_NUMBER;
 }
 
-/** Ids, both included. */
+/** A range of ids, both included. */
 export type IdRange = [from: number, to: number];
 
 /** With fewer digits nearly every account number would match. */
 const MIN_BEGINNING = 3;
-/** The digits of a number before its check digit, up to the longest that is searched. */
+/** How many digits a number has before its check digit. Longer numbers are not searched. */
 const SEARCHED_LENGTHS = [7, 8, 9, 10];
-// Fewer punctuation characters than DROPPED: `+255` is the beginning of a phone number.
+// A search must not ignore all characters of DROPPED: `+255` is the beginning of a phone number, not of an account number.
 const BEGINNING = new RegExp(`^(?:${PREFIX})?([1-9][0-9]*)$`);
 
 /** The ids of the accounts whose numbers begin with the text, with or without the prefix, spaces, dots and hyphens. */

@@ -3,6 +3,8 @@ import { describeLateness } from '../account-status/lateness-rules.ts';
 import { lockAccountsToSuspend } from '../account-status/lateness-store.ts';
 import { checkStatusMove, moneyEventOf, statusOn } from '../account-status/rules.ts';
 import { insertStatusChanges } from '../account-status/store.ts';
+import { type ApprovableAction, requestApproval } from '../approvals/commands.ts';
+import { type ApprovalRow, accountIdOf, type DoneOrRequested } from '../approvals/rules.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
 import { settleAll } from '../core/database/batching.ts';
 import type { Db, Tx } from '../core/database/db.ts';
@@ -83,7 +85,7 @@ async function openAll(
           resource: 'account',
           resourceId: account.id,
           after: openings[at]?.audited ?? {},
-          event: openingOf(account),
+          event: openedEvent(account),
         }),
       ],
     },
@@ -112,7 +114,7 @@ async function openAll(
   return accounts.map((account) => opened.accounts.get(account.id) ?? account);
 }
 
-function openingOf(account: AccountRow): NewEvent {
+function openedEvent(account: AccountRow): NewEvent {
   const data = {
     customerId: account.customer_id,
     productId: account.product_id,
@@ -125,26 +127,80 @@ function openingOf(account: AccountRow): NewEvent {
   return event('account.opened', data, { id: account.id });
 }
 
-/** Changes the status of an account, unless it already has that status, and changes its external fields. */
+/**
+ * Changes the status of an account, unless it already has that status, and changes its external fields. If the change gives up a
+ * balance above the approval limit, the whole change is only requested.
+ */
 export async function changeAccount(
   context: Context,
   actor: Actor,
   id: number,
   body: AccountChanges,
-): Promise<AccountRow> {
+): Promise<DoneOrRequested<AccountRow>> {
   return inTransaction(context.db, async (tx) => {
     const found = (await lockAccounts(tx, [id])).get(id);
     if (!found) throw notFound('account', id);
+    const { status: to = found.status, reason } = body;
+    if (body.status === undefined && reason !== undefined)
+      throw invalidField(
+        'status',
+        'is required if a reason is given, because the reason explains the change of status',
+      );
+    if (to !== found.status) {
+      checkStatusMove(found.status, to, reason);
+      const requested = await requestLoss(tx, context, actor, found, body);
+      if (requested) return { requested };
+    }
     const account = await changeExternalFields(tx, actor, found, externalFieldsOf(body));
-    const { status: to, reason } = body;
-    if (to === undefined && reason !== undefined)
-      throw invalidField('status', 'is required, because a reason explains a change of status');
-    if (to === undefined) return account;
-    if (to === account.status) return account;
-    checkStatusMove(account.status, to, reason);
+    if (to === account.status) return { done: account };
     const moved = await moveAccount(tx, context, actor, account, { to, reason: reason ?? null });
-    return followPayment(tx, context, moved);
+    return { done: await followPayment(tx, context, moved) };
   });
+}
+
+/** Requests a write-off or a cancellation that gives up a balance above the approval limit. */
+async function requestLoss(
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  account: AccountRow,
+  body: AccountChanges,
+): Promise<ApprovalRow | undefined> {
+  const moneyEvent = body.status && moneyEventOf(body.status);
+  if (!moneyEvent) return undefined;
+  const { externalId, metadata, ...change } = body;
+  const requested = await requestApproval(tx, context, actor, {
+    action: moneyEvent === 'account_written_off' ? 'write_off_account' : 'cancel_account',
+    accountId: account.id,
+    paymentId: null,
+    toAccountId: null,
+    amountMinor: BigInt(account.receivable_minor),
+    reason: body.reason ?? '',
+    body: change,
+    isRepeatable: true,
+  });
+  // The approver decides only about the balance. Until the decision, somebody else may change these fields.
+  if (requested && (externalId !== undefined || metadata !== undefined))
+    throw invalidField(
+      externalId === undefined ? 'metadata' : 'externalId',
+      `cannot change in the same request as the status ${body.status}, which needs approval; send the status separately`,
+    );
+  return requested;
+}
+
+/** The actions on accounts that may need approval. */
+export const ACCOUNT_ACTIONS = {
+  write_off_account: { lock: lockAccountOf, execute: executeChange },
+  cancel_account: { lock: lockAccountOf, execute: executeChange },
+} as const satisfies Record<string, ApprovableAction>;
+
+async function lockAccountOf(tx: Tx, _context: Context, request: ApprovalRow): Promise<void> {
+  await lockAccounts(tx, [accountIdOf(request)]);
+}
+
+async function executeChange(context: Context, actor: Actor, request: ApprovalRow): Promise<null> {
+  await changeAccount(context, actor, accountIdOf(request), request.body as AccountChanges);
+  return null;
 }
 
 async function changeExternalFields(
@@ -193,7 +249,7 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
 }
 
 /**
- * Suspends accounts beyond their days of grace whose pay plans suspend late accounts, one batch per transaction.
+ * Suspends accounts that are past their days of grace, if their pay plan has `auto_suspend`. Each batch is one transaction.
  *
  * @param signal - stops the job between two batches.
  * @param onBatch - called after each commit with the number of accounts suspended so far.
@@ -224,7 +280,7 @@ export async function suspendLateAccounts(
   return suspended;
 }
 
-/** What accounts refer to, each read once. */
+/** Reads the products, pay plans and employees that new accounts refer to. Each one is read only once. */
 type Catalogue = ReturnType<typeof catalogueOf>;
 
 function catalogueOf(db: Db | Tx) {
@@ -268,7 +324,7 @@ async function termsFor(catalogue: Catalogue, body: NewAccount, day: PlainDate) 
   };
 }
 
-/** The employee who earns the commission: the employee in the body, or the caller if the caller is an active employee. */
+/** The employee who earns the commission: the one in the body, or else the caller, if the caller is an active employee. */
 async function employeeFor(catalogue: Catalogue, actor: Actor, body: NewAccount): Promise<number | null> {
   const employeeId = body.employeeId ?? actor.employeeId;
   if (employeeId === null) return null;

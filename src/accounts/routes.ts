@@ -1,5 +1,7 @@
 import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
 import { listStatusChanges } from '../account-status/store.ts';
+import { Approval } from '../approvals/schema.ts';
+import { SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
@@ -10,6 +12,7 @@ import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, choicesOf, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/http/shared-slots.ts';
+import { formatAccountNumber } from './account-number-rules.ts';
 import { changeAccount, openAccount, openAccounts } from './commands.ts';
 import { expandAccounts } from './expand-view.ts';
 import {
@@ -130,7 +133,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
         operationId: 'getAccountSchedule',
         summary: 'Get the schedule of an account',
         description:
-          'The deposit and all instalments with what is paid of them. Payments cover the items in their order.',
+          'The deposit and all instalments, with the paid part of each. Payments cover these items in their order.',
         params: IdParams,
         response: { 200: Envelope(AccountSchedule, 'Schedule found.') },
       },
@@ -153,15 +156,21 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
         summary: 'Change an account’s status, external id or metadata',
         description:
           `A reason is required for the statuses ${ACCOUNT_STATUSES.filter(needsReason).join(', ')}. ` +
-          'A status change that is not allowed gets VALIDATION_ERROR with details {from, to, allowed}.',
+          'A status change that is not allowed gets VALIDATION_ERROR with details {from, to, allowed}. ' +
+          'A write-off or cancellation of a balance above APPROVAL_LIMIT is sent for approval (202).',
         params: IdParams,
         body: AccountChanges,
-        response: { 200: Envelope(Account, 'Account changed.') },
+        response: {
+          200: Envelope(Account, 'Account changed.'),
+          202: Envelope(Approval, SENT_FOR_APPROVAL),
+        },
       },
     },
-    async (request) => {
-      const account = await changeAccount(context, actorOf(request), request.params.id, request.body);
-      return ok(answer(account), 'Account changed.');
+    async (request, reply) => {
+      const outcome = await changeAccount(context, actorOf(request), request.params.id, request.body);
+      if ('done' in outcome) return ok(answer(outcome.done), 'Account changed.');
+      reply.status(202);
+      return sentForApproval(outcome.requested, context.currency, formatAccountNumber);
     },
   );
 

@@ -68,7 +68,7 @@ export interface Standing {
   today: PlainDate;
   /** Whether no more items fall due. */
   closed: boolean;
-  /** False while the account awaits its activation. */
+  /** False while the account waits for its activation date. */
   activated: boolean;
 }
 
@@ -140,7 +140,7 @@ export function itemsBy(terms: Terms, date: PlainDate): number {
 
 /**
  * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, is always covered. The sum is
- * negative if a payment was reversed after its credit had left the account. The missing amount is then due with the deposit, even
+ * negative if a payment was reversed after the credit from it had been transferred or refunded. The missing amount is then due with the deposit, even
  * if the deposit is 0.
  *
  * @returns undefined if all is paid.
@@ -164,8 +164,8 @@ export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
  * - arrears = max(0, due(today) - paid); daysPastDue = max(0, today - date of next)
  * - On closed accounts and before activation, arrears and daysPastDue are 0.
  * - paymentState is the first that holds: paid_off; closed; not_due (before the activation date, or not activated);
- *   late (daysPastDue > graceDays); in_grace (daysPastDue > 0); paid_ahead (next is after the first due date after
- *   today); current.
+ *   late (daysPastDue > graceDays); in_grace (daysPastDue > 0); paid_ahead (the first item dated after today is fully
+ *   paid); current.
  */
 export function position(terms: Terms, standing: Standing): Position {
   const { paidMinor, today } = standing;
@@ -203,14 +203,15 @@ export interface ScheduleItem {
   index: number;
   date: PlainDate;
   amountMinor: Minor;
-  /** The part that is paid. The part of the deposit is negative if the paid amount of the account is negative. */
+  /** The paid part of the item. For the deposit it is negative if the paid amount of the account is negative. */
   paidMinor: Minor;
   state: ItemState;
 }
 
 /**
  * All items of a schedule with their payments: paid; not_owed (the account is closed); overdue (dated before today); due (dated
- * today); partly_paid; upcoming. Before activation no item is overdue or due. A deposit of 0 is left out, unless money is missing.
+ * today); partly_paid; upcoming. Before activation no item is overdue or due. A deposit of 0 is left out, unless the sum paid is
+ * negative.
  */
 export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] {
   const { paidMinor, today, closed, activated } = standing;
@@ -220,7 +221,7 @@ export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] 
   for (let index = 0; index <= terms.instalmentCount; index++) {
     const amountMinor = itemMinor(terms, index);
     const ownMinor = minMinor(leftMinor, amountMinor);
-    // A negative sum counts against the deposit only.
+    // A negative sum reduces only the paid part of the deposit.
     leftMinor = leftMinor > ownMinor ? leftMinor - ownMinor : 0n;
     if (amountMinor === 0n && ownMinor === 0n) continue;
     const date = dueDate(terms, index);
@@ -268,8 +269,7 @@ export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): A
 function lateness(terms: Terms, today: PlainDate, next: OpenItem, daysPastDue: number): PaymentState {
   if (daysPastDue > terms.graceDays) return 'late';
   if (daysPastDue > 0) return 'in_grace';
-  // The next due date belongs to the first instalment that is not yet due. If all instalments are due, `next` is dated today
-  // at the latest, and its index is at most instalmentCount.
+  // `instalmentsBy + 1` is the first instalment dated after today. If all are due, no index is above it, and the state is `current`.
   return next.index > instalmentsBy(terms, today) + 1 ? 'paid_ahead' : 'current';
 }
 

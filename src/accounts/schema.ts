@@ -245,7 +245,7 @@ export const accountList = defineList(
       Type.String({
         maxLength: 40,
         format: 'query-text',
-        description: 'In upper or lower case, with or without spaces and the prefix.',
+        description: 'The account number, in upper or lower case, with or without spaces and the prefix.',
       }),
     ),
     expand,
@@ -275,16 +275,16 @@ export const AccountSchedule = Type.Object(
           amount: Money,
           paid: Type.Number({
             description:
-              'The paid part of the amount. Negative for the deposit if credit left the account before its payment was reversed.',
+              'The paid part of the amount. Negative for the deposit if a payment was reversed after its credit was transferred or refunded.',
           }),
           state: Choice('ScheduleItemState', itemStates, {
             description:
-              'The first that holds: `paid`; `not_owed` (the account is closed); `overdue`; `due` (today); `partly_paid`; `upcoming`.',
+              'The first state that applies: `paid`; `not_owed` (the account is closed); `overdue`; `due` (today); `partly_paid`; `upcoming`.',
           }),
         },
         { title: 'ScheduleItem' },
       ),
-      { description: 'In the order in which payments cover them.' },
+      { description: 'All items, in the order in which payments cover them.' },
     ),
   },
   {

@@ -67,7 +67,7 @@ export async function changeApiKey(context: Context, actor: Actor, id: number, b
 }
 
 /**
- * Gives a key a new secret. The previous one works until the end of the overlap, and those before it end now.
+ * Gives a key a new secret. The previous secret works until the end of the overlap. All older secrets end now.
  *
  * @returns the key with its new secret, which is not shown again.
  * @throws AppError NOT_FOUND, VALIDATION_ERROR for an expired or revoked key.
@@ -123,7 +123,7 @@ function readLimits({ networks, expiresAt }: Pick<NewApiKey, 'networks' | 'expir
 }
 
 export interface UseRecorder {
-  /** Records a use of a key soon. Requests do not wait for it. */
+  /** Records a use of a key in the background. Requests do not wait for this. */
   record(id: number, address: string): void;
   /** Waits for the uses that are being recorded. */
   close(): Promise<void>;
@@ -132,7 +132,7 @@ export interface UseRecorder {
 const RECORDED_EVERY_MS = 60_000;
 const MAX_RECENT_KEYS = 10_000;
 
-/** Each instance sends one update a minute for each key. The condition of the update allows one instance to write. */
+/** Each instance sends at most one update a minute for each key. `recordUse` writes only the first of these updates. */
 export function createUseRecorder({ db }: Pick<Context, 'db'>, log: Log): UseRecorder {
   const recent = new LRUCache<number, true>({ max: MAX_RECENT_KEYS, ttl: RECORDED_EVERY_MS });
   const running = new Set<Promise<void>>();

@@ -2,11 +2,12 @@ import type { Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { ifUnchanged } from '../core/http/etags.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { changeApiKey, createApiKey, revokeApiKey, rotateApiKey } from './commands.ts';
 import { ApiKey, ApiKeyChanges, ApiKeyRotation, apiKeyList, IssuedApiKey, NewApiKey } from './schema.ts';
-import { getApiKey, listApiKeys } from './store.ts';
+import { getApiKey, listApiKeys, lockApiKey } from './store.ts';
 
 export function apiKeyRoutes(api: Api, context: Context): void {
   const tags = ['API keys'];
@@ -36,7 +37,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
         operationId: 'createApiKey',
         summary: 'Create an API key for another system',
         description:
-          'Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, and cannot call what concerns one person, ' +
+          'Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, and cannot call endpoints that act on the signed-in person, ' +
           'such as `/api/auth/me`. The answer shows the `key` once.',
         body: NewApiKey,
         response: { 201: Envelope(IssuedApiKey, 'API key created.') },
@@ -51,7 +52,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
   api.get(
     '/api-keys/:id',
     {
-      config: { access: 'api-keys:administer', errors: ['NOT_FOUND'] },
+      config: { access: 'api-keys:administer', errors: ['NOT_FOUND'], editable: ApiKeyChanges },
       schema: {
         tags,
         operationId: 'getApiKey',
@@ -66,7 +67,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
   api.put(
     '/api-keys/:id',
     {
-      config: { access: 'api-keys:administer', errors: ['NOT_FOUND'] },
+      config: { access: 'api-keys:administer', errors: ['NOT_FOUND'], editable: ApiKeyChanges },
       schema: {
         tags,
         operationId: 'updateApiKey',
@@ -79,7 +80,9 @@ export function apiKeyRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const changed = await changeApiKey(context, actorOf(request), request.params.id, request.body);
+      const changed = await ifUnchanged(context, request, lockApiKey, (txContext) =>
+        changeApiKey(txContext, actorOf(request), request.params.id, request.body),
+      );
       return ok(changed, 'API key changed.');
     },
   );
@@ -93,8 +96,8 @@ export function apiKeyRoutes(api: Api, context: Context): void {
         operationId: 'rotateApiKey',
         summary: 'Replace the secret of an API key',
         description:
-          'The new secret works at once. The earlier one works for `overlapSeconds` more (up to 5 seconds longer without an overlap); a secret ' +
-          'before it, still in the overlap of another rotation, ends at once. ' +
+          'The new secret works at once. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. ' +
+          'An older secret stops now, even if its own overlap has not ended. ' +
           'The answer shows the new `key` once.',
         params: IdParams,
         body: ApiKeyRotation,

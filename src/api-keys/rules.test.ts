@@ -3,7 +3,7 @@ import { SYSTEM } from '../core/context.ts';
 import type { AppError } from '../core/http/errors.ts';
 import { isWellFormedApiKey, newApiKey } from '../core/values/secret.ts';
 import { API_KEY_PERMISSIONS, mayDo, RIGHTS, USER_ROLES } from '../rights.ts';
-import { apiKeyActor, grantOf, type PresentedKey, readKey, refusalOfUse } from './rules.ts';
+import { apiKeyActor, grantOf, type PresentedKey, parseKey, refusalOfUse } from './rules.ts';
 
 const creator = (role: (typeof USER_ROLES)[number]) => ({ ...SYSTEM, userId: 1, name: role, role });
 
@@ -27,7 +27,7 @@ describe('a grant', () => {
       expect(refusal(() => grantOf(creator(role), { role }))).toBeUndefined();
     }
     expect(refusal(() => grantOf(creator('manager'), { role: 'admin' }))).toBe(
-      'role: must not hold permissions that you do not have: audit:read',
+      'role: must not hold permissions that you do not have: audit:read, exports:read',
     );
     expect(
       refusal(() => grantOf(creator('agent'), { permissions: ['payments:record', 'payments:reverse'] })),
@@ -41,7 +41,7 @@ describe('a grant', () => {
 });
 
 describe('the rights of an API key', () => {
-  it('are those of its role, without users, API keys, webhook endpoints and what concerns a person', () => {
+  it('are those of its role, except administering users, API keys and webhook endpoints, and acting as a person', () => {
     for (const role of USER_ROLES) {
       const actor = apiKeyActor({ id: 1, name: 'A', role, permissions: null }, null);
       for (const permission of API_KEY_PERMISSIONS)
@@ -53,7 +53,10 @@ describe('the rights of an API key', () => {
     const excluded = Object.keys(RIGHTS).filter((one) => !API_KEY_PERMISSIONS.some((other) => other === one));
     expect(excluded.sort()).toEqual([
       'api-keys:administer',
+      'approvals:decide',
       'commissions:read-own',
+      'events:follow',
+      'imports:run',
       'users:administer',
       'webhook-endpoints:administer',
     ]);
@@ -86,7 +89,7 @@ describe('a key that is used', () => {
     replacedAt: null,
   };
   const use = (fields: Partial<PresentedKey>, address = '192.0.2.1') =>
-    refusalOfUse(readKey({ ...key, ...fields }), address, NOW);
+    refusalOfUse(parseKey({ ...key, ...fields }), address, NOW);
 
   it.each([
     ['has no end', {}, undefined],

@@ -63,16 +63,16 @@ export interface PresentedKey {
 }
 
 /** A presented key with its parsed networks. */
-export interface ReadKey extends Omit<PresentedKey, 'networks'> {
+export interface ParsedKey extends Omit<PresentedKey, 'networks'> {
   networks: Networks | undefined;
 }
 
-export function readKey(key: PresentedKey): ReadKey {
+export function parseKey(key: PresentedKey): ParsedKey {
   return { ...key, networks: key.networks ? createNetworks(key.networks) : undefined };
 }
 
 /** Why a key cannot be used from an address now; undefined if it can. @param now ISO 8601 in UTC. */
-export function refusalOfUse(key: ReadKey, address: string, now: string): AppError | undefined {
+export function refusalOfUse(key: ParsedKey, address: string, now: string): AppError | undefined {
   const { expiresAt, replacedAt } = key;
   if (key.revokedAt !== null) return unauthorizedKey('was revoked. Use another one');
   if (expiresAt !== null && expiresAt <= now) return unauthorizedKey(`expired at ${expiresAt}`);
@@ -89,7 +89,7 @@ function unauthorizedKey(problem: string): AppError {
   return new AppError('UNAUTHORIZED', `The API key ${problem}.`);
 }
 
-/** The key as the actor of a request, or of a job that a request started. */
+/** Makes the key the actor of a request, or of a job that a request started. */
 export function apiKeyActor(
   { id, name, role, permissions }: Pick<PresentedKey, 'id' | 'name' | 'role' | 'permissions'>,
   requestId: string | null,

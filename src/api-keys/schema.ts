@@ -35,7 +35,7 @@ export const NewApiKey = Type.Object(
         minItems: 1,
         maxItems: API_KEY_PERMISSIONS.length,
         uniqueItems: true,
-        description: 'Instead of a role.',
+        description: 'The permissions of the key, instead of a role.',
       }),
     ),
     ...changeable,
@@ -66,7 +66,7 @@ export const ApiKeyRotation = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: MAX_OVERLAP_SECONDS,
-        description: 'How long the earlier secret still works. Default: 0.',
+        description: 'How long the previous secret still works. Default: 0.',
       }),
     ),
   },
@@ -91,7 +91,7 @@ const properties = {
     Type.String({ format: 'date-time', description: 'The time of the last use, to the minute.' }),
   ),
   lastUsedAddress: Nullable(Type.String()),
-  createdBy: Nullable(Type.Integer({ description: 'The user who created it.' })),
+  createdBy: Nullable(Type.Integer({ description: 'The user who created the key.' })),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 };

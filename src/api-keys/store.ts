@@ -55,7 +55,7 @@ export async function insertSecret(
     .execute();
 }
 
-/** Ends the newest secret of a key at a time, and all earlier ones now, so that a key has at most two secrets. */
+/** Sets the end of the newest secret to `at` and ends all earlier ones now. A key therefore has at most two valid secrets. */
 export async function replaceSecrets(tx: Tx, apiKeyId: number, at: Date, now: Date): Promise<void> {
   await tx
     .updateTable('api_key_secrets')

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { UseRecorder } from '../api-keys/commands.ts';
-import { apiKeyActor, type ReadKey, readKey, refusalOfUse } from '../api-keys/rules.ts';
+import { apiKeyActor, type ParsedKey, parseKey, refusalOfUse } from '../api-keys/rules.ts';
 import { findKeyBySecret } from '../api-keys/store.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Identify } from '../core/http/access.ts';
@@ -16,7 +16,7 @@ const AUDIENCE = 'account-management-service-api';
 const HEADER_TYPE = 'at+jwt';
 const MAX_TOKEN_LENGTH = 2_048;
 const MAX_CACHED_TOKENS = 10_000;
-/** After this time an instance reads a session or an API key again, so that its end takes effect on all instances. */
+/** After this time an instance reads a session or an API key again. So all instances notice when one has ended. */
 const CREDENTIAL_CACHE = { max: 10_000, ttl: 3_000 };
 
 interface AccessClaims {
@@ -75,8 +75,8 @@ export function createSessionReader(
   uses: UseRecorder,
 ): SessionReader {
   const sessions = new LRUCache<string, SessionUser>(CREDENTIAL_CACHE);
-  const apiKeys = new LRUCache<string, ReadKey>(CREDENTIAL_CACHE);
-  // Apart from the others, so that invented keys do not push real ones out.
+  const apiKeys = new LRUCache<string, ParsedKey>(CREDENTIAL_CACHE);
+  // A separate cache, so that invented keys do not evict real ones.
   const unknownKeys = new LRUCache<string, true>(CREDENTIAL_CACHE);
 
   async function identify(request: FastifyRequest): Promise<Actor> {
@@ -111,12 +111,12 @@ export function createSessionReader(
   }
 
   /** Also caches unknown keys, because a program with a wrong key tries again and again. */
-  async function findApiKey(hash: Buffer): Promise<ReadKey | undefined> {
+  async function findApiKey(hash: Buffer): Promise<ParsedKey | undefined> {
     const cacheKey = hash.toString('base64');
     const seen = apiKeys.get(cacheKey);
     if (seen || unknownKeys.has(cacheKey)) return seen;
     const found = await findKeyBySecret(db, hash);
-    const key = found && readKey(found);
+    const key = found && parseKey(found);
     if (key) apiKeys.set(cacheKey, key);
     else unknownKeys.set(cacheKey, true);
     return key;

@@ -39,10 +39,10 @@ function fromElsewhere(): AppError {
 
 const SIGN_IN = 'ams_sign_in';
 const SESSION = 'ams_session';
-/** Starts the secret of a sign-in that ends with a session cookie. */
+/** The prefix of the secret, if the sign-in ends with a session cookie. */
 const CONSOLE_PREFIX = 'console.';
 
-/** A secret for the cookie of one sign-in. Its prefix cannot be changed, because the hash of the whole text is stored. */
+/** A secret for the cookie of one sign-in. A client cannot change the prefix, because the hash of the whole text is stored. */
 export function newSignInSecret(isForConsole: boolean): string {
   return `${isForConsole ? CONSOLE_PREFIX : ''}${randomBytes(32).toString('base64url')}`;
 }
@@ -68,7 +68,7 @@ export function readSignInCookie(request: FastifyRequest, isSecure: boolean): st
   return readCookie(request, signInCookieName(isSecure));
 }
 
-/** Stores the refresh token of a session where only the session endpoints receive it. */
+/** Stores the refresh token of a session in a cookie that browsers send only to the session endpoints. */
 export function setSessionCookie(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -115,12 +115,12 @@ function readCookie(request: FastifyRequest, name: string): string | undefined {
   return parseCookie(request.headers.cookie ?? '')[name];
 }
 
-/** Browsers accept the prefix only over TLS and for one host, so a neighbouring host cannot set the cookie. */
+/** Browsers accept the prefix __Host- only over TLS and for one host, so a neighbouring host cannot set the cookie. */
 function signInCookieName(isSecure: boolean): string {
   return isSecure ? `__Host-${SIGN_IN}` : SIGN_IN;
 }
 
-/** Its path excludes the prefix __Host-. */
+/** The prefix __Host- would require the path `/`, but this cookie has a narrower path. */
 function sessionCookieName(isSecure: boolean): string {
   return isSecure ? `__Secure-${SESSION}` : SESSION;
 }

@@ -59,8 +59,8 @@ export function browserSessionRoutes(
         operationId: 'refreshBrowserSession',
         summary: 'Renew the session of the cookie',
         description:
-          'Answers the signed-in user with a new access token, and replaces the cookie. If nobody is signed in, `user` is null. ' +
-          'A cookie works once. For ten seconds, using it again answers the newest cookie; later, it ends the ' +
+          'Returns the signed-in user and a new access token, and replaces the cookie. If nobody is signed in, `user` is null. ' +
+          'A cookie works once. Using it again within ten seconds returns the newest cookie. Using it later ends the ' +
           `session. ${FOR_PAGES}\`POST /api/auth/refresh\`.`,
         response: {
           200: Envelope(
@@ -76,7 +76,8 @@ export function browserSessionRoutes(
       requireSameOrigin(request, context);
       const token = readSessionCookie(request, context);
       const { general, pages } = parts.limiters;
-      // Many people may use one address, so it is only charged for calls without a session, and apart from its pages.
+      // Many people may share one address. So an address has a separate counter for these calls, which counts only calls without a
+      // session.
       const refreshes = `refreshes ${clientKey(request.ip)}`;
       await pages?.check(refreshes);
       const caller = {

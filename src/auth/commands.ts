@@ -24,7 +24,7 @@ import { startSession } from './session-commands.ts';
 /** The parts that sign-in needs in addition to the context. */
 export interface AuthParts {
   tokens: AccessTokens;
-  /** Counts wrong passwords: at sign-in by e-mail, even if no user has it, and at password changes by user. */
+  /** Counts wrong passwords: for each e-mail address at sign-in, known or not, and for each user at a password change. */
   guesses: Limiter;
   /** For the routes of browser sessions, which count by session. */
   limiters: Limiters;

@@ -22,7 +22,7 @@ interface SignInSecrets {
 }
 
 export interface ProvenIdentity extends Identity {
-  /** Asks the provider's user-info endpoint if the ID token has no e-mail. */
+  /** The claims of the ID token. If they contain no e-mail, adds the claims of the provider's user-info endpoint. */
   readClaims(): Promise<Claims>;
 }
 
@@ -67,7 +67,7 @@ export function createIdentityProviders(log: {
 
   async function discover({ issuer, clientId, clientSecret }: IdentityProvider) {
     const execute = [openid.enableNonRepudiationChecks];
-    if (issuer.startsWith('http:')) execute.push(openid.allowInsecureRequests); // never in production: config.ts
+    if (issuer.startsWith('http:')) execute.push(openid.allowInsecureRequests); // config.ts refuses http: in production.
     try {
       const client = await openid.discovery(
         new URL(issuer),
@@ -105,7 +105,7 @@ export function createIdentityProviders(log: {
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier };
       const tokens = await openid.authorizationCodeGrant(client, callback, checks).catch(refuse);
       const claims = tokens.claims();
-      if (!claims) throw new Error('The library requires an ID token when a nonce is expected.');
+      if (!claims) throw new Error('The library returned no ID token although a nonce was expected.');
       const { iss: issuer, sub: subject } = claims;
       const problem = identityProblem(claims, provider.clientId);
       if (problem !== undefined) refuse(new Error(problem));

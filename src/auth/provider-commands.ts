@@ -36,7 +36,7 @@ interface SignInStart {
 /**
  * Starts a sign-in and stores the state that the callback must match.
  *
- * @param browserSecret - of the cookie that binds the sign-in to this browser.
+ * @param browserSecret - the secret in the cookie that binds the sign-in to this browser.
  * @returns the provider's address for the browser.
  */
 export async function startProviderSignIn(
@@ -126,7 +126,10 @@ async function signInNewIdentity(
   const claims = await identity.readClaims();
   const profile = profileOf(claims);
   if (!profile) {
-    throw new AppError('AUTH_FAILED', 'The identity provider sent no verified e-mail, which a user needs.');
+    throw new AppError(
+      'AUTH_FAILED',
+      'The identity provider sent no verified e-mail address. Signing in needs one.',
+    );
   }
   return inTransaction(context.db, async (tx) => {
     await store.lockRegistration(tx);
@@ -184,7 +187,8 @@ export function getIdentityProvider({ config }: Pick<Context, 'config'>, text: s
   if (provider) return provider;
   const details = { resource: 'identity_provider', field: 'provider', id: text } as const;
   if (!canNameProvider(name)) {
-    const message = 'There is no GET at this address, and this cannot be the name of an identity provider.';
+    const message =
+      'There is no GET at this address, and its last part cannot be the name of an identity provider.';
     throw new AppError('NOT_FOUND', message, { details });
   }
   const missing = PROVIDER_PARTS.map((part) => providerVariable(name, part));

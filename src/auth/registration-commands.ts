@@ -36,7 +36,7 @@ export async function createUninvitedUser(
   return addUser(tx, { ...SYSTEM, requestId }, { ...registrant, role });
 }
 
-/** Refuses early in production, where not even the first user may register. */
+/** In production, refuses before any other work, because with closed registration not even the first user may register there. */
 export function refuseIfClosed({ production, registration }: Config): void {
   if (production && !registration.open) throw registrationClosed();
 }
@@ -49,7 +49,7 @@ export async function findInvitation(db: Db, token: string): Promise<OpenInvitat
 /**
  * Finds the invitation for a registration with a password.
  *
- * @throws AppError VALIDATION_ERROR like `findInvitation`, for an e-mail that was not invited, and for the purpose link_identity.
+ * @throws AppError VALIDATION_ERROR as `findInvitation` does; also if the e-mail is not the invited one, or the purpose is link_identity.
  */
 export async function findSignUpInvitation(
   db: Db,
@@ -78,8 +78,8 @@ export async function createInvitedUser(
 }
 
 /**
- * Accepts an invitation through an identity provider and returns its user, who is new for a sign_up invitation. The token proves
- * who was invited, so a new user gets the invited e-mail, not the provider's.
+ * Accepts an invitation through an identity provider. Returns a new user for sign_up, and the existing one for link_identity. The
+ * token proves who was invited, so a new user gets the invited e-mail, not the provider's.
  */
 export async function findOrCreateInvitedUser(
   tx: Tx,

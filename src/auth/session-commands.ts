@@ -17,11 +17,11 @@ interface TokenParts {
 interface Caller {
   log: Pick<Log, 'warn'>;
   requestId: string;
-  /** Counts an exchange before it changes anything. Throws if the session has made too many. */
+  /** Counts an exchange before it changes anything. Throws if the session has made too many exchanges. */
   countSession?(sessionId: string): Promise<void>;
 }
 
-/** How long a browser may repeat an exchange whose answer was lost, or that several tabs sent. */
+/** How long a browser may repeat an exchange, because its answer was lost or several tabs sent it. */
 const REPEAT_MS = 10_000;
 
 /** The last step of every way to sign in: creates a session and its first tokens. */
@@ -46,8 +46,8 @@ export async function refreshSession(
 }
 
 /**
- * Like `refreshSession`, but the successor of a token is derived from it, so that a repeat within REPEAT_MS gets the same one. If
- * another tab has used the successor by then, the repeat gets the newest one.
+ * Like `refreshSession`, but the new token is derived from the old one, so that a repeat within REPEAT_MS gets the same new token.
+ * If another tab has already exchanged that token, the repeat gets the newest token of the session.
  *
  * @returns undefined when nobody is signed in.
  */
@@ -64,7 +64,10 @@ function successorOf({ secret }: Context, refreshToken: string): Token {
   return deriveToken(secret, `session ${refreshToken}`);
 }
 
-/** The newest token of a chain of derived ones. Undefined if the chain has none: a random successor cannot be repeated. */
+/**
+ * Follows a chain of derived tokens to the unused one. Undefined if a token was exchanged for a random one, which cannot be
+ * derived.
+ */
 async function findUnused(tx: Tx, context: Context, first: Token): Promise<Token | undefined> {
   for (let token = first; ; token = successorOf(context, token.token)) {
     const row = await store.lockRefreshToken(tx, token.hash);

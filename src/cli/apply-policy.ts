@@ -9,7 +9,7 @@ import { runCommand, UsageError, withDatabase } from './connect.ts';
 
 const USAGE =
   'Usage: npm run apply-policy [-- --dry-run]\n' +
-  'Suspends late accounts beyond their days of grace if their pay plan has autoSuspend, as the service does every minute.\n' +
+  'Suspends accounts that are late by more than their days of grace, if their pay plan has autoSuspend. The service does the same\nevery minute.\n' +
   'With --dry-run it lists them and changes nothing.';
 const PAGE_SIZE = 1_000;
 

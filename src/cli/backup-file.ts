@@ -11,12 +11,11 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
  */
 const FORMAT = 'account-management-service backup 1';
 const END_OF_TABLE = Buffer.from('\\.\n');
-const END_BELOW_A_ROW = Buffer.from('\n\\.\n');
+const END_AFTER_ROWS = Buffer.from('\n\\.\n');
 const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Tables that are not in backups. A restore of sessions would make ended sessions valid again. The header contains the
- * migrations.
+ * Tables that are not in backups. Sessions: a restore would make ended ones valid again. Migrations: the header lists them.
  */
 const LEFT_OUT = ['sessions', 'refresh_tokens', 'oauth_states', 'kysely_migration', 'kysely_migration_lock'];
 
@@ -142,7 +141,7 @@ async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Pr
     for (const [index, table] of tables.entries()) {
       const expected = foot.tables[index];
       if (!expected || expected.sha256 !== read[index])
-        throw new BackupError(`The rows of ${table.name} were changed.`);
+        throw new BackupError(`The rows of ${table.name} in the backup file do not match their checksum.`);
       const loaded = await contentsOf(client, table);
       if (loaded.rows !== expected.rows || loaded.sha256 !== expected.sha256) {
         throw new BackupError(`The rows of ${table.name} differ from the backup after loading.`);
@@ -180,7 +179,8 @@ async function readTables(client: pg.ClientBase): Promise<Table[]> {
        array(select f.relname::text from pg_constraint c join pg_class f on f.oid = c.confrelid
          where c.conrelid = t.oid and c.contype = 'f' and c.confrelid <> t.oid) as "refersTo"
      from pg_class t
-     where t.relnamespace = 'public'::regnamespace and t.relkind = 'r' and t.relname <> all ($1)
+     where t.relnamespace = 'public'::regnamespace and t.relkind in ('r', 'p') and not t.relispartition
+       and t.relname <> all ($1)
      order by t.relname`,
     [LEFT_OUT],
   );
@@ -221,7 +221,7 @@ interface Reader {
 }
 
 function createReader(source: AsyncIterator<Buffer>): Reader {
-  let held: Buffer = Buffer.alloc(0); // always from the beginning of a line
+  let held: Buffer = Buffer.alloc(0); // It always starts at the beginning of a line.
 
   async function more(): Promise<void> {
     const { value, done } = await source.next();
@@ -255,17 +255,20 @@ function createReader(source: AsyncIterator<Buffer>): Reader {
   };
 }
 
-/** The position of the line that ends a table, in bytes that start with a line. */
+/**
+ * @param lines - starts at the beginning of a line.
+ * @returns the offset of the line that ends the table.
+ */
 function findEndOfTable(lines: Buffer): number | undefined {
   if (lines.subarray(0, END_OF_TABLE.length).equals(END_OF_TABLE)) return 0;
-  const lineBreak = lines.indexOf(END_BELOW_A_ROW);
+  const lineBreak = lines.indexOf(END_AFTER_ROWS);
   return lineBreak < 0 ? undefined : lineBreak + 1;
 }
 
 async function* gunzip(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const unpacked = createGunzip();
-  const packing = pipeline(file, unpacked);
-  packing.catch(() => {}); // The stream reports this error too.
+  const unpacking = pipeline(file, unpacked);
+  unpacking.catch(() => {}); // The stream reports this error too.
   try {
     yield* unpacked as AsyncIterable<Buffer>;
   } catch (cause) {

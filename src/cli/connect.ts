@@ -1,6 +1,7 @@
 import { ConfigError, readConfig } from '../config.ts';
 import type { Config, Context } from '../core/context.ts';
 import { type Connection, openDatabase } from '../core/database/db.ts';
+import { openReplica, type Replica } from '../core/database/replica.ts';
 import { systemClock } from '../core/values/dates.ts';
 import { currencyOf, getJwtSecret, PreparationError, prepareDatabase } from '../database.ts';
 import { EmbeddedPostgresError } from '../platform/embedded-postgres/error.ts';
@@ -8,6 +9,7 @@ import {
   findRunningEmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../platform/embedded-postgres/supervisor.ts';
+import { MigrationError } from '../platform/migrations/runner.ts';
 
 /** A command was called incorrectly. The message is for the person who typed it. */
 export class UsageError extends Error {}
@@ -26,7 +28,7 @@ export async function runCommand(work: (config: Config) => Promise<void>): Promi
 export async function withDatabase<T>(config: Config, work: (context: Context) => Promise<T>): Promise<T> {
   return withConnection(config, async (connection) => {
     const currency = currencyOf(config);
-    await prepareDatabase(connection, config, currency);
+    await prepareDatabase(connection, config, currency, { warn: console.error });
     const database = openDatabase({
       connection,
       poolSize: 2,
@@ -59,8 +61,30 @@ export async function withConnection<T>(
   }
 }
 
+/** Runs work that may read the replica, if the command was called with --replica. */
+export async function withReplica<T>(
+  { DATABASE_REPLICA_URL: replica, DATABASE_REPLICA_MAX_LAG }: Config,
+  { isWanted, primary }: { isWanted: boolean; primary: Connection },
+  work: (replica: Replica | undefined) => Promise<T>,
+): Promise<T> {
+  if (!isWanted) return work(undefined);
+  if (replica === '') throw new UsageError('--replica requires the setting DATABASE_REPLICA_URL.');
+  const log = { info: () => {}, warn: (message: string) => console.error(message) };
+  const opened = openReplica({ primary, replica, maxLagMs: DATABASE_REPLICA_MAX_LAG * 1000, log });
+  try {
+    return await work(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** The time of a snapshot as text, see `Snapshot` in core/database/replica.ts. */
+export function timeOf(takenAtMs: number): string {
+  return new Date(Date.now() - (performance.now() - takenAtMs)).toISOString();
+}
+
 function isForTheReader(error: unknown): error is Error {
-  return [UsageError, ConfigError, PreparationError, EmbeddedPostgresError].some(
+  return [UsageError, ConfigError, PreparationError, MigrationError, EmbeddedPostgresError].some(
     (kind) => error instanceof kind,
   );
 }

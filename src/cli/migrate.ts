@@ -3,7 +3,7 @@ import { runCommand, withConnection } from './connect.ts';
 
 await runCommand(async (config) => {
   const { migrations } = await withConnection(config, (connection) =>
-    prepareDatabase(connection, config, currencyOf(config)),
+    prepareDatabase(connection, config, currencyOf(config), { warn: console.error }),
   );
   for (const name of migrations) console.log(`applied ${name}`);
   console.log(

@@ -3,7 +3,9 @@ import { access } from 'node:fs/promises';
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import type { DB } from '../core/database/tables.ts';
-import { migrate, readMigrationNames, withPreparationLock } from '../database.ts';
+import { withPreparationLock } from '../database.ts';
+import { readMigrationNames } from '../platform/migrations/files.ts';
+import { migrate } from '../platform/migrations/runner.ts';
 import { BackupError, type OpenBackup, openBackup } from './backup-file.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 
@@ -33,7 +35,7 @@ async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup
     throw new BackupError('The backup was taken by a newer or different version of this service.');
   }
   await refuseWhereInUse(client);
-  await migrate(db, migrations.at(-1));
+  await migrate(db, { last: migrations.at(-1) });
   const rows = await backup.load(client);
   await migrate(db);
   return rows;

@@ -1,47 +1,86 @@
+import { parseArgs } from 'node:util';
+import { type Connection, openDatabase } from '../core/database/db.ts';
 import { openLongReads } from '../core/database/long-reads.ts';
 import { sqlState } from '../core/database/postgres-errors.ts';
 import { minorToText } from '../core/values/money.ts';
 import { currencyOf } from '../database.ts';
+import { recordResult, UNATTENDED_READS } from '../proof/commands.ts';
 import type { Finding, Violation } from '../proof/store.ts';
-import { runChecks } from '../proof/view.ts';
-import { runCommand, UsageError, withConnection } from './connect.ts';
+import { type CheckedBooks, checkBooks } from '../proof/view.ts';
+import { runCommand, timeOf, UsageError, withConnection, withReplica } from './connect.ts';
 
-const TIMEOUT_MS = 30 * 60_000;
+const USAGE =
+  'Usage: npm run verify [-- --replica]\n' +
+  'Proves the books. With --replica, the checks read the replica, if it is not too far behind.';
+/** PostgreSQL's codes for a standby, and for a role that may only read. */
+const READ_ONLY = new Set(['25006', '42501']);
 /** PostgreSQL's codes for a missing table, column and function. */
 const NOT_THERE = new Set(['42P01', '42703', '42883']);
 
 await runCommand(async (config) => {
   const { code, decimals } = currencyOf(config);
-  const findings = await withConnection(config, async (connection) => {
-    const verifier = openLongReads({
-      connection,
-      what: 'proofs',
-      connections: 1,
-      timeoutMs: TIMEOUT_MS,
-      onConnectionLost: (error) => console.error(`The database connection was lost: ${error.message}`),
-    });
-    try {
-      return await verifier.read('verify', (tx) =>
-        runChecks(tx, { onFinding: (finding) => print(finding, decimals) }),
-      );
-    } catch (error) {
-      throw NOT_THERE.has(sqlState(error) ?? '')
-        ? new UsageError('The database schema does not match this version: run "npm run migrate" first.', {
-            cause: error,
-          })
-        : error;
-    } finally {
-      await verifier.close();
-    }
-  });
-  const broken = findings.filter(({ violationCount }) => violationCount > 0);
+  const isWanted = wantsReplica();
+  const { value, takenAtMs } = await withConnection(config, (connection) =>
+    withReplica(config, { isWanted, primary: connection }, async (replica) => {
+      const verifier = openLongReads({
+        connection,
+        replica,
+        ...UNATTENDED_READS,
+        onConnectionLost: (error) => console.error(`The database connection was lost: ${error.message}`),
+      });
+      try {
+        const checked = await verifier.read('verify', (tx) =>
+          checkBooks(tx, { onFinding: (finding) => print(finding, decimals) }),
+        );
+        await record(connection, checked.value);
+        return checked;
+      } catch (error) {
+        throw NOT_THERE.has(sqlState(error) ?? '')
+          ? new UsageError('The database schema does not match this version: run "npm run migrate" first.', {
+              cause: error,
+            })
+          : error;
+      } finally {
+        await verifier.close();
+      }
+    }),
+  );
+  if (isWanted) console.log(`The checks read everything that was acknowledged before ${timeOf(takenAtMs)}.`);
+  const { checks } = value;
+  const broken = checks.filter(({ violationCount }) => violationCount > 0);
   if (broken.length > 0) process.exitCode = 1;
   console.log(
     broken.length === 0
-      ? `All ${findings.length} checks pass. Amounts are in ${code}.`
-      : `${broken.length} of ${findings.length} checks fail: ${broken.map(({ check }) => check).join(', ')}.`,
+      ? `All ${checks.length} checks pass. Amounts are in ${code}.`
+      : `${broken.length} of ${checks.length} checks fail: ${broken.map(({ check }) => check).join(', ')}.`,
   );
 });
+
+function wantsReplica(): boolean {
+  try {
+    return parseArgs({ options: { replica: { type: 'boolean', default: false } } }).values.replica;
+  } catch {
+    throw new UsageError(USAGE);
+  }
+}
+
+/** Stores the result for the console and the metrics. */
+async function record(connection: Connection, checked: CheckedBooks): Promise<void> {
+  const { db, close } = openDatabase({
+    connection,
+    poolSize: 1,
+    prepare: false,
+    onConnectionLost: (error) => console.error(`The database connection was lost: ${error.message}`),
+  });
+  try {
+    await recordResult(db, checked);
+  } catch (error) {
+    if (!READ_ONLY.has(sqlState(error) ?? '')) throw error;
+    console.log('The result was not stored, because this database or its user is read-only.');
+  } finally {
+    await close();
+  }
+}
 
 /** Prints each check when it ends, to show progress. */
 function print({ check, rule, lookedAt, sums, violationCount, violations }: Finding, decimals: number): void {

@@ -56,7 +56,7 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
     const lines = priced.map((sale) => lineOf(sale, ruleFor(rules, sale.category)));
     const totalMinor = lines.reduce((sum, line) => sum + line.amount_minor, 0n);
     if (totalMinor > maxAmountMinor(context.currency.decimals)) {
-      throw invalidField('salesData', `must make a total of at most ${MAX_AMOUNT_TEXT}`);
+      throw invalidField('salesData', `must give a total of at most ${MAX_AMOUNT_TEXT}`);
     }
     const calculated = await replaceLines(tx, commission.id, lines, totalMinor);
     await audit(tx, actor, {
@@ -197,7 +197,7 @@ async function priceSales(
     if (product) {
       const base_minor = given ?? BigInt(product.price_minor) * BigInt(quantity);
       if (base_minor > maxAmountMinor(currency.decimals)) {
-        throw invalidField(`salesData[${index}].quantity`, `must make a sale of at most ${MAX_AMOUNT_TEXT}`);
+        throw invalidField(`salesData[${index}].quantity`, `must give a sale of at most ${MAX_AMOUNT_TEXT}`);
       }
       const { id: product_id, category } = product;
       const sale_date = sale.saleDate ?? null;

@@ -19,14 +19,18 @@ export function checkSales(sales: readonly Sale[], period: string): void {
     if (sale.productId !== undefined && sale.shareBasisPoints !== undefined) {
       problems.push({
         path: `${path}.shareBasisPoints`,
-        message: 'is only allowed with accountId; for a product, send the amount of the share',
+        message:
+          'is only allowed with accountId; with productId, set amount to this employee’s part of the sale',
       });
     }
     if (sale.accountId !== undefined && (sale.quantity ?? 1) !== 1) {
       problems.push({ path: `${path}.quantity`, message: 'must be 1 if accountId is given' });
     }
     if (sale.accountId !== undefined && sold.has(sale.accountId)) {
-      problems.push({ path: `${path}.accountId`, message: 'must not be repeated: an account is sold once' });
+      problems.push({
+        path: `${path}.accountId`,
+        message: 'must not be repeated: an account can be sold only once',
+      });
     }
     if (sale.accountId !== undefined) sold.add(sale.accountId);
     if (sale.saleDate !== undefined && !isWithin(period, sale.saleDate)) {

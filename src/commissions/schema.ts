@@ -53,7 +53,7 @@ export const CalculateBody = Type.Object(
       Type.Array(Sale, {
         maxItems: MAX_SALES,
         description:
-          'Each sale has an account or a product. An account earns commission once, for one employee or in shares. ' +
+          'Each sale has an account or a product. An account earns commission only once, for one employee or in shares. ' +
           'If empty or missing, the sales are the accounts that the employee sold in the period, at most ' +
           `${MAX_LINES}, each with the share that no other commission has.`,
       }),

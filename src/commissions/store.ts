@@ -220,7 +220,10 @@ export function listRules(db: Db, plan: ListPlan) {
   });
 }
 
-/** The commissions that a user may see: all, or the commissions of one employee. With null, the user sees none. */
+/**
+ * The commissions that a user may see: all, or the commissions of one employee. With `employeeId: null`, the user sees no
+ * commission.
+ */
 export type Visible = 'all' | { employeeId: number | null };
 
 export function listCommissions(

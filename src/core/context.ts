@@ -24,7 +24,7 @@ export interface Context {
   readonly clock: Clock;
   readonly config: Config;
   readonly currency: Currency;
-  /** The same in all instances. It signs access tokens, and is the HMAC key for stored hashes of request bodies. */
+  /** All instances have the same secret. It signs access tokens, and is the HMAC key for stored hashes of request bodies. */
   readonly secret: string;
 }
 
@@ -43,6 +43,8 @@ export interface Actor {
   readonly requestId: string | null;
   /** Only for the role api_key. */
   readonly apiKey?: ApiKeyActor;
+  /** Set while the actor executes an action that the actor has approved. Audit entries then name requester and approver. */
+  readonly approval?: { readonly id: number; readonly requestedBy: string };
 }
 
 export interface ApiKeyActor {
@@ -76,7 +78,7 @@ export function amountOf(minor: number | Minor, currency: Currency): number {
 export function totalOf(minor: Minor, currency: Currency, remedy: { path: string; advice: string }): number {
   const total = exactNumber(minor, currency.decimals);
   if (total !== undefined) return total;
-  throw invalidField(remedy.path, `gives a total too large for an exact number; ${remedy.advice}`);
+  throw invalidField(remedy.path, `gives a total that is too large for an exact number; ${remedy.advice}`);
 }
 
 /**

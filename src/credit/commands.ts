@@ -1,3 +1,5 @@
+import { type ApprovableAction, requestApproval } from '../approvals/commands.ts';
+import { type ApprovalRow, accountIdOf, type DoneOrRequested } from '../approvals/rules.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
@@ -9,15 +11,18 @@ import { accountFull, booksOf, checkCredit, hasRoomFor } from '../ledger/rules.t
 import { lockAccounts } from '../ledger/store.ts';
 import { findPaymentMethodRow, getMethodId, MOBILE_MONEY } from '../payment-methods/store.ts';
 import type { CreditRefund, CreditTransfer } from './schema.ts';
-import { type CreditMoveRow, insertCreditMove, type NewCreditMoveRow } from './store.ts';
+import { type CreditMoveRow, insertCreditMove, type NewCreditMoveRow, sumMovedCredit } from './store.ts';
 
-/** Transfers credit to another account. The other account receives the credit like a payment. */
+/**
+ * Transfers credit to another account. The other account receives the credit like a payment. Above the approval limit, the transfer is only
+ * requested.
+ */
 export async function transferCredit(
   context: Context,
   actor: Actor,
   id: number,
   body: CreditTransfer,
-): Promise<CreditMoveRow> {
+): Promise<DoneOrRequested<CreditMoveRow>> {
   const { toAccountId, reason } = body;
   if (toAccountId === id) throw invalidField('toAccountId', 'must be another account');
   const amountMinor = readAmount(body.amount, context.currency);
@@ -29,6 +34,17 @@ export async function transferCredit(
     const receiver = existing(accounts, toAccountId, 'toAccountId');
     checkCredit(booksOf(giver), amountMinor);
     if (!hasRoomFor(booksOf(receiver), amountMinor)) throw accountFull('amount');
+    const requested = await requestApproval(tx, context, actor, {
+      action: 'transfer_credit',
+      accountId: id,
+      paymentId: null,
+      toAccountId,
+      amountMinor,
+      countedMinor: amountMinor + (await sumMovedCredit(tx, id, valueDate)),
+      reason,
+      body,
+    });
+    if (requested) return { requested };
     const { move, changes } = await insertMove(tx, actor, {
       accountId: id,
       toAccountId,
@@ -50,17 +66,19 @@ export async function transferCredit(
       contra: [],
       rows: { changes },
     });
-    return move;
+    return { done: move };
   });
 }
 
-/** Records credit that was paid back to the customer by a payment method. */
+/**
+ * Records credit that was paid back to the customer by a payment method. Above the approval limit, the refund is only requested.
+ */
 export async function refundCredit(
   context: Context,
   actor: Actor,
   id: number,
   body: CreditRefund,
-): Promise<CreditMoveRow> {
+): Promise<DoneOrRequested<CreditMoveRow>> {
   const amountMinor = readAmount(body.amount, context.currency);
   const valueDate = today(context);
   const paymentMethodId = body.paymentMethodId ?? (await getMethodId(context.db, MOBILE_MONEY));
@@ -70,6 +88,17 @@ export async function refundCredit(
   return inTransaction(context.db, async (tx) => {
     const accounts = await lockAccounts(tx, [id]);
     checkCredit(booksOf(existing(accounts, id, 'id')), amountMinor);
+    const requested = await requestApproval(tx, context, actor, {
+      action: 'refund_credit',
+      accountId: id,
+      paymentId: null,
+      toAccountId: null,
+      amountMinor,
+      countedMinor: amountMinor + (await sumMovedCredit(tx, id, valueDate)),
+      reason: body.reason,
+      body: { ...body, paymentMethodId },
+    });
+    if (requested) return { requested };
     const { move, changes } = await insertMove(tx, actor, {
       accountId: id,
       toAccountId: null,
@@ -88,8 +117,32 @@ export async function refundCredit(
       contra: [{ ledgerAccount: 'clearing', amountMinor: -amountMinor, paymentMethodId }],
       rows: { changes },
     });
-    return move;
+    return { done: move };
   });
+}
+
+/** The actions on credit that may need approval. */
+export const CREDIT_ACTIONS = {
+  transfer_credit: {
+    lock,
+    execute: async (context, actor, request) =>
+      moveIdOf(await transferCredit(context, actor, accountIdOf(request), request.body as CreditTransfer)),
+  },
+  refund_credit: {
+    lock,
+    execute: async (context, actor, request) =>
+      moveIdOf(await refundCredit(context, actor, accountIdOf(request), request.body as CreditRefund)),
+  },
+} as const satisfies Record<string, ApprovableAction>;
+
+async function lock(tx: Tx, _context: Context, request: ApprovalRow): Promise<void> {
+  const { to_account_id: toAccountId } = request;
+  await lockAccounts(tx, [accountIdOf(request), ...(toAccountId === null ? [] : [toAccountId])]);
+}
+
+function moveIdOf(outcome: DoneOrRequested<CreditMoveRow>): number {
+  if ('requested' in outcome) throw new Error('An approved action needs no approval.');
+  return outcome.done.id;
 }
 
 function existing(accounts: ReadonlyMap<number, AccountRow>, id: number, field: string): AccountRow {
@@ -111,7 +164,7 @@ async function insertMove(
   const creditMoveId = move.id;
   const given = { resource: 'account', resourceId: accountId, after: { ...after, toAccountId } } as const;
   if (toAccountId === null) {
-    if (paymentMethodId === null) throw new Error('A refund has a payment method.');
+    if (paymentMethodId === null) throw new Error('The refund has no payment method.');
     const refund = event(
       'credit.refunded',
       { creditMoveId, paymentMethodId, amountMinor },

@@ -1,4 +1,7 @@
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { findAccountRow } from '../accounts/store.ts';
+import { Approval } from '../approvals/schema.ts';
+import { SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
 import type { Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
@@ -11,30 +14,39 @@ import { CreditMove, CreditRefund, CreditTransfer, creditMoveList } from './sche
 import { listCreditMoves } from './store.ts';
 import { creditMovesFound, toCreditMove } from './view.ts';
 
+const ABOVE_LIMIT =
+  'If the transfers and refunds from the account on this day would exceed APPROVAL_LIMIT, the request is sent for approval (202).';
+
 export function creditRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
 
   api.post(
     '/accounts/:id/credit/transfer',
     {
-      config: { access: 'credit:transfer', errors: ['NOT_FOUND'], repeatable: true },
+      config: { access: 'credit:transfer', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Accounts'],
         operationId: 'transferCredit',
         summary: 'Transfer credit to another account',
         description:
-          'The amount is at most the credit of the account. The other account accepts the credit in every status, like a payment.',
+          'The amount is at most the credit of the account. The other account accepts the credit in every status, like a payment. ' +
+          ABOVE_LIMIT,
         params: IdParams,
         body: CreditTransfer,
-        response: { 201: Envelope(CreditMove, 'Credit transferred.') },
+        response: {
+          201: Envelope(CreditMove, 'Credit transferred.'),
+          202: Envelope(Approval, SENT_FOR_APPROVAL),
+        },
       },
     },
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
-        const move = await transferCredit(txContext, actor, request.params.id, request.body);
-        reply.status(201);
-        return ok(toCreditMove(move, actor.name, currency), 'Credit transferred.');
+        const outcome = await transferCredit(txContext, actor, request.params.id, request.body);
+        reply.status('done' in outcome ? 201 : 202);
+        return 'done' in outcome
+          ? ok(toCreditMove(outcome.done, actor.name, currency), 'Credit transferred.')
+          : sentForApproval(outcome.requested, currency, formatAccountNumber);
       }),
   );
 
@@ -47,18 +59,24 @@ export function creditRoutes(api: Api, context: Context): void {
         operationId: 'refundCredit',
         summary: 'Record a refund of credit',
         description:
-          'The amount is at most the credit of the account. The request only records a refund that was paid. It does not send money.',
+          'The amount is at most the credit of the account. The request only records a refund that was paid. It does not send money. ' +
+          ABOVE_LIMIT,
         params: IdParams,
         body: CreditRefund,
-        response: { 201: Envelope(CreditMove, 'Credit refunded.') },
+        response: {
+          201: Envelope(CreditMove, 'Credit refunded.'),
+          202: Envelope(Approval, SENT_FOR_APPROVAL),
+        },
       },
     },
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
-        const move = await refundCredit(txContext, actor, request.params.id, request.body);
-        reply.status(201);
-        return ok(toCreditMove(move, actor.name, currency), 'Credit refunded.');
+        const outcome = await refundCredit(txContext, actor, request.params.id, request.body);
+        reply.status('done' in outcome ? 201 : 202);
+        return 'done' in outcome
+          ? ok(toCreditMove(outcome.done, actor.name, currency), 'Credit refunded.')
+          : sentForApproval(outcome.requested, currency, formatAccountNumber);
       }),
   );
 

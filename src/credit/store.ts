@@ -48,6 +48,14 @@ export async function insertCreditMove(tx: Tx, move: NewCreditMoveRow): Promise<
   }
 }
 
+/** The credit that left an account on a day, by transfers and refunds. */
+export async function sumMovedCredit(tx: Tx, accountId: number, day: PlainDate): Promise<Minor> {
+  const { rows } = await sql<{ sum: string }>`
+    select coalesce(sum(amount_minor), 0)::text as sum from credit_moves
+    where account_id = ${accountId} and value_date = ${day}`.execute(tx);
+  return BigInt(rows[0]?.sum ?? 0);
+}
+
 function refundWith({ transactionRef, paymentMethodId }: NewCreditMoveRow) {
   return sql<{ id: number }>`
     select id from credit_moves

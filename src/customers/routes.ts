@@ -4,6 +4,7 @@ import type { Api } from '../core/http/api.ts';
 import { bulkRoute, createMissing } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
+import { ifUnchanged } from '../core/http/etags.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
@@ -19,7 +20,7 @@ import {
   NewCustomer,
   NewCustomers,
 } from './schema.ts';
-import { findCustomer, listCustomers } from './store.ts';
+import { findCustomer, listCustomers, lockCustomer } from './store.ts';
 
 export function customerRoutes(api: Api, context: Context, slots: SharedSlots): void {
   async function read(id: number) {
@@ -83,7 +84,7 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
   api.get(
     '/customers/:id',
     {
-      config: { access: 'customers:read', errors: ['NOT_FOUND'] },
+      config: { access: 'customers:read', errors: ['NOT_FOUND'], editable: CustomerChanges },
       schema: {
         tags: ['Customers'],
         operationId: 'getCustomer',
@@ -98,7 +99,11 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
   api.put(
     '/customers/:id',
     {
-      config: { access: 'customers:change', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
+      config: {
+        access: 'customers:change',
+        errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'],
+        editable: CustomerChanges,
+      },
       schema: {
         tags: ['Customers'],
         operationId: 'updateCustomer',
@@ -110,7 +115,9 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
     },
     async (request) =>
       ok(
-        await changeCustomer(context, actorOf(request), request.params.id, request.body),
+        await ifUnchanged(context, request, lockCustomer, (txContext) =>
+          changeCustomer(txContext, actorOf(request), request.params.id, request.body),
+        ),
         'Customer changed.',
       ),
   );

@@ -11,10 +11,10 @@ const SETTING = 'demo_company';
 
 /**
  * Fills a database without customers and payments with a company and its last year. Everything goes through the commands that
- * requests use, while the clock moves through the year. Other instances that start wait.
+ * requests use, while the clock moves through the year. Instances that are started meanwhile wait.
  *
  * @param options - the same moment gives the same company.
- * @throws PreparationError if an earlier start was interrupted while it did this.
+ * @throws PreparationError if an earlier start was interrupted while it filled the database.
  */
 export async function addDemoCompany(
   connection: Connection,
@@ -65,5 +65,5 @@ async function hasBusiness(db: Db): Promise<boolean> {
 function interrupted({ DATABASE_URL, DATA_DIR }: Config): string {
   const remedy =
     DATABASE_URL === '' ? `delete the folder ${DATA_DIR}` : 'use a new database for DATABASE_URL';
-  return `The demo company is incomplete, because an earlier start was interrupted. To create it again, ${remedy}. To keep what there is, set DEMO_DATA=on.`;
+  return `The demo company is incomplete, because an earlier start was interrupted. To create it again, ${remedy}. To keep the incomplete company, set DEMO_DATA=on.`;
 }

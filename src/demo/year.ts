@@ -52,7 +52,7 @@ const EAST_AFRICA_OFFSET_MS = 3 * 3_600_000;
 const HOUR_MS = 3_600_000;
 const ACTOR: Actor = { ...SYSTEM, name: 'demo company' };
 
-/** What the company sells, and how many of 100 customers choose it. Each offer has a pay plan of its own. */
+/** The products that the company sells, and how many of 100 customers choose each. Each offer has a pay plan of its own. */
 const OFFERS = [
   {
     sku: 'SHS-40',
@@ -92,7 +92,7 @@ const LAST_NAMES =
 const REGIONS = ['Meru', 'Kitui', 'Kisumu', 'Nakuru', 'Kilifi'];
 const AGENTS = ['Grace Njeri', 'Samuel Kiprop', 'Faith Atieno', 'Peter Mutua'];
 
-/** How a customer pays: on time, late, in advance, or from some day on no more. */
+/** How a customer pays: on time, late, in advance, or on time until some day and then nothing. */
 type Manner = 'steady' | 'late' | 'generous' | 'losing';
 
 interface Offer {
@@ -113,7 +113,7 @@ interface Contract {
   leadDays: number;
   /** Days after the start on which a losing customer stops paying. */
   stopsAfter: number;
-  /** What the customer has sent, in whole units, including money that waits to be assigned. */
+  /** The sum that the customer has sent, in whole units, including money that waits to be assigned. */
   sent: number;
   isOver: boolean;
 }
@@ -143,7 +143,7 @@ export async function liveDemoYear(
   const today = businessDay(now, context.config.BUSINESS_TIMEZONE);
   const from = addDays(today, -DAYS);
   const year = new DemoYear(context, clock, { from, now });
-  log.info('Creating the demo company: a year of sales and payments, in up to a minute.');
+  log.info('Creating the demo company with a year of sales and payments. This takes up to a minute.');
   await year.begin(accounts);
   for (let date = from; date <= today; date = addDays(date, 1)) {
     await year.live(date);
@@ -197,7 +197,7 @@ class DemoYear {
       this.agentIds.push(employee.id);
     }
     this.cashId = await getMethodId(context.db, 'cash');
-    // More at the beginning than at the end, so that most accounts have a history.
+    // More sales at the beginning than at the end, so that most accounts have a history.
     this.openingDates = Array.from({ length: accounts }, () =>
       addDays(this.firstDate, Math.floor(DAYS * (this.random(10_000) / 10_000) ** 1.5)),
     ).sort();
@@ -286,7 +286,7 @@ class DemoYear {
     return intentions.sort((a, b) => a.time.getTime() - b.time.getTime());
   }
 
-  /** What the customer pays on a day, in whole units. 0: nothing. */
+  /** The amount that the customer pays on a day, in whole units. 0: nothing. */
   private amountOn(contract: Contract, date: PlainDate): number {
     const { manner, sent, offer, startsOn, leadDays, stopsAfter, isOver } = contract;
     const { deposit, instalmentAmount, instalmentCount, frequency } = offer.plan;
@@ -304,7 +304,7 @@ class DemoYear {
       return Math.min(left, Math.max(instalmentAmount, part));
     }
     const periods = frequency === 'daily' ? 7 : 1;
-    // Generous customers do not look at what is left, so some of them end with credit.
+    // Generous customers do not check how much they still owe, so some of them end with credit.
     if (manner === 'generous') return due + instalmentAmount * periods * this.random(4);
     return Math.min(left, Math.max(due, instalmentAmount * periods));
   }
@@ -391,7 +391,7 @@ class DemoYear {
     if (date.endsWith('-05')) await this.payCommissions(date);
   }
 
-  /** Staff do not find the account of some payments. */
+  /** For some payments, staff do not find the account. */
   private async assignUnmatched(until: PlainDate): Promise<void> {
     const due = this.unmatched.filter(({ since }) => since <= until);
     this.unmatched = this.unmatched.filter(({ since }) => since > until);
@@ -474,7 +474,7 @@ class DemoYear {
       .executeTakeFirstOrThrow();
   }
 
-  /** Calculates the last month, and pays the month before it. */
+  /** Calculates the commissions of the last month, and pays those of the month before. */
   private async payCommissions(date: PlainDate): Promise<void> {
     const month = (before: number) => addMonthsKeepingDay(firstOfMonth(date), -before).slice(0, 7);
     for (const employeeId of this.agentIds) {
@@ -544,7 +544,7 @@ function totalOf({ deposit, instalmentAmount, instalmentCount }: NewPayPlan): nu
   return deposit + instalmentAmount * instalmentCount;
 }
 
-/** What is due by a date, in whole units. */
+/** The sum that is due by a date, in whole units. */
 function dueOn(plan: NewPayPlan, startsOn: PlainDate, date: PlainDate): number {
   const days = daysBetween(startsOn, date);
   const periods = {

@@ -3,12 +3,13 @@ import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
+import { ifUnchanged } from '../core/http/etags.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { changeEmployee, createEmployee, upsertEmployee } from './commands.ts';
 import { Employee, EmployeeChanges, EmployeeUpsert, employeeList, NewEmployee } from './schema.ts';
-import { findEmployee, listEmployees } from './store.ts';
+import { findEmployee, listEmployees, lockEmployee } from './store.ts';
 
 export function employeeRoutes(api: Api, context: Context): void {
   const tags = ['Employees'];
@@ -57,7 +58,7 @@ export function employeeRoutes(api: Api, context: Context): void {
   api.get(
     '/employees/:id',
     {
-      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
+      config: { access: 'catalogue:read', errors: ['NOT_FOUND'], editable: EmployeeChanges },
       schema: {
         tags,
         operationId: 'getEmployee',
@@ -72,7 +73,11 @@ export function employeeRoutes(api: Api, context: Context): void {
   api.put(
     '/employees/:id',
     {
-      config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
+      config: {
+        access: 'catalogue:write',
+        errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'],
+        editable: EmployeeChanges,
+      },
       schema: {
         tags,
         operationId: 'updateEmployee',
@@ -84,7 +89,9 @@ export function employeeRoutes(api: Api, context: Context): void {
     },
     async (request) =>
       ok(
-        await changeEmployee(context, actorOf(request), request.params.id, request.body),
+        await ifUnchanged(context, request, lockEmployee, (txContext) =>
+          changeEmployee(txContext, actorOf(request), request.params.id, request.body),
+        ),
         'Employee changed.',
       ),
   );

@@ -3,10 +3,12 @@ import { Id, Nullable } from '../core/http/fields.ts';
 
 /** The fields of events: ids, amounts, dates and statuses. Events never contain a name, phone number, e-mail or national id. */
 const FIELDS = {
+  accountCount: Type.Integer(),
   accountId: Nullable(Id),
+  action: Type.String({ description: 'What needs approval, such as `reverse_payment`.' }),
   activationDate: date('The first day of the account.'),
   active: Type.Boolean(),
-  amountMinor: amount('The amount of the payment, credit transfer or refund.'),
+  amountMinor: amount('The amount of the payment, credit transfer, refund or request.'),
   breakCount: Type.Integer({
     description: 'The number of lines of the statement that differ from the books.',
   }),
@@ -21,14 +23,24 @@ const FIELDS = {
   conflictingPaymentId: Nullable(Id),
   creditMinor: amount('The credit of the account.'),
   creditMoveId: Id,
+  customerCount: Type.Integer(),
   customerId: Id,
+  differenceCount: Type.Integer({
+    description: 'The number of account figures that differ from those of the source system.',
+  }),
+  differenceMinor: amount('The growth of the balance without a notification. Negative if the balance fell.'),
   disabledReason: Type.String({ description: '`gone` or `failing`.' }),
   dueDate: Nullable(date('The day on which the invoice is due.')),
   employeeId: Nullable(Id),
+  endReason: Type.String({ description: 'Why the request ended, such as `cancelled`.' }),
+  errorCount: Type.Integer(),
+  checkCount: Type.Integer(),
+  failedChecks: Type.Array(Type.String(), { description: 'The names of the checks with violations.' }),
   fromAccountId: Id,
   isDefault: Type.Boolean(),
   kycRecordId: Id,
   kycStatus: Nullable(Type.String({ description: 'The KYC status of the customer.' })),
+  lastHeardAt: Type.String({ description: 'When the provider last posted a notification.' }),
   lineCount: Type.Integer(),
   matchMethod: Nullable(Type.String({ description: 'How the account was found.' })),
   nextDueDate: Nullable(
@@ -36,6 +48,7 @@ const FIELDS = {
       'The account is paid until the day before this date. Null if the account is paid in full or closed.',
     ),
   ),
+  notificationId: Nullable(Id),
   number: Type.String({ description: 'The number of the invoice.' }),
   paymentCount: Type.Integer(),
   paymentDate: date('The business day of the payment.'),
@@ -48,6 +61,7 @@ const FIELDS = {
   previousStatus: Type.String(),
   priceMinor: Nullable(amount('The price.')),
   productId: Nullable(Id),
+  provider: Type.String({ description: 'The name of the payment provider.' }),
   providerStatementId: Nullable(Id),
   purpose: Type.String(),
   rateBasisPoints: Type.Integer(),
@@ -55,13 +69,16 @@ const FIELDS = {
   reconciliationId: Id,
   role: Nullable(Type.String()),
   ruleVersion: Type.Integer(),
-  source: Type.String({ description: '`manual`, `webhook` or `import`.' }),
+  shortCode: Type.String({ description: 'The number of the business that is paid.' }),
+  source: Type.String({ description: '`manual`, `webhook`, `import` or `pull`.' }),
   status: Type.String(),
   toAccountId: Id,
   totalMinor: amount('The total.'),
   userId: Nullable(Id),
   verificationStatus: Type.String(),
   verificationType: Type.String(),
+  violationCount: Type.Integer({ description: 'The violations of all checks together.' }),
+  warningCount: Type.Integer(),
 } satisfies Record<string, TSchema>;
 
 type Field = keyof typeof FIELDS;
@@ -85,6 +102,8 @@ interface EventKind {
 }
 
 const STATUS_DATA = ['previousStatus', 'status', 'cause'] as const;
+const APPROVAL_DATA = ['action', 'accountId', 'paymentId', 'amountMinor'] as const;
+const STATUS_QUERY_DATA = ['paymentId', 'notificationId', 'provider'] as const;
 const PAYMENT_DATA = ['accountId', 'amountMinor'] as const;
 
 /** Every type of event. The subject of an event is not repeated in its data. */
@@ -96,7 +115,7 @@ export const EVENTS = {
   },
   'payment.matched': {
     version: 1,
-    when: 'The account of a payment that a provider reported was found.',
+    when: 'The account was found for a payment that a provider had reported.',
     data: [...PAYMENT_DATA, 'matchMethod'],
     isDerived: true,
   },
@@ -132,6 +151,66 @@ export const EVENTS = {
     version: 1,
     when: 'The external id or the metadata of a payment was changed.',
     data: ['changedFields'],
+  },
+  'payment_request.created': {
+    version: 1,
+    when: 'Staff asked a phone to pay for an account. The request is not sent yet.',
+    data: PAYMENT_DATA,
+  },
+  'payment_request.sent': {
+    version: 1,
+    when: 'The provider accepted a payment request. The customer is asked.',
+    data: PAYMENT_DATA,
+  },
+  'payment_request.unknown': {
+    version: 1,
+    when: 'The provider did not say what happened to a payment request. If the provider gave the request an id, the service asks for the outcome.',
+    data: PAYMENT_DATA,
+  },
+  'payment_request.paid': {
+    version: 1,
+    when: 'The provider reported that the customer paid, or the only payment that fits the request was found. This can follow `payment_request.declined` or `payment_request.expired`.',
+    data: PAYMENT_DATA,
+  },
+  'payment_request.payment_found': {
+    version: 1,
+    when: 'The payment of a paid request was posted.',
+    data: [...PAYMENT_DATA, 'paymentId'],
+  },
+  'payment_request.declined': {
+    version: 1,
+    when: 'The provider reported that the customer did not pay, or refused the request.',
+    data: [...PAYMENT_DATA, 'endReason'],
+  },
+  'payment_request.expired': {
+    version: 1,
+    when: 'The provider reported that the customer did not answer, or the request could not be sent.',
+    data: [...PAYMENT_DATA, 'endReason'],
+  },
+  'status_query.created': {
+    version: 1,
+    when: 'Staff asked the provider about the transaction of a payment or a notification. The status query is not sent yet.',
+    data: STATUS_QUERY_DATA,
+  },
+  'status_query.answered': {
+    version: 1,
+    when: 'The provider described the transaction. This can follow every other outcome of the query.',
+    data: STATUS_QUERY_DATA,
+  },
+  'status_query.not_found': {
+    version: 1,
+    when: 'The provider says that the transaction does not exist. This can follow `status_query.unanswered` or `status_query.failed`.',
+    data: STATUS_QUERY_DATA,
+  },
+  'status_query.failed': {
+    version: 1,
+    when: 'The provider could not say anything about the transaction, or the query could not be sent.',
+    data: STATUS_QUERY_DATA,
+  },
+  'status_query.unanswered': {
+    version: 1,
+    when: 'The provider did not answer within ten minutes.',
+    data: STATUS_QUERY_DATA,
   },
   'reconciliation.created': {
     version: 1,
@@ -245,6 +324,24 @@ export const EVENTS = {
     when: 'Staff resolved a conflict. The notification was linked to the payment, or posted if no payment was chosen.',
     data: ['paymentId'],
   },
+  'provider.silent': {
+    version: 1,
+    when: 'A payment provider has posted no notification for longer than usual at this time of the week.',
+    data: ['provider', 'lastHeardAt'],
+    isDerived: true,
+  },
+  'provider.heard_again': {
+    version: 1,
+    when: 'A silent payment provider has posted a notification.',
+    data: ['provider', 'lastHeardAt'],
+    isDerived: true,
+  },
+  'balance_gap.found': {
+    version: 1,
+    when: 'The running balance of a short code has a gap: a notification was lost, or money left the short code.',
+    data: ['provider', 'shortCode', 'differenceMinor'],
+    isDerived: true,
+  },
   'statement.received': {
     version: 1,
     when: 'A statement of a provider was uploaded.',
@@ -270,6 +367,54 @@ export const EVENTS = {
     when: 'A statement was matched, and some of its lines differ from the books.',
     data: ['breakCount'],
     isDerived: true,
+  },
+  'proof.failed': {
+    version: 1,
+    when: 'The checks of the books found violations, and other checks fail than in the last run.',
+    data: ['violationCount', 'failedChecks'],
+    isDerived: true,
+  },
+  'proof.passed': {
+    version: 1,
+    when: 'All checks of the books pass. Published after violations, after the first run, and after 26 hours without a run.',
+    data: ['checkCount'],
+    isDerived: true,
+  },
+  'import.checking_started': {
+    version: 1,
+    when: 'A user started to check the files of a portfolio import.',
+    data: ['previousStatus'],
+  },
+  'import.checked': {
+    version: 1,
+    when: 'The files of a portfolio import were checked. Nothing was written to the books.',
+    data: ['errorCount', 'warningCount', 'differenceCount'],
+  },
+  'import.running_started': {
+    version: 1,
+    when: 'A user started to write a portfolio import to the books.',
+    data: ['previousStatus'],
+  },
+  'import.completed': {
+    version: 1,
+    when: 'A portfolio was imported. Its customers, accounts and payments have no events of their own.',
+    data: ['customerCount', 'accountCount', 'paymentCount'],
+  },
+  'import.undoing_started': {
+    version: 1,
+    when: 'A user started to undo a portfolio import.',
+    data: ['previousStatus'],
+  },
+  'import.undone': { version: 1, when: 'A portfolio import was undone. All its rows are gone.', data: [] },
+  'import.failed': {
+    version: 1,
+    when: 'The check, the run or the undo of a portfolio import failed, and changed nothing.',
+    data: ['previousStatus'],
+  },
+  'import.files_deleted': {
+    version: 1,
+    when: 'The files of a portfolio import were deleted, because nobody worked on it for 30 days.',
+    data: [],
   },
   'product.created': { version: 1, when: 'A product was created.', data: ['priceMinor', 'active'] },
   'product.updated': { version: 1, when: 'A product was changed.', data: ['changedFields'] },
@@ -333,6 +478,23 @@ export const EVENTS = {
     version: 1,
     when: 'A user asked to deliver events to a webhook endpoint again.',
     data: [],
+  },
+  'approval.requested': {
+    version: 1,
+    when: 'A user or an API key asked for an action that a second user has to approve.',
+    data: APPROVAL_DATA,
+  },
+  'approval.approved': {
+    version: 1,
+    when: 'A second user approved a request. The events of the action have their own types.',
+    data: APPROVAL_DATA,
+  },
+  'approval.rejected': { version: 1, when: 'A second user rejected a request.', data: APPROVAL_DATA },
+  'approval.withdrawn': { version: 1, when: 'The requester withdrew a request.', data: APPROVAL_DATA },
+  'approval.obsolete': {
+    version: 1,
+    when: 'A request ended because a fact that its requester saw has changed.',
+    data: APPROVAL_DATA,
   },
   'invitation.accepted': { version: 1, when: 'An invitation was accepted.', data: ['userId'] },
 } as const satisfies Record<string, EventKind>;

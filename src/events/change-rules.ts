@@ -85,11 +85,12 @@ export function auditRow(
   actor: Actor,
   { action, resource, resourceId, before, after, event }: NewAuditEntry,
 ): ChangeRow {
+  const { approval } = actor;
   return {
     ...eventRow(actor, { resource, resourceId }, event),
     action,
     before: before ? partOf(before, after) : null,
-    after,
+    after: approval ? { ...after, approvalId: approval.id, requestedBy: approval.requestedBy } : after,
   };
 }
 

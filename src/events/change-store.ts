@@ -7,14 +7,14 @@ import { auditRow, type ChangeRow, type NewAuditEntry } from './change-rules.ts'
 // One SQL statement writes the events and the audit entries of changes.
 
 /**
- * The two keys of an advisory lock. A transaction holds the lock in shared mode from its first event id to its end. Readers can so
- * see which ids may still be uncommitted, see events/horizon.ts.
+ * The two keys of an advisory lock. A transaction holds the lock in shared mode from its first event id to its end. The lock shows
+ * readers which ids may still be uncommitted, see events/horizon.ts.
  */
 export const PUBLISHING_LOCK = { classId: 1_702_259_054, objectId: 1_953_720_691 } as const;
 
 /**
- * Common table expressions that insert the rows in their order. A larger statement may contain them. They take ids after the lock.
- * An audit entry has the id of its event.
+ * Common table expressions that insert the rows in their order. A larger statement may contain them. The expressions take ids only
+ * while they hold the lock. An audit entry has the id of its event.
  *
  * @param parameter - the SQL parameter with the `ChangeRow`s, made by `rowsAsJson`.
  */

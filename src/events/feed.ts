@@ -17,13 +17,13 @@ export interface FeedPage extends EventPage {
 
 export interface Arrival {
   events: EventRow[];
-  /** Every event up to this id that has the types is among the events. */
+  /** `events` contains every new event of the wanted types up to this id. */
   toId: number;
 }
 
 /**
- * The events that readers may see. One loop for each instance looks for new events while readers wait, and gives them to
- * all, so that a waiting reader needs no connection and no query of its own.
+ * The events that readers may see. While readers wait, one loop for each instance looks for new events and gives them to all
+ * readers. So a waiting reader needs no connection and sends no query.
  */
 export interface Feed {
   /** The next events after an id, of some types or of all. Default: from the first event that is kept. */
@@ -33,8 +33,8 @@ export interface Feed {
     limit: number;
   }): Promise<FeedPage>;
   /**
-   * Waits for events after the end of a page without more. If the time or the signal ends the wait, there are no events, and
-   * `toId` is the id up to which there are none.
+   * Waits for new events. Call it after a page with `hasMore: false`. After the time-out or an abort, `events` is empty, and there is
+   * no event of the wanted types up to `toId`.
    */
   wait(after: number, types: readonly string[] | undefined, limits: WaitLimits): Promise<Arrival>;
   /** The id after which there are no events yet. */
@@ -122,7 +122,7 @@ export function createFeed(db: Db, horizon: HorizonReader): Feed {
 
   /** @returns whether the horizon has moved. */
   async function readNew(): Promise<boolean> {
-    // A reader may start behind the others, after a horizon that was read later than its page.
+    // The loop may have read further than the page of a new reader. Go back to the lowest `after`.
     readTo = Math.min(readTo, ...[...waiters].map(({ after }) => after));
     const { id: upTo } = await horizon.read();
     if (upTo <= readTo) return false;
@@ -140,7 +140,7 @@ export function createFeed(db: Db, horizon: HorizonReader): Feed {
 
   function give(waiter: Waiter, events: EventRow[], from: number, toId: number): void {
     const { after, types } = waiter;
-    if (after < from || after >= toId) return; // It began to wait during the query, or has read further.
+    if (after < from || after >= toId) return; // The reader began to wait during the query, or has already read further.
     const own = events.filter(({ id, type }) => id > after && (!types || types.has(type)));
     waiter.after = toId;
     if (own.length > 0) waiter.finish({ events: own, toId });

@@ -7,7 +7,7 @@ import { readSample } from './store.ts';
 const LONGEST_WAIT_MS = 3_000;
 const PAUSE_MS = 20;
 
-/** Up to which id the feed is complete, for all readers of an instance. */
+/** Finds the id up to which the feed is complete, for all readers of an instance. */
 export interface HorizonReader {
   /**
    * Samples the database now, once for all callers at the same time.
@@ -15,8 +15,8 @@ export interface HorizonReader {
    */
   read(): Promise<{ id: number; lastId: number }>;
   /**
-   * The id of the horizon, for a reader that wants only new events. Waits until it is known: after a start, it is 0 while
-   * transactions that publish events run. Every event that is not visible yet has a higher id.
+   * The id of the horizon, for a reader that wants only new events. Every event that is not visible yet has a higher id. After a
+   * start, the horizon is not known until the transactions that publish events have ended. Waits for this.
    * @throws AppError INTERNAL_ERROR (503) if such a transaction takes too long.
    */
   latest(): Promise<number>;
@@ -24,7 +24,10 @@ export interface HorizonReader {
 
 export function createHorizonReader(db: Db): HorizonReader {
   let horizon = NO_HORIZON;
-  /** The sample that is being taken. A caller may have committed an event after it, and so waits for the next one. */
+  /**
+   * The sample that is being taken. A new caller waits for the next sample, because this one may miss an event that the caller has
+   * committed.
+   */
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<{ id: number; lastId: number }> | undefined;
 
@@ -38,7 +41,7 @@ export function createHorizonReader(db: Db): HorizonReader {
     next ??= running.then(() => {
       next = undefined;
       const sampled = sample();
-      running = sampled.catch(() => {}); // Its callers get the error.
+      running = sampled.catch(() => {}); // The callers of `read` get the error.
       return sampled;
     });
     return next;

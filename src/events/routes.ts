@@ -1,13 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../core/context.ts';
-import type { Identify } from '../core/http/access.ts';
+import { actorOf, type Identify } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
 import { AppError, gone, invalidField } from '../core/http/errors.ts';
 import { quality, varyBy } from '../core/http/negotiation.ts';
-import { mayDo, refusalOf } from '../rights.ts';
+import { mayDo, type Rights, refusalOf } from '../rights.ts';
+import { EVENT_TYPES, type EventType } from './catalogue-schema.ts';
 import type { Feed, FeedPage } from './feed.ts';
-import { readTypes } from './rules.ts';
+import { maySee, readTypes } from './rules.ts';
 import { EventPage, EventQuery, EventStream, MAX_WAIT_SECONDS } from './schema.ts';
 import type { EventRow } from './store.ts';
 import { streamEvents } from './stream.ts';
@@ -25,7 +26,7 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
     '/events',
     {
       config: {
-        access: 'events:read',
+        access: ACCESS,
         expires: true,
         mayWait: true,
         answerTimeoutMs: (MAX_WAIT_SECONDS + 6) * 1_000,
@@ -35,7 +36,7 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
         operationId: 'listEvents',
         summary: 'Read the events after an id',
         description:
-          'Each change of the books is one event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days.\n\nWith `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have 10 requests and streams at a time.',
+          'Each change of the books is one event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days. An API key gets all events. A user gets the events of resources that the user may read.\n\nWith `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have 10 requests and streams open at a time.',
         querystring: EventQuery,
         response: {
           200: {
@@ -52,7 +53,8 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
       const { limit = 100, types: filter, wait = 0 } = request.query;
       const after =
         request.query.after ?? (request.query.from === 'latest' ? await feed.latest() : undefined);
-      const types = readTypes(filter);
+      const actor = actorOf(request);
+      const types = typesFor(actor, readTypes(filter));
       varyBy(reply, 'accept');
       if (wantsStream(request)) {
         const position = readLastEventId(request) ?? after;
@@ -62,7 +64,7 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
         const mayRead = () => isStillAllowed(request, sessions.identify);
         return reply
           .type('text/event-stream')
-          .header('x-accel-buffering', 'no') // nginx would keep messages back.
+          .header('x-accel-buffering', 'no') // Without this header, nginx would hold messages back.
           .send(streamEvents(feed, { after: from, types, show, mayRead, signal }));
       }
       const page = await readPage(feed, { after, types, limit });
@@ -78,13 +80,24 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
   );
 }
 
+const ACCESS = 'events:follow';
+
+/** The wanted types that the actor may see. Undefined: all types. */
+function typesFor(
+  actor: Rights,
+  wanted: readonly EventType[] = EVENT_TYPES,
+): readonly EventType[] | undefined {
+  const types = wanted.filter((type) => maySee(actor, type));
+  return types.length === EVENT_TYPES.length ? undefined : types;
+}
+
 interface PageQuery {
   after: number | undefined;
   types: readonly string[] | undefined;
   limit: number;
 }
 
-/** The next page that has events, or the last one. Few events may have the types. */
+/** Reads pages until one has events or is the last one, because few events may have the wanted types. */
 async function readPage(feed: Feed, { after, ...query }: PageQuery): Promise<FeedPage> {
   let page = checked(after, await feed.read({ ...query, after }));
   for (let more = MAX_EMPTY_PAGES; page.events.length === 0 && page.hasMore && more > 0; more -= 1) {
@@ -93,10 +106,10 @@ async function readPage(feed: Feed, { after, ...query }: PageQuery): Promise<Fee
   return page;
 }
 
-/** The maximum of pages without events in a request. Each page covers 10,000 ids. The next request continues after them. */
+/** The most pages without events that one request reads. Each page covers 10,000 ids. The next request continues after them. */
 const MAX_EMPTY_PAGES = 20;
 
-/** @throws AppError if the events after an id were deleted, or if the id is above the last one. */
+/** @throws AppError if the events after an id were deleted, or if the id is higher than the latest id. */
 function checked(after: number | undefined, page: FeedPage): FeedPage {
   if (after === undefined) return page;
   if (after > page.lastId) {
@@ -130,15 +143,24 @@ function endOf(reply: FastifyReply): AbortSignal {
   return end.signal;
 }
 
-/** The user or the key may have lost its rights during a wait. @throws AppError UNAUTHORIZED, FORBIDDEN */
+/**
+ * The user or the key may have lost its rights during a wait. The events were chosen by the role at its start.
+ * @throws AppError UNAUTHORIZED, FORBIDDEN
+ */
 async function checkAgain(request: FastifyRequest, identify: Identify): Promise<void> {
-  const refusal = refusalOf(await identify(request), 'events:read');
+  const actor = await identify(request);
+  const refusal = refusalOf(actor, ACCESS);
   if (refusal) throw refusal;
+  if (actor.role !== actorOf(request).role) {
+    throw new AppError('FORBIDDEN', 'Your role changed during this request. Send it again.');
+  }
 }
 
+/** False also after a change of the role: the client connects again, and gets the events of the new role. */
 async function isStillAllowed(request: FastifyRequest, identify: Identify): Promise<boolean> {
   try {
-    return mayDo(await identify(request), 'events:read');
+    const actor = await identify(request);
+    return mayDo(actor, ACCESS) && actor.role === actorOf(request).role;
   } catch (error) {
     if (error instanceof AppError && (error.status === 401 || error.status === 403)) return false;
     throw error;

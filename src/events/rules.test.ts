@@ -2,8 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { EVENT_TYPES } from './catalogue-schema.ts';
 import { advance, type Horizon, NO_HORIZON, readTypes, type Sample } from './rules.ts';
 
-function horizonAfter(...samples: Sample[]): Horizon {
-  return samples.reduce(advance, NO_HORIZON);
+function horizonAfter(...samples: (Omit<Sample, 'server'> & { server?: string })[]): Horizon {
+  return samples.reduce<Horizon>(
+    (horizon, sample) => advance(horizon, { server: 'a', ...sample }),
+    NO_HORIZON,
+  );
 }
 
 describe('advance', () => {
@@ -33,6 +36,19 @@ describe('advance', () => {
 
   it('never moves the horizon back', () => {
     expect(horizonAfter({ lastId: 7, writers: [] }, { lastId: 7, writers: ['a'] }).id).toBe(7);
+  });
+});
+
+describe('advance after another server has become the primary', () => {
+  it('waits for the transaction that took an id again', () => {
+    const before = { lastId: 7, writers: ['lost'] };
+    const again = { server: 'b', lastId: 7, writers: ['new'] };
+    expect(horizonAfter(before, again).id).toBe(0);
+    expect(horizonAfter(before, again, { server: 'b', lastId: 7, writers: [] }).id).toBe(7);
+  });
+
+  it('moves the horizon back to the ids of that server', () => {
+    expect(horizonAfter({ lastId: 9, writers: [] }, { server: 'b', lastId: 7, writers: [] }).id).toBe(7);
   });
 });
 

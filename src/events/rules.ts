@@ -1,4 +1,5 @@
 import { invalidField } from '../core/http/errors.ts';
+import { mayDo, type Permission, type Rights } from '../rights.ts';
 import { EVENT_TYPES, type EventType } from './catalogue-schema.ts';
 
 // Events become visible when their transactions commit, which is not in the order of their ids. A reader that keeps only the
@@ -6,41 +7,50 @@ import { EVENT_TYPES, type EventType } from './catalogue-schema.ts';
 
 /** The state of the event ids at one moment. */
 export interface Sample {
+  /** Changes when PostgreSQL starts, recovers from a crash, or another server becomes the primary. */
+  server: string;
   /** The last id that a transaction took. */
   lastId: number;
   /** The running transactions that may have taken ids up to `lastId`. Read after `lastId`. */
   writers: readonly string[];
 }
 
-/** The transactions that may still commit events with ids up to this one. */
+/** The transactions that may still commit events with ids up to `id`. */
 interface Mark {
   id: number;
   writers: readonly string[];
 }
 
-/** Up to which id the feed is complete. */
+/** The id up to which the feed is complete, and what is known about later ids. */
 export interface Horizon {
+  server: string;
   /** Every event up to this id is visible, or was rolled back. */
   id: number;
   /** Later ids that are not complete yet. */
   marks: readonly Mark[];
 }
 
-export const NO_HORIZON: Horizon = { id: 0, marks: [] };
+export const NO_HORIZON: Horizon = { server: '', id: 0, marks: [] };
 
 /**
  * The horizon after a sample: the last id for which every transaction of its mark has ended. A transaction that starts later
- * takes higher ids.
+ * takes higher ids. This is true only until the server crashes or another server takes over. PostgreSQL does not write each id to
+ * disk, and may then use ids of unfinished transactions a second time. So the earlier horizon is discarded.
  */
-export function advance({ id, marks }: Horizon, { lastId, writers }: Sample): Horizon {
+export function advance(horizon: Horizon, { server, lastId, writers }: Sample): Horizon {
+  const { id, marks } = horizon.server === server ? horizon : NO_HORIZON;
   const running = new Set(writers);
   const known = lastId > (marks.at(-1)?.id ?? id) ? [...marks, { id: lastId, writers }] : marks;
   const left = known.map((mark) => ({ ...mark, writers: mark.writers.filter((one) => running.has(one)) }));
   const decided = left.findLast((mark) => mark.writers.length === 0);
-  return { id: Math.max(id, decided?.id ?? 0), marks: left.filter((mark) => mark.id > (decided?.id ?? 0)) };
+  return {
+    server,
+    id: Math.max(id, decided?.id ?? 0),
+    marks: left.filter((mark) => mark.id > (decided?.id ?? 0)),
+  };
 }
 
-/** What a filter may name: a type, all types of a subject, or all types. */
+/** The names that a filter may have: a type, all types of a subject, or all types. */
 export const TYPE_FILTERS: readonly string[] = [
   ...EVENT_TYPES,
   ...new Set(EVENT_TYPES.map((type) => `${subjectOf(type)}.*`)),
@@ -49,6 +59,53 @@ export const TYPE_FILTERS: readonly string[] = [
 
 function subjectOf(name: string): string {
   return name.split('.', 1)[0] ?? '';
+}
+
+type SubjectOf<T> = T extends `${infer Subject}.${string}` ? Subject : never;
+
+/** The permission that a user needs for the events of a subject. */
+const NEEDED_PERMISSION: Readonly<Record<SubjectOf<EventType>, Permission>> = {
+  payment: 'payments:read',
+  payment_request: 'payment-requests:read',
+  status_query: 'payers:read',
+  reconciliation: 'reconciliations:read',
+  account: 'accounts:read',
+  credit: 'accounts:read',
+  customer: 'customers:read',
+  kyc: 'kyc:read',
+  invoice: 'invoices:read',
+  // Users without this permission may read only the commissions of their own employee.
+  commission: 'commissions:read',
+  commission_rule: 'commissions:read',
+  notification: 'payers:read',
+  provider: 'payers:read',
+  balance_gap: 'payers:read',
+  statement: 'reconciliations:read',
+  import: 'imports:run',
+  proof: 'reports:read',
+  product: 'catalogue:read',
+  payplan: 'catalogue:read',
+  payment_method: 'catalogue:read',
+  employee: 'catalogue:read',
+  user: 'users:administer',
+  session: 'users:administer',
+  invitation: 'users:administer',
+  api_key: 'api-keys:administer',
+  webhook_endpoint: 'webhook-endpoints:administer',
+  approval: 'approvals:read',
+};
+
+/** These imports change accounts, which have no events of their own. */
+const NEEDED_PERMISSION_OF_TYPE: Readonly<Partial<Record<EventType, Permission>>> = {
+  'import.completed': 'accounts:read',
+  'import.undone': 'accounts:read',
+};
+
+/** Whether an actor who may follow events sees the events of a type. A user must have the right to read their subject. */
+export function maySee(actor: Rights, type: EventType): boolean {
+  if (actor.role === 'api_key') return true;
+  const subject = subjectOf(type) as SubjectOf<EventType>;
+  return mayDo(actor, NEEDED_PERMISSION_OF_TYPE[type] ?? NEEDED_PERMISSION[subject]);
 }
 
 /**

@@ -17,11 +17,13 @@ export const EventQuery = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'The `after` of the answer before. Default: the first event that is kept.',
+      description: 'The `after` of the previous answer. Default: the first event that is kept.',
     }),
   ),
   from: Type.Optional(
-    Choice('EventStart', ['latest'], { description: 'Without `after`: only events from now on.' }),
+    Choice('EventStart', ['latest'], {
+      description: '`latest`: only events from now on. Has no effect together with `after`.',
+    }),
   ),
   limit: Type.Optional(
     Type.Integer({
@@ -43,7 +45,8 @@ export const EventQuery = Type.Object({
     Type.String({
       maxLength: 4_000,
       'x-described-as': Type.Array(EventTypeFilter),
-      description: 'Event types, separated by commas. `payment.*` stands for all that start with `payment.`.',
+      description:
+        'Event types, separated by commas. `payment.*` means all types that start with `payment.`.',
     }),
   ),
 });
@@ -57,10 +60,13 @@ function fieldsOfEvent<T extends TSchema, R extends TSchema, D extends TSchema>(
     id: Id,
     type,
     version: Type.Integer({
-      description: 'Of the data of the type. Raised when a field is removed or changes its meaning.',
+      description:
+        'The version of the data of this event type. Increased when a field is removed or changes its meaning.',
     }),
     resource,
-    resourceId: Nullable(Type.Integer({ description: 'With `resource`: the subject of the event.' })),
+    resourceId: Nullable(
+      Type.Integer({ description: 'The id of the subject of the event. Its kind is in `resource`.' }),
+    ),
     accountId: Nullable(
       Type.Integer({
         description: 'Set if the money or the status of an account changed: read the account.',
@@ -78,7 +84,7 @@ function fieldsOfEvent<T extends TSchema, R extends TSchema, D extends TSchema>(
   };
 }
 
-/** The resources of types whose first part is not a resource. */
+/** The resources of event types that do not start with the name of their resource. */
 const RESOURCE_OF: Record<string, string> = {
   credit: 'account',
   kyc: 'customer',
@@ -116,7 +122,7 @@ const EventOfAnyType = Type.Unsafe<object>({
   },
 });
 
-/** The serializer would compare each event with the schema of each type. */
+/** One schema for all types, because the serializer would compare each event with the schema of each type. */
 export const Event = Type.Object(fieldsOfEvent(Type.String(), Type.String(), Type.Any()), {
   'x-described-as': EventOfAnyType,
   examples: [

@@ -6,11 +6,12 @@ import { PUBLISHING_LOCK } from './change-store.ts';
 import type { Sample } from './rules.ts';
 
 /**
- * `pg_sequence_last_value` locks the page of the sequence: a plain select may see an id that is not taken yet. The row of the
- * locks depends on its result, and is therefore read after it.
+ * `pg_sequence_last_value` locks the page of the sequence: a plain select may see an id that is not taken yet. The locks are read
+ * after the sequence, because their subquery depends on the id.
  */
 const SAMPLE = `
-  select coalesce(taken.id, 0) as "lastId", array(
+  select (pg_postmaster_start_time(), (pg_control_checkpoint()).checkpoint_lsn)::text as server,
+    coalesce(taken.id, 0) as "lastId", array(
     select l.virtualtransaction from pg_locks l
     where l.locktype = 'advisory' and l.classid = $1 and l.objid = $2 and l.objsubid = 2
       and l.database = (select oid from pg_database where datname = current_database())
@@ -21,7 +22,7 @@ const SAMPLE = `
 export async function readSample(db: Db): Promise<Sample> {
   const { classId, objectId } = PUBLISHING_LOCK;
   const [sample] = await lookUp<Sample>(db, SAMPLE, [classId, objectId]);
-  if (!sample) throw new Error('A select from one row must return a row.');
+  if (!sample) throw new Error('Reading the state of the event ids returned no row.');
   return sample;
 }
 
@@ -44,7 +45,7 @@ const PAGE = `
 
 export interface EventPage {
   events: EventRow[];
-  /** Every event up to this id that has the types is in the page, or was before it. */
+  /** Between `after` and this id, `events` has all events of the wanted types. */
   toId: number;
   /** The events up to this id were deleted. */
   deletedToId: number;
@@ -62,7 +63,7 @@ interface PageQuery {
 /** The next events in the order of their ids. A page may be empty before the horizon. */
 export async function findEvents(db: Db, { after, upTo, types, limit }: PageQuery): Promise<EventPage> {
   const values = [after ?? null, upTo, types ?? null, limit];
-  // Not a look-up: a page may have 1,000 rows, or pass 10,000 ids.
+  // Not `lookUp`: a page may have 1,000 rows, or pass over 10,000 ids.
   const rows = await run<{ deletedToId: number; toId: number } & (EventRow | { id: null })>(db, PAGE, values);
   const [first] = rows;
   if (!first) throw new Error('The table event_feed has no row.');

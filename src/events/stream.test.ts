@@ -27,7 +27,7 @@ function fullFeed() {
   return { feed, counts };
 }
 
-it('reads no more events than a client that does not read can take, and sends it all of them later', async () => {
+it('reads no further events while a client does not read, and sends all of them later', async () => {
   const { feed, counts } = fullFeed();
   const server = createServer((_request, response) => {
     const { signal } = new AbortController();

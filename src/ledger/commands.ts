@@ -6,10 +6,10 @@ import { numberChanges } from './event-rules.ts';
 import { type AccountRow, applyEvents, type EventRows, type MoneyEvent } from './rules.ts';
 import { writeEvents } from './store.ts';
 
-// The way of a payment, drawn in README.md:
+// The path of a payment, drawn in README.md:
 //   payments/routes.ts, or payments/providers/ for a notification, reads the request and submits the payment to a queue.
 //   payments/posting/commands.ts posts a batch of the queue (core/database/batching.ts) in one transaction:
-//   1 lock    posting/store.ts   locks and reads references and idempotency keys, ledger/store.ts the accounts
+//   1 lock    posting/store.ts   locks and reads references and idempotency keys; ledger/store.ts locks and reads accounts
 //   2 decide  posting/rules.ts   a payment, a link to a manual payment, a conflict, or a refusal
 //   3 apply   ledger/rules.ts    each money event to the books of its accounts
 //   4 write   ledger/store.ts    payments, entries, books, notifications, audit rows and kept answers by one statement
@@ -75,7 +75,7 @@ export async function post(
   return changed;
 }
 
-/** Opening, cancelling and writing off move no money. They are changes of status. */
+/** Opening, cancelling and writing off are changes of status: they move no money. */
 function movesMoney({ movements }: MoneyEvent, accountId: number): boolean {
   return movements.some((one) => one.accountId === accountId && 'amountMinor' in one.movement);
 }

@@ -29,7 +29,10 @@ export interface AccountBooks {
 
 export type AccountRow = Row<'accounts'>;
 
-export function booksOf(row: AccountRow): AccountBooks {
+/** The columns of an account that money events read. */
+export type BooksRow = NewBooks & Pick<AccountRow, 'status' | 'total_minor'>;
+
+export function booksOf(row: Omit<BooksRow, 'paid_month' | 'paid_month_minor'>): AccountBooks {
   return {
     status: row.status,
     totalMinor: BigInt(row.total_minor),
@@ -114,7 +117,7 @@ export interface AppliedEvents {
  * @param accounts - all accounts of the events.
  */
 export function applyEvents(
-  accounts: ReadonlyMap<number, AccountRow>,
+  accounts: ReadonlyMap<number, BooksRow>,
   events: readonly MoneyEvent[],
 ): AppliedEvents {
   const books = new Map<number, NewBooks>();
@@ -131,7 +134,7 @@ export function applyEvents(
 
 /** @param books - the accounts that earlier events of the batch have changed. */
 function applyEvent(
-  accounts: ReadonlyMap<number, AccountRow>,
+  accounts: ReadonlyMap<number, BooksRow>,
   books: ReadonlyMap<number, NewBooks>,
   { event, valueDate, paymentId, creditMoveId, movements, contra }: MoneyEvent,
   position: number,
@@ -325,7 +328,10 @@ function cancellation(books: AccountBooks): AppliedMovement {
   };
 }
 
-/** The debt becomes a loss. Without a debt there would be no loss that a later reversal could increase. */
+/**
+ * The debt becomes a loss. An account without a debt is refused, because it would have no loss that a later reversal could
+ * increase.
+ */
 function writeOff(books: AccountBooks): AppliedMovement {
   if (books.receivableMinor === 0n)
     throw invalidField('status', 'cannot be written_off: the account owes nothing');
@@ -349,7 +355,7 @@ export interface PaidMonth {
   minor: Minor;
 }
 
-/** @param amountMinor - negative for money that leaves the account. This money counts for the value date of its payment. */
+/** @param amountMinor - negative for money that leaves the account. Such money counts on the value date of its payment. */
 export function paidMonthAfter(paid: PaidMonth, valueDate: PlainDate, amountMinor: Minor): PaidMonth {
   if (amountMinor === 0n) return paid;
   const month = firstOfMonth(valueDate);

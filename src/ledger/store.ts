@@ -56,6 +56,7 @@ const WRITTEN = {
     'provider',
     'source',
     'provider_statement_id',
+    'payment_request_id',
     'raw_body',
     'trans_id',
     'content_hash',

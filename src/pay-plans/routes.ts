@@ -1,13 +1,15 @@
 import type { Context } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
+import { ifUnchanged } from '../core/http/etags.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { changePayPlan, createPayPlan } from './commands.ts';
 import { NewPayPlan, PayPlan, PayPlanChanges, payPlanList } from './schema.ts';
-import { findPayPlanRow, listPayPlans } from './store.ts';
+import { findPayPlanRow, listPayPlans, lockPayPlan } from './store.ts';
 import { toPayPlan } from './view.ts';
 
 export function payPlanRoutes(api: Api, context: Context): void {
@@ -55,7 +57,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
   api.get(
     '/payplans/:id',
     {
-      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
+      config: { access: 'catalogue:read', errors: ['NOT_FOUND'], editable: PayPlanChanges },
       schema: {
         tags,
         operationId: 'getPayPlan',
@@ -74,7 +76,11 @@ export function payPlanRoutes(api: Api, context: Context): void {
   api.put(
     '/payplans/:id',
     {
-      config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
+      config: {
+        access: 'catalogue:write',
+        errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'],
+        editable: PayPlanChanges,
+      },
       schema: {
         tags,
         operationId: 'updatePayPlan',
@@ -87,7 +93,13 @@ export function payPlanRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const plan = await changePayPlan(context, actorOf(request), request.params.id, request.body);
+      const lock = async (tx: Tx, id: number) => {
+        const row = await lockPayPlan(tx, id);
+        return row && toPayPlan(row, currency);
+      };
+      const plan = await ifUnchanged(context, request, lock, (txContext) =>
+        changePayPlan(txContext, actorOf(request), request.params.id, request.body),
+      );
       return ok(toPayPlan(plan, currency), 'Pay plan changed.');
     },
   );

@@ -1,7 +1,10 @@
+import { requestApproval } from '../approvals/commands.ts';
+import type { DoneOrRequested } from '../approvals/rules.ts';
 import type { Actor, Context } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
-import { auditRow, event } from '../events/change-rules.ts';
+import { auditRow, type ChangeRow, event } from '../events/change-rules.ts';
 import { post } from '../ledger/commands.ts';
 import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
@@ -9,7 +12,7 @@ import { assignedEvent, unassignedEvent } from './entry-rules.ts';
 import { lockPaymentAndAccount } from './lock-commands.ts';
 import { forgetAssignment, learnAssignment } from './matching/commands.ts';
 import { reprocessNotifications } from './notifications/commands.ts';
-import { type PaymentRow, refusedMove } from './rules.ts';
+import { amountToApprove, type PaymentRow, refusedMove } from './rules.ts';
 import { lockPaymentRows, setAssigned, setUnassigned } from './store.ts';
 
 export async function assignPayment(
@@ -27,49 +30,114 @@ export async function assignPayment(
     if (payment.status === 'matched' && payment.account_id === accountId) return payment;
     if (payment.status !== 'unmatched') throw refusedMove(payment, 'matched');
     if (!hasRoomFor(booksOf(account), BigInt(payment.amount_minor))) throw accountFull('accountId');
-    const assigned = await setAssigned(tx, id, accountId);
+    const assigned = await setAssigned(tx, id, accountId, 'assigned');
     const isLearned = await learnAssignment(tx, context, actor, assigned);
-    const change = auditRow(actor, {
-      action: 'payment.assign',
-      resource: 'payment',
-      resourceId: id,
-      before: { status: payment.status, accountId: null },
-      after: { status: 'matched', accountId, isLearned },
-      event: event('payment.assigned', { accountId, amountMinor: payment.amount_minor }, { id: accountId }),
-    });
+    const change = assignment(actor, assigned, accountId, isLearned);
     await post(tx, context, accounts, { ...assignedEvent(assigned, actor), rows: { changes: [change] } });
     return assigned;
   });
 }
 
 /**
+ * Moves a payment to the account of the payment request that it answers. Does nothing for a payment that is reversed or that staff
+ * have recorded or assigned, and leaves it unmatched if the account has no room.
+ */
+export async function moveToRequestedAccount(
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  id: number,
+  accountId: number,
+): Promise<void> {
+  const { payment, account: present } = await lockPaymentAndAccount(tx, context, id, [accountId]);
+  if (payment.status === 'reversed' || payment.account_id === accountId || isDecidedByStaff(payment)) return;
+  if (present) {
+    await setUnassigned(tx, id);
+    await post(tx, context, new Map([[present.id, present]]), {
+      ...unassignedEvent(payment, actor),
+      rows: { changes: [unassignment(actor, payment, 'the payer answered a request for another account')] },
+    });
+  }
+  const accounts = await lockAccounts(tx, [accountId]);
+  const account = accounts.get(accountId);
+  if (!account || !hasRoomFor(booksOf(account), BigInt(payment.amount_minor))) return;
+  const assigned = await setAssigned(tx, id, accountId, 'payment_request');
+  await post(tx, context, accounts, {
+    ...assignedEvent(assigned, actor),
+    rows: { changes: [assignment(actor, assigned, accountId, false)] },
+  });
+}
+
+/** Staff recorded the payment, or assigned it. */
+function isDecidedByStaff({ source, match_method: method }: PaymentRow): boolean {
+  return source === 'manual' || method === 'assigned' || method === 'manual_entry';
+}
+
+/**
  * Unassigns a matched payment, so that it is in the worklist again. A reconciled payment stays reconciled: its money has arrived.
+ * Above the approval limit, the unassignment is only requested, because a second assignment would complete a transfer of money.
  */
 export async function unassignPayment(
   context: Context,
   actor: Actor,
   id: number,
   reason: string,
-): Promise<PaymentRow> {
+): Promise<DoneOrRequested<PaymentRow>> {
   return inTransaction(context.db, async (tx) => {
     const { payment, account } = await lockPaymentAndAccount(tx, context, id);
     if (payment.status !== 'matched' || !account) throw refusedMove(payment, 'unmatched');
+    const requested = await requestApproval(tx, context, actor, {
+      action: 'unassign_payment',
+      accountId: account.id,
+      paymentId: id,
+      toAccountId: null,
+      amountMinor: BigInt(payment.amount_minor),
+      countedMinor: amountToApprove(payment, account),
+      reason,
+      body: { reason },
+    });
+    if (requested) return { requested };
     const unassigned = await setUnassigned(tx, id);
     const { id: accountId } = account;
-    const change = auditRow(actor, {
-      action: 'payment.unassign',
-      resource: 'payment',
-      resourceId: id,
-      before: { status: payment.status, accountId, matchMethod: payment.match_method },
-      after: { status: 'unmatched', accountId: null, matchMethod: null, reason },
-      event: event('payment.unassigned', { accountId, amountMinor: payment.amount_minor }, { id: accountId }),
-    });
+    const change = unassignment(actor, payment, reason);
     await post(tx, context, new Map([[accountId, account]]), {
       ...unassignedEvent(payment, actor),
       rows: { changes: [change] },
     });
     await forgetAssignment(tx, context, payment);
     if (payment.transaction_ref !== null) await reprocessNotifications(tx, context, payment.transaction_ref);
-    return unassigned;
+    return { done: unassigned };
+  });
+}
+
+function assignment(
+  actor: Actor,
+  { id, amount_minor: amountMinor }: PaymentRow,
+  accountId: number,
+  isLearned: boolean,
+): ChangeRow {
+  return auditRow(actor, {
+    action: 'payment.assign',
+    resource: 'payment',
+    resourceId: id,
+    before: { status: 'unmatched', accountId: null },
+    after: { status: 'matched', accountId, isLearned },
+    event: event('payment.assigned', { accountId, amountMinor }, { id: accountId }),
+  });
+}
+
+function unassignment(actor: Actor, payment: PaymentRow, reason: string): ChangeRow {
+  const { id, status, account_id: accountId, amount_minor: amountMinor, match_method: matchMethod } = payment;
+  return auditRow(actor, {
+    action: 'payment.unassign',
+    resource: 'payment',
+    resourceId: id,
+    before: { status, accountId, matchMethod },
+    after: { status: 'unmatched', accountId: null, matchMethod: null, reason },
+    event: event(
+      'payment.unassigned',
+      { accountId, amountMinor },
+      ...(accountId === null ? [] : [{ id: accountId }]),
+    ),
   });
 }

@@ -5,29 +5,35 @@ import type { PaymentRow } from './rules.ts';
 
 // The contra entries of each payment event. ledger/rules.ts derives the entries on the account from the movement.
 
-export function receivedEvent(payment: PaymentRow, actor: Actor): MoneyEvent {
+/** The columns of a payment that determine its entries. */
+export type PaymentMoney = Pick<
+  PaymentRow,
+  'id' | 'account_id' | 'amount_minor' | 'payment_date' | 'payment_method_id'
+>;
+
+export function receivedEvent(payment: PaymentMoney, actor: Actor): MoneyEvent {
   return eventOf('payment_received', payment, actor, 'money_in', clearing(payment, 1n));
 }
 
 /** Moves the money of an unmatched payment to its new account. */
-export function assignedEvent(payment: PaymentRow, actor: Actor): MoneyEvent {
+export function assignedEvent(payment: PaymentMoney, actor: Actor): MoneyEvent {
   return eventOf('payment_assigned', payment, actor, 'money_in', unmatched(BigInt(payment.amount_minor)));
 }
 
 /** Moves the money of a payment from its account to `unmatched`. */
-export function unassignedEvent(payment: PaymentRow, actor: Actor): MoneyEvent {
+export function unassignedEvent(payment: PaymentMoney, actor: Actor): MoneyEvent {
   return eventOf('payment_unassigned', payment, actor, 'money_out', unmatched(-BigInt(payment.amount_minor)));
 }
 
 /** Posts the opposite of the payment's entries, on the payment's account or on `unmatched`. */
-export function reversedEvent(payment: PaymentRow, actor: Actor): MoneyEvent {
+export function reversedEvent(payment: PaymentMoney, actor: Actor): MoneyEvent {
   return eventOf('payment_reversed', payment, actor, 'money_out', clearing(payment, -1n));
 }
 
 /** The value date of each event is the date of the payment. */
 function eventOf(
   event: LedgerEvent,
-  { id: paymentId, account_id: accountId, amount_minor: amount, payment_date: valueDate }: PaymentRow,
+  { id: paymentId, account_id: accountId, amount_minor: amount, payment_date: valueDate }: PaymentMoney,
   actor: Actor,
   kind: 'money_in' | 'money_out',
   contra: Entry,
@@ -39,7 +45,7 @@ function eventOf(
 }
 
 function clearing(
-  { amount_minor: amount, payment_method_id: paymentMethodId }: PaymentRow,
+  { amount_minor: amount, payment_method_id: paymentMethodId }: PaymentMoney,
   sign: bigint,
 ): Entry {
   return { ledgerAccount: 'clearing', amountMinor: sign * BigInt(amount), paymentMethodId };

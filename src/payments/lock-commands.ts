@@ -8,14 +8,22 @@ import { lockReference } from './posting/store.ts';
 import type { PaymentRow } from './rules.ts';
 import { findPaymentRow, lockPaymentRows } from './store.ts';
 
-/** Locks a payment and its account, and the accounts to which notifications with its reference may be posted. */
-export async function lockPaymentAndAccount(tx: Tx, context: Context, id: number) {
+/**
+ * Locks a payment and its account, and the accounts to which notifications with its reference may be posted.
+ * @param others - further accounts to lock.
+ */
+export async function lockPaymentAndAccount(
+  tx: Tx,
+  context: Context,
+  id: number,
+  others: readonly number[] = [],
+) {
   const seen = await findPaymentRow(tx, id);
   if (!seen) throw notFound('payment', id);
   const { transaction_ref: reference } = seen;
   if (reference !== null) await lockReference(tx, reference);
   const further = reference === null ? [] : await findAccountsToReprocess(tx, context, reference, id);
-  const [locked] = await lockPaymentsAndAccounts(tx, [seen], further);
+  const [locked] = await lockPaymentsAndAccounts(tx, [seen], [...further, ...others]);
   if (!locked) throw new Error('The payment does not exist, although payments are never deleted.');
   return locked;
 }

@@ -1,3 +1,5 @@
+import { requestApproval } from '../approvals/commands.ts';
+import type { DoneOrRequested } from '../approvals/rules.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
@@ -8,27 +10,40 @@ import { reversedEvent } from './entry-rules.ts';
 import { lockPaymentAndAccount } from './lock-commands.ts';
 import { reprocessNotifications } from './notifications/commands.ts';
 import { unlinkFromProvider } from './posting/store.ts';
-import { type PaymentRow, refusedMove } from './rules.ts';
+import { amountToApprove, type PaymentRow, refusedMove } from './rules.ts';
 import { setReversed } from './store.ts';
 
 /**
- * Reverses a payment: opposite entries undo it, and its row stays. A notification that conflicted with a manual payment, or was
- * linked to it, is posted in the same database transaction. A payment that the provider reported keeps the provider's
- * transaction, so that a repeated notification does not credit the account again.
+ * Reverses a payment: opposite entries undo the payment, and its row stays. A notification that conflicted with a manual payment,
+ * or was linked to it, is posted in the same database transaction. A payment that the provider reported keeps the provider's
+ * transaction, so that a repeated notification does not credit the account again. Above the approval limit, the reversal is only
+ * requested.
  */
 export async function reversePayment(
   context: Context,
   actor: Actor,
   id: number,
   reason: string,
-): Promise<PaymentRow> {
+): Promise<DoneOrRequested<PaymentRow>> {
   return inTransaction(context.db, async (tx) => {
     const locked = await lockPaymentAndAccount(tx, context, id);
-    if (locked.payment.status === 'reversed') throw refusedMove(locked.payment, 'reversed');
+    const { payment } = locked;
+    if (payment.status === 'reversed') throw refusedMove(payment, 'reversed');
+    const requested = await requestApproval(tx, context, actor, {
+      action: 'reverse_payment',
+      accountId: payment.account_id,
+      paymentId: id,
+      toAccountId: null,
+      amountMinor: BigInt(payment.amount_minor),
+      countedMinor: amountToApprove(payment, locked.account),
+      reason,
+      body: { reason },
+    });
+    if (requested) return { requested };
     const reversed = await reverseLocked(tx, context, actor, { ...locked, reason });
     const { transaction_ref: reference } = reversed;
     if (reference !== null) await reprocessNotifications(tx, context, reference, id);
-    return reversed;
+    return { done: reversed };
   });
 }
 

@@ -1,6 +1,9 @@
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { expandHolders } from '../accounts/expand-view.ts';
 import { type HolderExpansion, HolderQuery } from '../accounts/schema.ts';
 import { findAccountRow } from '../accounts/store.ts';
+import { Approval } from '../approvals/schema.ts';
+import { SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
@@ -147,7 +150,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'updatePayment',
         summary: 'Change a payment’s external id or metadata',
         description:
-          'Payments that the provider reported have neither at first. No other field can be changed: reverse or assign the payment instead.',
+          'No other field can be changed: reverse or assign the payment instead. A payment that the provider reported has no external id and no metadata at first.',
         params: IdParams,
         body: PaymentChanges,
         response: { 200: Envelope(Payment, 'Payment changed.') },
@@ -225,24 +228,30 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
   api.post(
     '/payments/:id/unassign',
     {
-      config: { access: 'payments:assign', errors: ['NOT_FOUND'], repeatable: true },
+      config: { access: 'payments:assign', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Payments'],
         operationId: 'unassignPayment',
         summary: 'Unassign a payment from its account',
         description:
           'The payment is unmatched again and can be assigned to another account, even if it is reconciled. The reference learned from the ' +
-          'assignment is deleted. Payments that this reference has matched stay matched (`filter[matchMethod]=learned`).',
+          'assignment is deleted. Payments that this reference has matched stay matched (`filter[matchMethod]=learned`). An amount ' +
+          'above APPROVAL_LIMIT is sent for approval (202).',
         params: UnmatchedParams,
         body: Unassignment,
-        response: { 200: Envelope(Payment, 'Payment unassigned.') },
+        response: {
+          200: Envelope(Payment, 'Payment unassigned.'),
+          202: Envelope(Approval, SENT_FOR_APPROVAL),
+        },
       },
     },
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const { reason } = request.body;
-        const payment = await unassignPayment(txContext, actorOf(request), request.params.id, reason);
-        return ok(toPayment(payment, currency), 'Payment unassigned.');
+        const outcome = await unassignPayment(txContext, actorOf(request), request.params.id, reason);
+        if ('done' in outcome) return ok(toPayment(outcome.done, currency), 'Payment unassigned.');
+        reply.status(202);
+        return sentForApproval(outcome.requested, currency, formatAccountNumber);
       }),
   );
 
@@ -256,17 +265,22 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         summary: 'Reverse a payment',
         description:
           'The payment stays in the list as reversed, and opposite ledger entries undo it. A notification that was linked to a ' +
-          'manual payment, or conflicted with it, is posted in the same transaction.',
+          'manual payment, or conflicted with it, is posted in the same transaction. An amount above APPROVAL_LIMIT is sent for approval (202).',
         params: ReversalParams,
         body: Reversal,
-        response: { 200: Envelope(Payment, 'Payment reversed.') },
+        response: {
+          200: Envelope(Payment, 'Payment reversed.'),
+          202: Envelope(Approval, SENT_FOR_APPROVAL),
+        },
       },
     },
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const { reason } = request.body;
-        const payment = await reversePayment(txContext, actorOf(request), request.params.id, reason);
-        return ok(toPayment(payment, currency), 'Payment reversed.');
+        const outcome = await reversePayment(txContext, actorOf(request), request.params.id, reason);
+        if ('done' in outcome) return ok(toPayment(outcome.done, currency), 'Payment reversed.');
+        reply.status(202);
+        return sentForApproval(outcome.requested, currency, formatAccountNumber);
       }),
   );
 

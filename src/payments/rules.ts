@@ -1,5 +1,8 @@
+import { isStatusIn } from '../account-status/rules.ts';
 import type { PaymentStatus, Row } from '../core/database/tables.ts';
 import { type AppError, illegalMove } from '../core/http/errors.ts';
+import { type Minor, maxMinor } from '../core/values/money.ts';
+import { type AccountRow, booksOf } from '../ledger/rules.ts';
 
 export type PaymentRow = Row<'payments'>;
 export type NotificationRow = Row<'notifications'>;
@@ -13,4 +16,20 @@ export const PAYMENT_STATUSES: Record<PaymentStatus, { next: readonly PaymentSta
 
 export function refusedMove({ status }: PaymentRow, to: PaymentStatus): AppError {
   return illegalMove('A payment', status, to, PAYMENT_STATUSES[status].next);
+}
+
+/**
+ * The amount that is compared with the approval limit when a payment is taken from its account. The loss of a written-off or
+ * cancelled account grows by the payment, so the whole loss counts: otherwise payments could hide it at the write-off.
+ * @param othersMinor - the sum of other payments that are taken from the account at the same time.
+ */
+export function amountToApprove(
+  { amount_minor }: PaymentRow,
+  account: AccountRow | undefined,
+  othersMinor: Minor = 0n,
+): Minor {
+  const amountMinor = BigInt(amount_minor);
+  if (!account || !isStatusIn(account.status, 'closed')) return amountMinor;
+  const { totalMinor, paidMinor } = booksOf(account);
+  return maxMinor(amountMinor, totalMinor - paidMinor + othersMinor + amountMinor);
 }

@@ -23,7 +23,7 @@ import { NOTIFICATION_FLAGS } from './notifications/rules.ts';
 import { PAYMENT_STATUSES } from './rules.ts';
 
 export const STATUSES = Object.keys(PAYMENT_STATUSES) as PaymentStatus[];
-const PAYMENT_SOURCES = ['manual', 'webhook', 'import'] as const satisfies PaymentSource[];
+export const PAYMENT_SOURCES = ['manual', 'webhook', 'import', 'pull'] as const satisfies PaymentSource[];
 const METHODS = Object.keys(MATCH_METHODS) as MatchMethod[];
 
 export const NewPayment = Type.Object(

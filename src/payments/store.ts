@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
 import { lookUp } from '../core/database/statements.ts';
+import type { MatchMethod } from '../core/database/tables.ts';
 import type { Page } from '../core/http/envelope.ts';
 import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
 import { fetchPage } from '../core/lists/page.ts';
@@ -21,13 +22,18 @@ export async function lockPaymentRows(tx: Tx, ids: readonly number[]): Promise<M
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-export function setAssigned(tx: Tx, id: number, accountId: number): Promise<PaymentRow> {
+export function setAssigned(
+  tx: Tx,
+  id: number,
+  accountId: number,
+  method: Extract<MatchMethod, 'assigned' | 'payment_request'>,
+): Promise<PaymentRow> {
   return tx
     .updateTable('payments')
     .set({
       account_id: accountId,
       status: 'matched',
-      match_method: 'assigned',
+      match_method: method,
       updated_at: sql`business_now()`,
     })
     .where('id', '=', id)

@@ -1,8 +1,10 @@
 import type { Context } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
+import { ifUnchanged } from '../core/http/etags.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
@@ -17,7 +19,7 @@ import {
   ProductUpsert,
   productList,
 } from './schema.ts';
-import { findProduct, listConfigurations, listProducts } from './store.ts';
+import { findProduct, listConfigurations, listProducts, lockProduct } from './store.ts';
 import { toConfiguration, toProduct } from './view.ts';
 
 export function productRoutes(api: Api, context: Context): void {
@@ -71,7 +73,7 @@ export function productRoutes(api: Api, context: Context): void {
   api.get(
     '/products/:id',
     {
-      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
+      config: { access: 'catalogue:read', errors: ['NOT_FOUND'], editable: ProductChanges },
       schema: {
         tags,
         operationId: 'getProduct',
@@ -86,7 +88,11 @@ export function productRoutes(api: Api, context: Context): void {
   api.put(
     '/products/:id',
     {
-      config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
+      config: {
+        access: 'catalogue:write',
+        errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'],
+        editable: ProductChanges,
+      },
       schema: {
         tags,
         operationId: 'updateProduct',
@@ -97,7 +103,13 @@ export function productRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const product = await changeProduct(context, actorOf(request), request.params.id, request.body);
+      const lock = async (tx: Tx, id: number) => {
+        const row = await lockProduct(tx, id);
+        return row && toProduct(row, currency);
+      };
+      const product = await ifUnchanged(context, request, lock, (txContext) =>
+        changeProduct(txContext, actorOf(request), request.params.id, request.body),
+      );
       return ok(toProduct(product, currency), 'Product changed.');
     },
   );

@@ -53,7 +53,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
     name: 'balances_follow_payments',
     rule:
       'The sum paid on every account, in total and in its latest month, equals its payments and credit moves. ' +
-      'Its receivable, credit and loss follow from that sum.',
+      'The receivable, credit and loss of the account follow from that sum.',
     checked: sql`
       select a.*, coalesce(m.paid, 0) as money_minor, coalesce(m.paid_in_month, 0) as month_minor, m.last_month,
         ${SOLD_MINOR} as sold_minor,
@@ -75,7 +75,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
       select 'accounts', id, v.what, v.expected, v.found, null::date
       from checked cross join lateral (values
         ('paid_minor', money_minor::text, paid_minor::text),
-        -- The month of a reversed payment stays, but no month is later than all money.
+        -- paid_month may stay at the month of a reversed payment, but it is never later than the latest money of all accounts.
         ('paid_month', coalesce(case when paid_month <= latest_month then greatest(paid_month, last_month)
           else last_month end::text, 'none'), coalesce(paid_month::text, 'none')),
         ('paid_month_minor', month_minor::text, paid_month_minor::text),

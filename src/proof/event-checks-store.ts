@@ -30,7 +30,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   },
   {
     name: 'events_of_accounts',
-    rule: 'The events of every account are numbered without gaps, and the latest ones say its next due date and credit.',
+    rule: 'The events of every account are numbered without gaps, and the latest events have the next due date and the credit of the account.',
     checked: sql`
       select a.id, a.event_count, a.next_due_date, a.credit_minor, e.last_version, e.broken_id, e.broken_version,
         e.expected_version, e.due_data, e.credit_data

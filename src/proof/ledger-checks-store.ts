@@ -6,9 +6,8 @@ export const LEDGER_CHECKS: readonly Check[] = [
     name: 'ledger_events',
     rule: 'The entries of every ledger event sum to zero and share one kind, account, payment and value date. A transfer has two accounts.',
     checked: sql`
-      select event_id, min(id) as id, count(*) as entries, min(value_date) as day, max(value_date) as last_day,
+      select event_id, min(id) as id, min(value_date) as day, max(value_date) as last_day,
         sum(amount_minor) as balance,
-        sum(amount_minor) filter (where amount_minor > 0) as debits,
         min(event) <> max(event) as is_mixed,
         -- A transfer of credit has two accounts.
         (min(account_id) <> max(account_id) or count(account_id) not in (0, count(*)))
@@ -16,7 +15,17 @@ export const LEDGER_CHECKS: readonly Check[] = [
         min(payment_id) <> max(payment_id) or count(payment_id) not in (0, count(*)) as has_payments,
         starts_with(min(event)::text, 'payment_') <> (count(payment_id) > 0) as is_astray
       from ledger_entries group by event_id`,
-    figures: sql`select sum(entries) as looked_at, sum(debits) as debits, sum(debits) - sum(balance) as credits from checked`,
+    // The trial balance: debits are positive, credits are negative.
+    figures: sql`
+      select count(*) as looked_at,
+        sum(amount_minor) filter (where ledger_account = 'clearing') as clearing,
+        sum(amount_minor) filter (where ledger_account = 'unmatched') as unmatched,
+        sum(amount_minor) filter (where ledger_account = 'receivable') as receivable,
+        sum(amount_minor) filter (where ledger_account = 'customer_credit') as customer_credit,
+        sum(amount_minor) filter (where ledger_account = 'bad_debt') as bad_debt,
+        sum(amount_minor) filter (where ledger_account = 'recovery') as recovery,
+        sum(amount_minor) filter (where ledger_account = 'sales') as sales
+      from ledger_entries`,
     violations: sql`
       select 'ledger_entries', id, v.what || ' of event ' || event_id, v.expected, v.found, day
       from checked cross join lateral (values

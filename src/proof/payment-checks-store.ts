@@ -1,19 +1,30 @@
 import { sql } from 'kysely';
+import { literalList } from '../core/database/literal-list.ts';
+import { PROVIDER_NAMES } from '../payments/providers/name-rules.ts';
 import type { Check } from './store.ts';
 
 export const PAYMENT_CHECKS: readonly Check[] = [
   {
     name: 'transactions_once',
-    rule: 'Every provider transaction is paid once.',
+    rule:
+      'Every provider transaction is posted as one payment only, with the name of a provider of this service and with the ' +
+      'transaction as its reference.',
     checked: sql`
       select provider, provider_trans_id, count(*) as payments, min(id) as first_id, max(id) as last_id,
-        min(payment_date) as day, sum(amount_minor) as amount_minor
+        min(payment_date) as day, sum(amount_minor) as amount_minor,
+        bool_and(reference_key is not distinct from provider_trans_id) as has_reference
       from payments where provider is not null group by provider, provider_trans_id`,
     figures: sql`select sum(payments) as looked_at, sum(amount_minor) as received from checked`,
     violations: sql`
       select 'payments', last_id, 'provider_trans_id ' || provider_trans_id, 'one payment, ' || first_id,
         payments || ' payments', day
-      from checked where payments > 1`,
+      from checked where payments > 1
+      union all
+      select 'payments', first_id, 'provider', ${sql.lit(PROVIDER_NAMES.join(' or '))}, provider, day
+      from checked where provider not in ${literalList(PROVIDER_NAMES)}
+      union all
+      select 'payments', first_id, 'transaction_ref', provider_trans_id, 'another reference', day
+      from checked where payments = 1 and not has_reference`,
   },
   {
     name: 'references_once',
@@ -46,7 +57,8 @@ export const PAYMENT_CHECKS: readonly Check[] = [
       select 'notification' as part, n.id, n.status, n.outcome, n.amount_minor, n.payment_id, n.conflict_payment_id,
         n.outcome in ('matched', 'unmatched', 'linked') as counts,
         (p.provider, p.provider_trans_id) is distinct from (n.provider, n.trans_id) as is_other,
-        p.amount_minor as paid_minor, p.status as paid_status, p.payment_date as day, p.source, e.account_id is not null as is_on_account,
+        p.amount_minor as paid_minor, p.status as paid_status, p.payment_date as day, p.source,
+        p.import_id, e.account_id is not null as is_on_account,
         case when n.outcome = 'conflict' then (
           -- The flag payment_reversed is set if an upgrade reopened the notification. Its manual payment is already reversed.
           select count(*) = 0 and not 'payment_reversed' = any(n.flags) or count(*) = 1 and min(c.amount_minor) = n.amount_minor
@@ -58,13 +70,14 @@ export const PAYMENT_CHECKS: readonly Check[] = [
       left join ledger_entries e
         on e.payment_id = n.payment_id and e.event = 'payment_received' and e.ledger_account = 'clearing'
       union all
-      select 'repeat', max(id), null, null, null, null, null, null, null, null, null, null, null, null, null
+      select 'repeat', max(id), null, null, null, null, null, null, null, null, null, null, null, null, null, null
       from notifications where outcome in ('matched', 'unmatched', 'linked')
       group by payment_id having count(*) > 1 and payment_id is not null
       union all
-      select 'payment', p.id, null, null, null, null, null, null, null, null, null, p.payment_date, null, null, null
+      select 'payment', p.id, null, null, null, null, null, null, null, null, null, p.payment_date, null, null, null, null
       from payments p
-      where p.source <> 'manual' and (p.provider is not null or p.status <> 'reversed') and not exists (
+      -- A provider reported the payments of a portfolio import to another system.
+      where p.source <> 'manual' and p.import_id is null and (p.provider is not null or p.status <> 'reversed') and not exists (
         select from notifications n
         where n.payment_id = p.id and n.outcome in ('matched', 'unmatched', 'linked'))`,
     figures: sql`
@@ -81,7 +94,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
         (counts and is_other and payment_id is not null, 'payment_id', 'the payment of its transaction',
           payment_id::text),
         (counts and paid_minor <> amount_minor, 'amount of payment ' || payment_id, amount_minor::text, paid_minor::text),
-        (counts and (outcome = 'linked') <> (source = 'manual'), 'source of payment ' || payment_id,
+        (counts and (outcome = 'linked') <> (source = 'manual' or import_id is not null), 'source of payment ' || payment_id,
           case outcome when 'linked' then 'manual' else 'webhook or import' end, source::text),
         (outcome = 'linked' and paid_status = 'reversed', 'payment_id', 'a payment that is not reversed', payment_id::text),
         (outcome = 'matched' and payment_id is not null and not is_on_account,
@@ -94,8 +107,33 @@ export const PAYMENT_CHECKS: readonly Check[] = [
           coalesce(outcome::text, 'payment ' || payment_id))
       ) as v (is_broken, what, expected, found)
       where v.is_broken and (part <> 'notification' or not counts or is_other or paid_minor <> amount_minor
-        or (outcome = 'linked') <> (source = 'manual') or (outcome = 'matched') <> is_on_account
+        or (outcome = 'linked') <> (source = 'manual' or import_id is not null) or (outcome = 'matched') <> is_on_account
         or status <> 'processed')`,
+  },
+  {
+    name: 'reported_transactions',
+    rule:
+      'Every transaction that a provider reported as paid has a payment, or a notification that is pending or in conflict. ' +
+      'The answer to a payment request has one within an hour.',
+    checked: sql`
+      select r.of_table, r.id, r.trans_id, r.amount_minor, p.amount_minor as paid_minor,
+        p.id is null and w.trans_id is null as is_lost
+      from (
+        select 'notifications' as of_table, id, provider, trans_id, amount_minor
+        from notifications where status = 'processed' and outcome is not null
+        union all
+        select 'payment_requests', id, provider, receipt, amount_minor
+        from payment_requests
+        where status = 'paid' and receipt is not null and ended_at < business_now() - interval '1 hour'
+      ) r
+      left join payments p on p.provider = r.provider and p.provider_trans_id = r.trans_id
+      left join (
+        select distinct provider, trans_id from notifications where status = 'pending' or outcome = 'conflict'
+      ) w on w.provider = r.provider and w.trans_id = r.trans_id`,
+    figures: sql`select count(*) as looked_at, sum(amount_minor) as reported, sum(paid_minor) as payments from checked`,
+    violations: sql`
+      select of_table, id, 'transaction ' || trans_id, 'a payment of ' || amount_minor, 'none', null::date
+      from checked where is_lost`,
   },
   {
     name: 'statement_lines',

@@ -3,16 +3,24 @@ import type { LongReads } from '../core/database/long-reads.ts';
 import { callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
+import { setSnapshotAge } from '../core/http/snapshot-age.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { Proof, ProofQuery } from './schema.ts';
+import { recordResult } from './commands.ts';
+import { findLastResult } from './result-store.ts';
+import { LastProof, Proof, ProofQuery } from './schema.ts';
 import { PROOF_READS } from './store.ts';
-import { readProof } from './view.ts';
+import { readProof, toLastProof } from './view.ts';
 
 export function proofRoutes(api: Api, context: Context, verifier: LongReads): void {
   api.get(
     '/reports/proof',
     {
-      config: { access: 'reports:read', rate: 'bulk', answerTimeoutMs: PROOF_READS.timeoutMs },
+      config: {
+        access: 'reports:read',
+        rate: 'bulk',
+        answerTimeoutMs: PROOF_READS.timeoutMs,
+        snapshot: true,
+      },
       schema: {
         tags: ['Reports'],
         operationId: 'getProof',
@@ -24,10 +32,30 @@ export function proofRoutes(api: Api, context: Context, verifier: LongReads): vo
         response: { 200: Envelope(Proof, 'Proof made.') },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const day = (request.query.date as PlainDate | undefined) ?? today(context);
-      const proof = await verifier.read(callerOf(request), (tx) => readProof(tx, context.currency, day));
+      const { value: proof, takenAtMs } = await verifier.read(callerOf(request), (tx) =>
+        readProof(tx, context.currency, day),
+      );
+      await recordResult(context.db, proof);
+      setSnapshotAge(reply, takenAtMs);
       return ok(proof, 'Proof made.');
     },
+  );
+
+  api.get(
+    '/reports/proof/last',
+    {
+      config: { access: 'reports:read' },
+      schema: {
+        tags: ['Reports'],
+        operationId: 'getLastProof',
+        summary: 'Show the result of the last checks',
+        description:
+          'The service runs all checks once a day, after 02:00. `npm run verify` and `GET /reports/proof` also store their result.',
+        response: { 200: Envelope(LastProof, 'Result found.') },
+      },
+    },
+    async () => ok(toLastProof(await findLastResult(context.db), context.clock.now()), 'Result found.'),
   );
 }

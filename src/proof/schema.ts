@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { DateText, Id, Nullable, Timestamp } from '../core/http/fields.ts';
 
 /** The maximum number of violations that are listed for a check. All violations are counted. */
@@ -113,7 +113,7 @@ export const Proof = Type.Object(
         checks: [
           {
             check: 'transactions_once',
-            rule: 'Every provider transaction is paid once.',
+            rule: 'Every provider transaction is posted as one payment only, with the name of a provider of this service and with the transaction as its reference.',
             holds: true,
             lookedAt: 2,
             sums: [{ name: 'received', amount: 3200 }],
@@ -125,3 +125,30 @@ export const Proof = Type.Object(
     ],
   },
 );
+
+export const LastProof = Type.Object(
+  {
+    last: Nullable(
+      Type.Object({
+        readAt: { ...Timestamp, description: 'The time of the snapshot that was checked.' },
+        checkCount: Type.Integer(),
+        violationCount: Type.Integer({ description: 'The violations of all checks together.' }),
+        failedChecks: Type.Array(Type.String(), { description: 'The names of the checks with violations.' }),
+      }),
+    ),
+    current: Type.Boolean({
+      description:
+        'Whether the last run is at most 26 hours old. If false, the result is out of date, because the daily run failed or the service did not run.',
+    }),
+  },
+  {
+    title: 'LastProof',
+    examples: [
+      {
+        last: { readAt: '2026-11-02T23:00:04.120Z', checkCount: 30, violationCount: 0, failedChecks: [] },
+        current: true,
+      },
+    ],
+  },
+);
+export type LastProof = Static<typeof LastProof>;

@@ -8,8 +8,8 @@ export const PROOF_READS = { what: 'proofs', connections: 1, timeoutMs: 120_000 
 
 /**
  * A check of the books in SQL. Checks read only the tables, so that they do not repeat a mistake of the code that they check.
- * They share with that code only the definition of the account statuses and the functions of migrations/0005_reports.sql, which
- * tests compare with the schedule.
+ * They share with that code only the definition of the account statuses, the names of providers, and the functions of
+ * migrations/0005_reports.sql, which tests compare with the schedule.
  */
 export interface Check {
   name: string;
@@ -17,11 +17,11 @@ export interface Check {
   rule: string;
   /** `select …`: the rows to check. The two statements below read these rows as `checked`. */
   checked: RawBuilder<unknown>;
-  /** `select … from checked`, one row: `looked_at`, the number of rows, and named sums in minor units. */
+  /** A select of one row: `looked_at`, the number of rows, and named sums in minor units. */
   figures: RawBuilder<unknown>;
   /**
-   * `select … from checked`, one row for each violation: the table, the id of the row, the wrong value's name, the expected and
-   * the found value as text, and the business day, if the violation belongs to a day.
+   * `select … from checked`, one row for each violation: table, id of the row, name of the wrong value, expected and found value
+   * as text, and the business day if the violation belongs to a day.
    */
   violations: RawBuilder<unknown>;
 }
@@ -73,7 +73,7 @@ export async function runCheck(
         select * from broken order by date is distinct from ${day}::date, "table", id, what limit ${MAX_VIOLATIONS}
       ) b) as violations`.execute(tx);
   const [row] = rows;
-  if (!row) throw new Error('An aggregate must return a row.');
+  if (!row) throw new Error('A check returned no row.');
   const { looked_at: lookedAt, ...sums } = row.figures;
   return {
     check: name,
@@ -139,6 +139,6 @@ export async function findDay(tx: Tx, day: PlainDate) {
 
 export async function readClock(tx: Tx): Promise<string> {
   const { rows } = await sql<{ at: string }>`select business_now() as at`.execute(tx);
-  if (!rows[0]) throw new Error('A select without a table must return a row.');
+  if (!rows[0]) throw new Error('Reading the clock of the database returned no row.');
   return rows[0].at;
 }

@@ -3,11 +3,15 @@ import type { Tx } from '../core/database/db.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { findMethodNames } from '../payment-methods/store.ts';
 import { ACCOUNT_CHECKS } from './account-checks-store.ts';
+import { APPROVAL_CHECKS } from './approval-checks-store.ts';
 import { COMMISSION_CHECKS } from './commission-checks-store.ts';
 import { EVENT_CHECKS } from './event-checks-store.ts';
 import { INVOICE_CHECKS } from './invoice-checks-store.ts';
 import { LEDGER_CHECKS } from './ledger-checks-store.ts';
 import { PAYMENT_CHECKS } from './payment-checks-store.ts';
+import { isCurrent } from './result-rules.ts';
+import type { ProofResult } from './result-store.ts';
+import type { LastProof } from './schema.ts';
 import { type DayRow, type Finding, findDay, readClock, runCheck } from './store.ts';
 
 /** Every check, in the order in which they run. */
@@ -17,11 +21,12 @@ export const CHECKS = [
   ...PAYMENT_CHECKS,
   ...INVOICE_CHECKS,
   ...COMMISSION_CHECKS,
+  ...APPROVAL_CHECKS,
   ...EVENT_CHECKS,
 ];
 
 interface RunOptions {
-  /** The day. Its violations come first. */
+  /** The day whose violations come first. */
   day?: PlainDate | null;
   /** Called with each finding when its check ends. */
   onFinding?: (finding: Finding) => void;
@@ -41,6 +46,18 @@ export async function runChecks(
   return findings;
 }
 
+/** The results of all checks of one snapshot. */
+export interface CheckedBooks {
+  /** The time of the snapshot. */
+  readAt: string;
+  checks: readonly Pick<Finding, 'check' | 'violationCount'>[];
+}
+
+export async function checkBooks(tx: Tx, options: RunOptions = {}): Promise<CheckedBooks> {
+  const readAt = await readClock(tx);
+  return { readAt, checks: await runChecks(tx, options) };
+}
+
 /** The figures of a day and the results of all checks, from one snapshot. */
 export async function readProof(tx: Tx, currency: Currency, day: PlainDate) {
   const readAt = await readClock(tx);
@@ -48,7 +65,7 @@ export async function readProof(tx: Tx, currency: Currency, day: PlainDate) {
   const names = new Map((await findMethodNames(tx)).map(({ id, name }) => [id, name]));
   const findings = await runChecks(tx, { day });
   const all = dayRows.find((row) => row.payment_method_id === null);
-  if (!all) throw new Error('The grouping set () must return a row.');
+  if (!all) throw new Error('The figures of the day have no row for all payment methods together.');
   return {
     date: day,
     readAt,
@@ -67,6 +84,17 @@ export async function readProof(tx: Tx, currency: Currency, day: PlainDate) {
     },
     checks: findings.map((finding) => toCheck(finding, currency)),
   };
+}
+
+/** The result of the latest checks, as of now. */
+export function toLastProof(row: ProofResult | undefined, now: Date): LastProof {
+  const last = row && {
+    readAt: row.read_at,
+    checkCount: row.check_count,
+    violationCount: row.violation_count,
+    failedChecks: row.failed_checks,
+  };
+  return { last: last ?? null, current: isCurrent(row && new Date(row.read_at), now) };
 }
 
 function toDayFigures(row: DayRow, currency: Currency) {

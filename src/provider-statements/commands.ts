@@ -105,7 +105,8 @@ export async function queueStatement(db: Db, id: number): Promise<void> {
 
 /**
  * Queues statements that have no job. This happens after a restore, because a backup contains no jobs. If the queue has given up
- * the job of a statement, the statement gets the status `failed`: its processes died or could not record the failure.
+ * the job of a statement, the statement gets the status `failed`: the processes that ran the job died or could not record the
+ * failure.
  * @returns the number of queued statements.
  */
 export async function queueUnfinishedStatements(db: Db): Promise<number> {
@@ -113,7 +114,7 @@ export async function queueUnfinishedStatements(db: Db): Promise<number> {
   for (const id of await findIdsAtWork(db)) {
     const job = { task: STATEMENT_TASK, key: keyOf(id), payload: { id }, onlyIfMissing: true };
     if (await isGivenUp(db, job.key))
-      await recordStatementFailure(db, id, 'The work on it ended several times without a result.');
+      await recordStatementFailure(db, id, 'The work on the statement ended several times without a result.');
     else if (await addJob(db, job)) queued += 1;
   }
   return queued;

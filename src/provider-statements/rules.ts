@@ -49,7 +49,7 @@ export const COMPARED_RESULTS = [
   'missing_at_provider',
 ] as const satisfies readonly ProviderLineResult[];
 
-/** All results. Those that are not in COMPARED_RESULTS depend only on the file. */
+/** All results. The results that are not in COMPARED_RESULTS depend only on the file. */
 export const LINE_RESULTS = [
   ...COMPARED_RESULTS,
   'other',

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { pipeline as connect, Readable, Transform, type Writable } from 'node:stream';
+import { type Readable, Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { CsvError, type Info, parse } from 'csv-parse';
+import { CsvError } from 'csv-parse';
 import { type Actor, type Context, today } from '../core/context.ts';
 import type { CopyPool } from '../core/database/copy.ts';
 import { violatedUnique } from '../core/database/postgres-errors.ts';
 import { AppError } from '../core/http/errors.ts';
+import { type CsvRecord, readRecords } from '../core/values/csv-records.ts';
 import type { Minor } from '../core/values/money.ts';
 import { decodeText } from '../core/values/text-encoding.ts';
 import { event } from '../events/change-rules.ts';
@@ -107,7 +108,7 @@ export async function readStatement(
       meter.stream,
       async function* (bytes: AsyncIterable<Buffer>) {
         const { texts, delimiter } = await readStart(decodeText(refuseSpreadsheets(bytes), charset));
-        const records = recordsOf(texts, delimiter);
+        const records = readRecords(texts, delimiter, MAX_LINE_BYTES);
         yield* rowsOf(records, statement, statementId, { ...rules, delimiter });
       },
       rows,
@@ -172,38 +173,17 @@ async function readStart(
   return { texts: all(), delimiter: delimiter ?? ',' };
 }
 
-interface CsvRecord {
-  info: Info;
-  record: string[];
-}
-
-function recordsOf(texts: AsyncIterable<string>, delimiter: Delimiter): AsyncIterable<CsvRecord> {
-  const parser = parse({
-    delimiter,
-    info: true,
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_empty_lines: true,
-    record_delimiter: ['\r\n', '\n'],
-    max_record_size: MAX_LINE_BYTES,
-  });
-  // Errors are thrown to the consumer of the records.
-  return connect(Readable.from(texts), parser, () => {});
-}
-
 async function* rowsOf(
   records: AsyncIterable<CsvRecord>,
   statement: Omit<StatementFile, 'sha256'>,
   statementId: number,
   rules: LineRules,
 ): AsyncGenerator<string> {
-  const lineNumber = createLineCounter();
   let head: Head | undefined;
   let preambleLines = 0;
   let totalMinor: Minor = 0n;
   let chunk = '';
-  for await (const { info, record } of records) {
-    const number = lineNumber(info, record);
+  for await (const { line: number, record } of records) {
     if (record.every((cell) => cell.trim() === '')) continue;
     if (!head) {
       head = reader.readHead(record);
@@ -230,20 +210,6 @@ async function* rowsOf(
   if (!head) throw noHead();
   if (statement.lineCount === 0) throw refused('The statement has no lines after its header.');
   yield chunk;
-}
-
-/** Finds the first line of a record. The parser reports the last line, and counts a CRLF within quotes as two lines. */
-function createLineCounter() {
-  let counted = 0;
-  return ({ lines }: Info, record: readonly string[]): number => {
-    let breaks = 0;
-    for (const cell of record) {
-      if (!cell.includes('\n')) continue;
-      breaks += cell.split('\n').length - 1;
-      counted += cell.split('\r\n').length - 1;
-    }
-    return lines - counted - breaks;
-  };
 }
 
 function extendPeriod(

@@ -69,7 +69,7 @@ export function reconciliationRoutes(api: Api, context: Context): void {
         tags: ['Reconciliation'],
         operationId: 'getReconciliation',
         summary: 'Get a reconciliation batch',
-        description: 'Its payments: GET /payments?filter[reconciliationId]=:id',
+        description: 'To list the payments of the batch, use GET /payments?filter[reconciliationId]=:id.',
         params: IdParams,
         response: { 200: Envelope(Reconciliation, 'Reconciliation found.') },
       },

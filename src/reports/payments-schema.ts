@@ -24,7 +24,7 @@ export const PaymentsQuery = Type.Object({
 
 const sums = {
   received: Type.Number({ description: 'All payments of the period, including payments reversed later.' }),
-  reversed: Type.Number({ description: 'The reversed part.' }),
+  reversed: Type.Number({ description: 'The part of `received` that was reversed later.' }),
   net: Type.Number({ description: 'received − reversed.' }),
 };
 

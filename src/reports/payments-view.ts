@@ -1,7 +1,6 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { amountOf, type Currency, totalOf } from '../core/context.ts';
-import type { Db } from '../core/database/db.ts';
-import { inSnapshot } from '../core/database/transactions.ts';
+import type { Tx } from '../core/database/db.ts';
 import { pageNumbers } from '../core/http/envelope.ts';
 import { invalidField } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
@@ -19,17 +18,15 @@ const SHORTER_PERIOD = { path: 'endDate', advice: 'ask for a shorter period, or 
  * @throws AppError VALIDATION_ERROR if a total is too large for an exact number, or the payments have too many days or methods.
  */
 export async function reportPayments(
-  db: Db,
+  tx: Tx,
   currency: Currency,
   period: ReportPeriod,
   today: PlainDate,
   { page, limit }: PageOf,
 ) {
-  const { sums, rows, methods } = await inSnapshot(db, async (tx) => ({
-    sums: await paymentSums(tx, period),
-    rows: await paymentRows(tx, period, { page, limit }),
-    methods: await findMethodNames(tx),
-  }));
+  const sums = await paymentSums(tx, period);
+  const rows = await paymentRows(tx, period, { page, limit });
+  const methods = await findMethodNames(tx);
   const lastPaid = sums.findLast(({ payment_date }) => payment_date !== null)?.payment_date;
   const days = daysOf(period, today, lastPaid ?? undefined);
   if (days.length > MAX_GROUPS || sums.length - days.length > MAX_GROUPS) {

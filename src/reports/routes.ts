@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import { type Context, today } from '../core/context.ts';
 import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/database/copy.ts';
-import type { LongReads } from '../core/database/long-reads.ts';
+import type { LongReads, ReportReads } from '../core/database/long-reads.ts';
 import { callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, examplesOf, ok, PagedEnvelope, Pagination } from '../core/http/envelope.ts';
 import { invalid } from '../core/http/errors.ts';
+import { setSnapshotAge } from '../core/http/snapshot-age.ts';
 import { DEFAULT_LIMIT } from '../core/lists/query.ts';
 import { CsvFile, PaymentsQuery, PaymentsReport } from './payments-schema.ts';
 import { paymentsCsv, TEXT_COLUMNS } from './payments-store.ts';
@@ -18,16 +19,17 @@ import { summarizeAccounts } from './summary-view.ts';
 interface ReportParts {
   copies: CopyPool;
   summaries: LongReads;
+  reports: ReportReads;
 }
 
-export function reportRoutes(api: Api, context: Context, { copies, summaries }: ReportParts): void {
-  const { db, currency } = context;
+export function reportRoutes(api: Api, context: Context, { copies, summaries, reports }: ReportParts): void {
+  const { currency } = context;
   const periodOf = (query: Partial<ReportPeriod>): ReportPeriod => readReportPeriod(query, today(context));
 
   api.get(
     '/reports/accounts/summary',
     {
-      config: { access: 'reports:read', answerTimeoutMs: SUMMARY_READS.timeoutMs },
+      config: { access: 'reports:read', answerTimeoutMs: SUMMARY_READS.timeoutMs, snapshot: true },
       schema: {
         tags: ['Reports'],
         operationId: 'getPortfolioSummary',
@@ -41,9 +43,12 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
         response: { 200: Envelope(AccountSummary, 'Summary made.') },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const period = periodOf(request.query);
-      const summary = await summaries.read(callerOf(request), (tx) => summarizeAccounts(tx, context, period));
+      const { value: summary, takenAtMs } = await summaries.read(callerOf(request), (tx) =>
+        summarizeAccounts(tx, context, period),
+      );
+      setSnapshotAge(reply, takenAtMs);
       return ok(summary, 'Summary made.');
     },
   );
@@ -51,7 +56,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
   api.get(
     '/reports/payments',
     {
-      config: { access: 'reports:read', answerTimeoutMs: EXPORT_TIMEOUT_MS },
+      config: { access: 'reports:read', answerTimeoutMs: EXPORT_TIMEOUT_MS, snapshot: true },
       schema: {
         tags: ['Reports'],
         operationId: 'getPaymentsReport',
@@ -78,19 +83,21 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
       const { format, page, limit } = request.query;
       const period = periodOf(request.query);
       if (format !== 'csv') {
-        const { data, pagination } = await reportPayments(db, currency, period, today(context), {
-          page: page ?? 1,
-          limit: limit ?? DEFAULT_LIMIT,
-        });
-        return { ...ok(data, 'Report made.'), pagination };
+        const pageOf = { page: page ?? 1, limit: limit ?? DEFAULT_LIMIT };
+        const { value, takenAtMs } = await reports.read((tx) =>
+          reportPayments(tx, currency, period, today(context), pageOf),
+        );
+        setSnapshotAge(reply, takenAtMs);
+        return { ...ok(value.data, 'Report made.'), pagination: value.pagination };
       }
       refusePages({ page, limit });
       const isHead = request.method === 'HEAD';
-      const rows = isHead
-        ? Readable.from([])
+      const { value: rows, takenAtMs } = isHead
+        ? { value: Readable.from([]), takenAtMs: performance.now() }
         : await copies.open(callerOf(request), paymentsCsv(period, currency), TEXT_COLUMNS);
-      // Every client recognizes a reset as a failure. An HTTP/1.0 client, such as a proxy, would take a normal close of the
-      // connection for the end of the file.
+      setSnapshotAge(reply, takenAtMs);
+      // Every client recognizes a reset as a failure. An HTTP/1.0 client, such as a proxy, would treat a normal close of the
+      // connection as the end of the file.
       rows.once('error', () => request.raw.socket.resetAndDestroy());
       return reply
         .type('text/csv; charset=utf-8')

@@ -70,7 +70,7 @@ export const AccountSummary = Type.Object(
       description: 'Unreversed payments on accounts minus refunded credit, dated in the period, up to asOf.',
     }),
     outstanding: Type.Number({
-      description: `Gross receivables: the balances of the accounts that are ${statusesIn('receivable').join(', ')}. The buckets add up to it.`,
+      description: `Gross receivables: the balances of the accounts that are ${statusesIn('receivable').join(', ')}. The buckets add up to this sum.`,
     }),
     arrears: Type.Number({ description: 'The due part of the outstanding sum.' }),
     byStatus: Type.Array(Type.Object({ status: Choice('AccountStatus', ACCOUNT_STATUSES), ...group }), {

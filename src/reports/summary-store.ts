@@ -167,7 +167,7 @@ function accountsAt({ asOf, before }: ReportDays): RawBuilder<unknown> {
     ) m on m.account_id = a.id`;
 }
 
-/** The same for a period that ends today, if nothing is dated later: the present values of the accounts. */
+/** Like `accountsAt`, for a period that ends today, if nothing is dated later: the present values of the accounts. */
 function accountsToday(before: PlainDate): RawBuilder<unknown> {
   return sql`
     select a.*, true as is_there, status as moved_to, paid_minor as paid_end,
@@ -181,7 +181,7 @@ function accountsToday(before: PlainDate): RawBuilder<unknown> {
     ) r on r.account_id = a.id`;
 }
 
-/** The same for the current month, without reading its payments. */
+/** Like `accountsToday`, for the current month, without reading its payments. */
 function accountsThisMonth(month: PlainDate): RawBuilder<unknown> {
   return sql`
     select *, true as is_there, status as moved_to,

@@ -19,7 +19,7 @@ export const MATCHED_FIELDS = [
 ] as const;
 export type MatchedField = (typeof MATCHED_FIELDS)[number];
 
-/** What a search finds. */
+/** The types of rows that a search finds. */
 export interface Found {
   type: SearchedType;
   id: number;

@@ -8,7 +8,7 @@ import { likeLiteral } from '../core/lists/sql.ts';
 
 // Each statement reads a few rows of an index. Its cost does not grow with the table.
 
-/** More than a search returns, because the statements do not sort by how well a row matches. */
+/** A statement reads more rows than a search returns, because it does not sort by how well a row matches. */
 export const MAX_CANDIDATES = 40;
 const LIMIT = `limit ${MAX_CANDIDATES}`;
 
@@ -32,7 +32,10 @@ export function findCustomersByExternalId(db: Db, externalId: string): Promise<C
   return lookUp(db, `select ${CUSTOMER} from customers c ${beginningWith('c.external_id')}`, [externalId]);
 }
 
-/** The trigram index finds the beginning of a word from two characters on, and any part of it from three on. */
+/**
+ * The trigram index finds the beginning of a word if at least two characters are given, and any part of a word if at least three
+ * are given.
+ */
 export const SHORTEST_BEGINNING = 2;
 export const SHORTEST_PART = 3;
 
@@ -138,7 +141,7 @@ export function findInvoicesByNumber(db: Db, number: string): Promise<InvoiceHit
 }
 
 /**
- * The values that follow the text in the order of an index, first the text itself and the values that begin with it. No other
+ * The values from the text on, in the order of an index. The text itself and the values that begin with it come first. No other
  * form of this condition uses an index in every collation.
  */
 function beginningWith(column: string): string {

@@ -46,7 +46,7 @@ const NEEDED: Record<SearchedType, Permission> = {
   invoice: 'invoices:read',
 };
 
-/** What matches the text, best first. Types that the actor may not read are left out. */
+/** The rows that match the text, best matches first. Types that the actor may not read are left out. */
 export async function search(
   { db, config }: Context,
   actor: Actor,

@@ -1,4 +1,4 @@
-import { type Context, today } from '../core/context.ts';
+import { amountOf, type Context, today } from '../core/context.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
 import { callingCode } from '../core/values/phone.ts';
@@ -31,7 +31,11 @@ export function settingsRoutes(api: Api, context: Context, version: string): voi
           today: today(context),
           phoneCountryCode: `+${callingCode(config.PHONE_REGION)}`,
           identityProviders: [...config.identityProviders.keys()].map((name) => ({ name })),
+          approvalLimit:
+            config.approvalLimitMinor === undefined ? null : amountOf(config.approvalLimitMinor, currency),
           registrationOpen: config.registration.open,
+          paymentRequests: config.mobilemoneyRequests !== undefined,
+          statusQueries: config.mobilemoneyStatus !== undefined,
           version,
         },
         'Settings found.',

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { DateText } from '../core/http/fields.ts';
+import { DateText, Nullable } from '../core/http/fields.ts';
 
 export const Settings = Type.Object(
   {
@@ -9,7 +9,7 @@ export const Settings = Type.Object(
     timeZone: Type.String({ description: 'The time zone of business days, an IANA name.' }),
     today: DateText,
     phoneCountryCode: Type.String({
-      description: 'Of phone numbers that are written without one: `+` and digits.',
+      description: 'The country code of phone numbers that are written without one: `+` and digits.',
     }),
     identityProviders: Type.Array(
       Type.Object(
@@ -17,7 +17,15 @@ export const Settings = Type.Object(
         { title: 'IdentityProvider' },
       ),
     ),
+    approvalLimit: Nullable(
+      Type.Number({
+        description:
+          'Reversals, refunds, credit transfers and write-offs above this amount need approval. Null: none.',
+      }),
+    ),
     registrationOpen: Type.Boolean({ description: 'Whether anyone may register without an invitation.' }),
+    paymentRequests: Type.Boolean({ description: 'Whether phones can be asked to pay.' }),
+    statusQueries: Type.Boolean({ description: 'Whether the provider can be asked about a transaction.' }),
     version: Type.String({ description: 'The version of the service.' }),
   },
   {
@@ -31,7 +39,10 @@ export const Settings = Type.Object(
         today: '2026-11-02',
         phoneCountryCode: '+254',
         identityProviders: [{ name: 'google' }],
+        approvalLimit: 10_000,
         registrationOpen: false,
+        paymentRequests: false,
+        statusQueries: false,
         version: '0.1.0',
       },
     ],

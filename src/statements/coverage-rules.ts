@@ -57,9 +57,9 @@ export function coverageOf(terms: Terms, counted: readonly MoneyMove[]) {
 }
 
 /**
- * The payment of a slice is an index into `counted`. Outgoing credit is taken from the latest money on the account. If there is
- * not enough, because a payment was reversed after its credit was transferred or refunded, the next money that arrives first
- * covers the shortfall.
+ * The payment of a slice is an index into `counted`. Outgoing credit is taken from the latest money on the account. A shortfall is
+ * possible, because a payment may be reversed after its credit was transferred or refunded. The next money that arrives covers the
+ * shortfall first.
  */
 function allocateMoney(terms: Terms, counted: readonly MoneyMove[]): Slice[] {
   const remaining: Minor[] = [];

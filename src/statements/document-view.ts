@@ -60,7 +60,7 @@ export function statementDocument(
       paid: amount(statement.paidMinor),
       balance: amount(statement.balanceMinor),
       arrears: amount(at.arrearsMinor),
-      // The due date of the oldest unpaid item, or else the next due item.
+      // With arrears, `at.nextDueDate` is the date of the oldest unpaid item. Otherwise it is the next date to pay.
       dueSince: isDue ? at.nextDueDate : null,
       credit: unlessZero(statement.creditMinor),
       paidUntil: at.paidUntil,

@@ -297,7 +297,7 @@ describe('a quote', () => {
     );
   });
 
-  it('accounts for the whole amount', () => {
+  it('divides the whole amount into covered items, the remainder and credit', () => {
     fc.assert(
       fc.property(quotedArb, ({ account, on, amountMinor }) => {
         const { at, after } = quoteOf(account, { ...on, amountMinor });

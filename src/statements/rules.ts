@@ -84,7 +84,7 @@ export interface Statement {
   rows: Row[];
   closing: StatementFigures;
   totals: { chargedMinor: Minor; dueMinor: Minor; paidMinor: Minor };
-  /** How the account ended, if it ended in the period or before. */
+  /** The event that ended the account, if it ended in the period or before. */
   end: 'cancelled' | 'written_off' | null;
   /** The position at the end of the period. */
   at: Position;

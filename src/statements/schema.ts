@@ -38,7 +38,7 @@ const StatementRow = Type.Object({
   amount: Type.Number({ description: 'The amount of the event, even if it does not change the balances.' }),
   due: Type.Number({ description: 'Added to dueSoFar.' }),
   charged: Type.Number({ description: 'Added to owedInTotal.' }),
-  paid: Type.Number({ description: 'Subtracted from both.' }),
+  paid: Type.Number({ description: 'Subtracted from dueSoFar and owedInTotal.' }),
   dueSoFar,
   owedInTotal,
   item: Nullable(
@@ -135,7 +135,10 @@ export const AccountStatement = Type.Object(
         arrears: Money,
         ...standing,
       },
-      { description: 'At the end of the last day. For today, these are the figures of the account.' },
+      {
+        description:
+          'The figures at the end of the last day. If this day is today, they equal the figures of the account.',
+      },
     ),
   },
   {

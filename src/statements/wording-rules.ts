@@ -45,7 +45,7 @@ export function describeRow(row: Row, { instalmentCount }: Terms, { date, amount
         ? `Payment by ${money.paymentMethod}, reversed on ${date(money.reversedOn)}: does not count`
         : `Payment by ${money?.paymentMethod}`;
     case 'transfer_in':
-      return `Credit of ${account(money)} received: ${money?.reason}`;
+      return `Credit received from ${account(money)}: ${money?.reason}`;
     case 'transfer_out':
       return `Credit given to ${account(money)}: ${money?.reason}`;
     case 'refund':

@@ -44,7 +44,7 @@ const invitationProperties = {
   expiresAt: Timestamp,
   acceptedAt: Nullable(Timestamp),
   revokedAt: Nullable(Timestamp),
-  createdBy: Nullable(Type.Integer({ description: 'The user who invited.' })),
+  createdBy: Nullable(Type.Integer({ description: 'The user who sent the invitation.' })),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 };

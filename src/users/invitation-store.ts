@@ -107,7 +107,7 @@ export function findOpenInvitation(
   return openInvitations(db, now).where('token_hash', '=', tokenHash).executeTakeFirst();
 }
 
-/** Of two transactions that accept an invitation at the same time, only one finds it. */
+/** If two transactions accept an invitation at the same time, only one of them finds it. */
 export function lockOpenInvitation(tx: Tx, id: number, now: Date): Promise<OpenInvitation | undefined> {
   return openInvitations(tx, now).where('id', '=', id).forUpdate().executeTakeFirst();
 }

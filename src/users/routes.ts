@@ -1,8 +1,10 @@
 import type { Context } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
+import { ifUnchanged } from '../core/http/etags.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { changeUser, createUser } from './commands.ts';
@@ -16,7 +18,7 @@ import {
 } from './invitation-schema.ts';
 import { getInvitation, listInvitations } from './invitation-store.ts';
 import { NewUserBody, User, UserChanges, userList } from './schema.ts';
-import { findUser, listUsers } from './store.ts';
+import { findUser, listUsers, lockAdmins, lockUser } from './store.ts';
 import { toUser } from './view.ts';
 
 export function userRoutes(api: Api, context: Context): void {
@@ -61,7 +63,7 @@ export function userRoutes(api: Api, context: Context): void {
   api.get(
     '/users/:id',
     {
-      config: { access: 'users:administer', errors: ['NOT_FOUND'] },
+      config: { access: 'users:administer', errors: ['NOT_FOUND'], editable: UserChanges },
       schema: {
         tags: ['Users'],
         operationId: 'getUser',
@@ -80,7 +82,7 @@ export function userRoutes(api: Api, context: Context): void {
   api.put(
     '/users/:id',
     {
-      config: { access: 'users:administer', errors: ['NOT_FOUND'] },
+      config: { access: 'users:administer', errors: ['NOT_FOUND'], editable: UserChanges },
       schema: {
         tags: ['Users'],
         operationId: 'updateUser',
@@ -94,7 +96,14 @@ export function userRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const user = await changeUser(context, actorOf(request), request.params.id, request.body);
+      const lock = async (tx: Tx, id: number) => {
+        await lockAdmins(tx); // Lock admins before the user, as changeUser does.
+        const row = await lockUser(tx, id);
+        return row && toUser(row);
+      };
+      const user = await ifUnchanged(context, request, lock, (txContext) =>
+        changeUser(txContext, actorOf(request), request.params.id, request.body),
+      );
       return ok(toUser(user), 'User changed.');
     },
   );

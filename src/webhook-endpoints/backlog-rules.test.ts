@@ -121,7 +121,7 @@ describe('in order', () => {
     expect(idsOf(backlog.all('deferred'))).toEqual([2]);
   });
 
-  it('a retry goes although its key is blocked', () => {
+  it('a retry is sent although its key is blocked', () => {
     const backlog = backlogOf([event(5, 'a'), event(6, 'b')]);
     backlog.block(new Set(['a']));
     backlog.addRetries([retry(1, 'a')]);

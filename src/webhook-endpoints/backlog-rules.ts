@@ -1,4 +1,4 @@
-/** An event that is to be sent. */
+/** An event that waits to be sent, or is being sent. */
 export interface BacklogEvent {
   id: number;
   /** Events with the same key are sent one after the other, if the endpoint wants them in order. */
@@ -20,8 +20,8 @@ export interface Item<E extends BacklogEvent> {
 const MAX_CURSOR_WAIT_MS = 1_000;
 
 /**
- * The events that one instance has read for an endpoint and not yet saved. It decides which of them may be sent, and up to which
- * event everything is done.
+ * The events that one instance has read for an endpoint, but whose outcome is not saved yet. The backlog decides which events may
+ * be sent, and up to which event all are done.
  */
 export class Backlog<E extends BacklogEvent> {
   /** By the id of the event, in the order in which they were added. */
@@ -44,7 +44,7 @@ export class Backlog<E extends BacklogEvent> {
     for (const retry of retries) this.#add({ ...NEW, ...retry, isStored: true });
   }
 
-  /** An event that is being sent already is not added again. */
+  /** Does not add an event that is already being sent. */
   #add(item: Item<E>): void {
     if (!this.#items.has(item.event.id)) this.#items.set(item.event.id, item);
   }
@@ -55,7 +55,7 @@ export class Backlog<E extends BacklogEvent> {
     this.position = position;
   }
 
-  /** Forgets the events of webhook_retries that have not started, because they changed in the table. */
+  /** Forgets the events of webhook_retries that are not being sent, because the table has changed. */
   forgetRetries(): void {
     for (const { event, isStored } of this.all('ready')) if (isStored) this.#items.delete(event.id);
   }
@@ -117,9 +117,8 @@ export class Backlog<E extends BacklogEvent> {
     return started;
   }
 
-  /**
-   * Events that are being sent and must be stored as retries, because they have held back the cursor for too long.
-   * @param all events that are being sent, also the recent ones.
+  /** Events that are being sent and must be stored as retries, because they have held back the cursor for too long.
+   * @param all - returns all events that are being sent, even if they have not held back the cursor for long.
    */
   runningToStore(now: Date, all: boolean): Item<E>[] {
     const isLate = ({ isStored, startedAt }: Item<E>) =>
@@ -133,9 +132,9 @@ export class Backlog<E extends BacklogEvent> {
     return open.reduce((cursor, { event }) => Math.min(cursor, event.id - 1), this.position);
   }
 
-  /**
-   * After a save.
-   * @param done are forgotten. @param stored are in webhook_retries now, although their requests may still be running.
+  /** Records what was saved.
+   * @param done - events that need no more attempts. They are forgotten.
+   * @param stored - events that are now in webhook_retries. Their requests may still be running.
    */
   saved(done: Iterable<Item<E>>, stored: Iterable<Item<E>>): void {
     for (const { event } of done) this.#items.delete(event.id);

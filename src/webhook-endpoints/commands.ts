@@ -70,7 +70,7 @@ export async function createEndpoint(
   });
 }
 
-/** @throws AppError NOT_FOUND, and as createEndpoint. */
+/** @throws AppError NOT_FOUND, and the errors of createEndpoint. */
 export async function changeEndpoint(
   context: Context,
   actor: Actor,
@@ -174,7 +174,7 @@ export async function testEndpoint(context: Context, id: number) {
       created_at: now.toISOString(),
     },
   ]);
-  if (deliveryId === undefined) throw new Error('An insert of one delivery must return its id.');
+  if (deliveryId === undefined) throw new Error('Inserting a delivery returned no id.');
   return getDelivery(db, id, deliveryId);
 }
 
@@ -190,7 +190,7 @@ export async function resendEvents(context: Context, actor: Actor, id: number, b
     throw invalidField('since', 'must not be in the future');
   return inTransaction(context.db, async (tx) => {
     await checkEvents(tx, body);
-    // Before the lock, because it scans the events and the deliveries must go on meanwhile.
+    // The search comes before the lock, because it scans the events, and deliveries must continue meanwhile.
     const start =
       body.since === undefined ? body.fromEventId : await findFirstEventSince(tx, new Date(body.since));
     const { types: filters } = await store.lockEndpoint(tx, id);

@@ -55,7 +55,7 @@ export interface DeliveryParts {
   lease: Lease;
   /** Every event up to this id is visible. */
   horizon(): number;
-  /** Limits the statements for all endpoints, so that they leave connections to requests. */
+  /** Limits the concurrent statements of all endpoints, so that requests still find connections. */
   limited<T>(work: () => Promise<T>): Promise<T>;
   /** Called after each attempt. */
   onOutcome(outcome: Outcome): void;
@@ -94,7 +94,7 @@ export function startDeliveryLoop(
   const sender = createSender({ destinations: config.webhookDestinations, maxConnections: MAX_IN_FLIGHT });
   const backlog = new Backlog<FeedEvent>(first.cursor);
   const abandoned = new AbortController();
-  setMaxListeners(0, abandoned.signal); // Each request listens.
+  setMaxListeners(0, abandoned.signal); // Each request adds a listener, so there may be more than Node's limit for a warning.
   const work = createNotifier();
   let endpoint = first;
   let version = 0;
@@ -203,11 +203,11 @@ export function startDeliveryLoop(
     const signature = signatureOf(message, secretsAt(endpoint, now));
     const headers = messageHeaders(message, signature);
     const result = await sender.post({ url, headers, body: message.body }, abandoned.signal);
-    if (abandoned.signal.aborted && result.error !== null) return; // The event is sent again.
+    if (abandoned.signal.aborted && result.error !== null) return; // The event will be sent again.
     item.state = isDelivered(result) ? 'delivered' : 'failed';
     const sent = { message_id: message.id, signature, created_at: now.toISOString() };
     finished.push({ item, sent, result });
-    startRequests(); // The loop may be waiting for the database.
+    startRequests(); // Does not wait for the loop, which may be waiting for the database.
     work.notify();
   }
 
@@ -259,7 +259,7 @@ export function startDeliveryLoop(
           row &&
             saveRetries(tx, id, done, wasReset ? retries.map((retry) => resetRetry(retry, now)) : retries),
         ]);
-        // After a user has corrected the endpoint, failures from before must not disable it.
+        // After a user has corrected the endpoint, earlier failures must not disable it.
         if (!row?.active || !reason || wasReset) return row;
         await disableEndpoint(tx, id, reason);
         await audit(tx, SYSTEM, {
@@ -405,7 +405,7 @@ function retryRow(
   };
 }
 
-/** The retry as after a reset by a user: due now, with no attempt counted. */
+/** The retry after a reset by a user: due now, with no attempts. */
 function resetRetry(row: RetryRow, now: Date): RetryRow {
   return { ...row, attempts: 0, first_attempt_at: null, next_attempt_at: now.toISOString() };
 }

@@ -66,7 +66,7 @@ describe('an answer with Retry-After', () => {
     expect(nextAttemptAt(1, START, answer, START, 0.5)).toEqual(secondsLater(seconds));
   });
 
-  it('pauses the endpoint for that time, whatever the requests that were already running bring', () => {
+  it('pauses the endpoint for that time, whatever the outcome of requests that were already running', () => {
     const first = healthAfter(healthy, [asked(429, 60), delivered], START);
     expect(first.pausedUntil).toBe(secondsLater(60).toISOString());
     expect(slotsOf(first, secondsLater(59))).toBe(0);
@@ -90,7 +90,7 @@ describe('the health of an endpoint', () => {
     expect(healthAfter(second, [], secondsLater(90))).toEqual(second);
   });
 
-  it('pauses it after five failures, for half the time that it has failed, from 5 s to 10 min', () => {
+  it('pauses it after five failures, for half the time since the first failure, from 5 s to 10 min', () => {
     const pause = (seconds: number) => {
       const health = { failuresInARow: 4, failingSince: START.toISOString(), pausedUntil: null };
       const { pausedUntil } = healthAfter(health, [failed], secondsLater(seconds));

@@ -7,7 +7,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** Before the second attempt, the third, …; later ones follow every 8 hours. */
+/** The delays before the second attempt, the third, and so on. Later attempts follow every 8 hours. */
 const RETRY_DELAYS_MS = [5_000, 30_000, 2 * MINUTE, 10 * MINUTE, HOUR, 3 * HOUR];
 const LAST_RETRY_DELAY_MS = 8 * HOUR;
 /** The relative jitter of a delay, so that events that failed together are not retried together. */
@@ -25,14 +25,14 @@ export const MAX_IN_FLIGHT = 32;
 
 const GONE = 410;
 const ASK_TO_WAIT = [429, 503];
-/** A longer Retry-After counts as this, so that a wrong one does not hold back events for long. */
+/** A longer Retry-After is shortened to this time, so that a wrong value does not hold back events for long. */
 const MAX_RETRY_AFTER_MS = HOUR;
 
-/** What a receiver answered to an attempt. */
+/** The answer of a receiver to an attempt. */
 export interface Answer {
   /** Null without an answer. */
   status: number | null;
-  /** Of the header Retry-After. */
+  /** The header Retry-After. Null without it. */
   retryAfterSeconds: number | null;
 }
 
@@ -64,7 +64,7 @@ export function nextAttemptAt(
   return new Date(Math.min(now.getTime() + Math.max(jittered, requestedPauseMs(answer)), last));
 }
 
-/** What the latest deliveries to an endpoint say about it. */
+/** The health of an endpoint, as its latest deliveries show it. */
 export interface Health {
   failuresInARow: number;
   /** The first failure since the latest success. */
@@ -94,7 +94,7 @@ function timeOf(timestamp: string | null): number {
   return timestamp === null ? 0 : new Date(timestamp).getTime();
 }
 
-/** A pause is half as long as the endpoint has been failing, so that pauses grow while it stays down. */
+/** A pause is half as long as the time since the first failure, so that pauses grow while the endpoint is down. */
 function pauseAfter(failuresInARow: number, failingSince: string | null, now: Date): string | null {
   if (failingSince === null || failuresInARow < FAILURES_TO_PAUSE) return null;
   const failingMs = now.getTime() - new Date(failingSince).getTime();
@@ -119,7 +119,7 @@ export function slotsOf({ failuresInARow, pausedUntil }: Health, now: Date): num
   return failuresInARow >= FAILURES_TO_PAUSE ? 1 : MAX_IN_FLIGHT;
 }
 
-/** The same for every attempt, and different for each endpoint. */
+/** The id of the message is the same for every attempt, and different for each endpoint. */
 export function messageIdOf(endpointId: number, eventId: number): string {
   return `msg_${endpointId}_${eventId}`;
 }

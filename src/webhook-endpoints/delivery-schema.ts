@@ -7,9 +7,12 @@ const deliveryProperties = {
   id: Id,
   eventId: Nullable(Type.Integer({ description: 'Null for a test.' })),
   eventType: Type.String(),
-  attempt: Type.Integer({ description: '1 for the first; starts again when a user resends the event.' }),
+  attempt: Type.Integer({
+    description: '1 for the first attempt. The number starts at 1 again when a user resends the event.',
+  }),
   outcome: Type.Enum([...OUTCOMES], {
-    description: 'failed: it is sent again at nextAttemptAt; given_up: only a user can resend it.',
+    description:
+      'failed: the event is sent again at nextAttemptAt; given_up: only a user can resend the event.',
   }),
   status: Nullable(Type.Integer({ description: 'HTTP status of the answer; null without an answer.' })),
   error: Nullable(Type.String({ description: 'Why there is no answer.' })),
@@ -113,7 +116,8 @@ export const ResendResult = Type.Object(
   {
     eventCount: Nullable(
       Type.Integer({
-        description: 'The number of events to send again; null for all since an event or a time.',
+        description:
+          'The number of events to send again. Null if the request gave `since`, or `fromEventId` without `toEventId`.',
       }),
     ),
   },

@@ -40,8 +40,8 @@ export interface Lease {
 const endOf = ({ seconds }: Lease) => sql`clock_timestamp() + ${seconds} * interval '1 second'`;
 
 /**
- * Renews the leases of an owner and takes those that are free.
- * @returns active endpoints that the owner has. One that another transaction has locked is missing; see findOwnedEndpoints.
+ * Renews the leases of an owner and takes free leases.
+ * @returns the active endpoints that the owner has. Endpoints that another transaction has locked are missing; see findOwnedEndpoints.
  */
 export async function leaseEndpoints(db: Db, lease: Lease, now: Date): Promise<LeasedEndpoint[]> {
   const { owner } = lease;
@@ -56,7 +56,7 @@ export async function leaseEndpoints(db: Db, lease: Lease, now: Date): Promise<L
   return rows;
 }
 
-/** @returns those of the endpoints that are active and that the owner still has, also if its lease is over. */
+/** @returns the ids of active endpoints that still have this owner, even if the lease has expired. */
 export async function findOwnedEndpoints(db: Db, owner: string, ids: readonly number[]): Promise<number[]> {
   const rows = await run<{ id: number }>(
     db,
@@ -251,7 +251,7 @@ export interface EventSubject {
   resourceId: number | null;
 }
 
-/** Events to deliver again: single ones or a range, of these types. Those after the cursor will be delivered anyway. */
+/** Finds single events, or a range, to deliver again. Leaves out events after the cursor, because they will be delivered anyway. */
 export async function findEventsToResend(
   db: Db,
   endpointId: number,
@@ -297,7 +297,7 @@ export async function findFirstEventSince(db: Db, since: Date): Promise<number |
   return rows[0]?.id ?? undefined;
 }
 
-/** Continues with this event, or with the first that is kept, if it is before the cursor. */
+/** Moves the cursor back, so that this event is the next one, or the first event that is kept. Never moves the cursor forward. */
 export async function moveCursorBefore(tx: Tx, endpointId: number, eventId: number): Promise<void> {
   await sql`
     update webhook_endpoints set cursor_moves = cursor_moves + 1,
@@ -330,7 +330,7 @@ export async function readDeliveryState(db: Db): Promise<DeliveryState> {
         select min(event_id) from webhook_retries r where r.endpoint_id = w.id)) waiting on true
     where w.deleted_at is null`.execute(db);
   const [row] = rows;
-  if (!row) throw new Error('An aggregate without groups must return a row.');
+  if (!row) throw new Error('Reading the state of deliveries returned no row.');
   return row;
 }
 

@@ -2,6 +2,7 @@ import type { Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, Nothing, ok, okList } from '../core/http/envelope.ts';
+import { ifUnchanged } from '../core/http/etags.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { HorizonReader } from '../events/horizon.ts';
@@ -34,7 +35,7 @@ import {
   WebhookEndpointChanges,
   webhookEndpointList,
 } from './schema.ts';
-import { getEndpoint, listEndpoints } from './store.ts';
+import { getEndpoint, listEndpoints, lockEndpoint } from './store.ts';
 import { toDelivery } from './view.ts';
 
 const access = 'webhook-endpoints:administer';
@@ -81,7 +82,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
   api.get(
     '/webhook-endpoints/:id',
     {
-      config: { access, errors: ['NOT_FOUND'] },
+      config: { access, errors: ['NOT_FOUND'], editable: WebhookEndpointChanges },
       schema: {
         tags,
         operationId: 'getWebhookEndpoint',
@@ -96,7 +97,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
   api.put(
     '/webhook-endpoints/:id',
     {
-      config: { access, errors: ['NOT_FOUND'] },
+      config: { access, errors: ['NOT_FOUND'], editable: WebhookEndpointChanges },
       schema: {
         tags,
         operationId: 'updateWebhookEndpoint',
@@ -108,7 +109,9 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
     },
     async (request) =>
       ok(
-        await changeEndpoint(context, actorOf(request), request.params.id, request.body),
+        await ifUnchanged(context, request, lockEndpoint, (txContext) =>
+          changeEndpoint(txContext, actorOf(request), request.params.id, request.body),
+        ),
         'Webhook endpoint changed.',
       ),
   );

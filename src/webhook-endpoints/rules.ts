@@ -2,7 +2,7 @@
 export const DISABLED_REASONS = ['user', 'gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
-/** A filter names a type, `payment.received`, all types of a subject, `payment.*`, or all, `*`. */
+/** A filter is a type (`payment.received`), all types of a subject (`payment.*`), or all types (`*`). */
 export const TYPE_FILTER = '^([a-z_]+[.]([a-z_]+|[*])|[*])$';
 
 /** The filters that match no type. */

@@ -12,14 +12,14 @@ const Url = Type.String({
   maxLength: MAX_URL_LENGTH,
   format: 'text',
   description:
-    'https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow others.',
+    'https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses.',
 });
 const Filter = Type.String({ maxLength: 100, pattern: TYPE_FILTER, 'x-described-as': EventTypeFilter });
 const Types = Type.Array(Filter, {
   minItems: 1,
   maxItems: MAX_TYPE_FILTERS,
   description:
-    'Types of events: a name such as payment.received, all of a subject by payment.*, or all by *.',
+    'Event types: a name such as payment.received, payment.* for all types of a subject, or * for all types.',
 });
 const Description = Nullable(Text(200));
 const InOrder = Type.Boolean({
@@ -52,7 +52,7 @@ export const WebhookEndpointChanges = Type.Object(
     active: Type.Optional(
       Type.Boolean({
         description:
-          'true delivers everything since the endpoint was disabled, but no event older than 30 days: those are deleted.',
+          'true delivers the events since the endpoint was disabled, except those older than 30 days, which are deleted.',
       }),
     ),
   },
@@ -101,11 +101,14 @@ const endpointProperties = {
     Type.String({
       format: 'date-time',
       description:
-        'New events wait until then: after five failures in a row, or as the receiver asked by Retry-After.',
+        'New events wait until this time, after five failures in a row or because the receiver sent Retry-After.',
     }),
   ),
   previousSecretExpiresAt: Nullable(
-    Type.String({ format: 'date-time', description: 'Until then messages are signed with two secrets.' }),
+    Type.String({
+      format: 'date-time',
+      description: 'Until this time, messages are signed with two secrets.',
+    }),
   ),
   createdAt: Timestamp,
   updatedAt: Timestamp,

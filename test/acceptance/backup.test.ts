@@ -9,26 +9,19 @@ import { expectBooksToHold } from './books.ts';
 import { cents, openAccount, PASSWORD, read, readPayments, registerAdmin, sumOf } from './client.ts';
 import {
   cleanUpAfterwards,
-  type Environment,
+  emptyDatabase,
   NO_RATE_LIMITS,
   newDatabase,
   newFolder,
-  ROOT,
   type RunningService,
   report,
-  runToEnd,
+  runCli,
   startService,
 } from './process.ts';
 
 cleanUpAfterwards();
 
 const LEFT_OUT = ['sessions', 'refresh_tokens', 'oauth_states'];
-
-/** Runs a command of the CLI in a new folder, so that no `.env` is read. */
-async function cli(command: 'backup' | 'restore', args: string[], environment: Environment) {
-  const program = join(ROOT, 'dist', 'cli', `${command}.js`);
-  return runToEnd([process.execPath, program, ...args], environment, await newFolder());
-}
 
 async function query<Row extends pg.QueryResultRow>(connectionString: string, text: string) {
   const client = new pg.Client({ connectionString });
@@ -44,7 +37,7 @@ async function query<Row extends pg.QueryResultRow>(connectionString: string, te
 async function rowCounts(url: string): Promise<Record<string, number>> {
   const tables = await query<{ name: string }>(
     url,
-    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`,
   );
   const counts: Record<string, number> = {};
   for (const { name } of tables) {
@@ -87,7 +80,7 @@ describe('a backup', () => {
     const paying = await startPaying([service.origin], service, token, { clients: 8 });
     await sleep(500);
     const began = Date.now();
-    const { status, stdout, stderr } = await cli('backup', [file], { DATABASE_URL: url });
+    const { status, stdout, stderr } = await runCli('backup', { DATABASE_URL: url }, file);
     expect(status, stderr).toBe(0);
     expect((await stat(file)).mode & 0o777, 'readable by its owner alone').toBe(0o600);
     const during = paying.outcomes.length;
@@ -98,8 +91,8 @@ describe('a backup', () => {
     await service.stop();
     expect((await stat(file)).mode & 0o777).toBe(0o600);
 
-    const restored = await newDatabase();
-    const restoring = await cli('restore', [file], { DATABASE_URL: restored });
+    const restored = await emptyDatabase();
+    const restoring = await runCli('restore', { DATABASE_URL: restored }, file);
     expect(restoring.status, restoring.stderr).toBe(0);
     report(restoring.stdout.split('\n')[0] ?? '');
     await expectBooksToHold(restored);
@@ -115,7 +108,7 @@ describe('a backup', () => {
     expect((await next.call('GET', '/auth/me', undefined, { token })).status).toBe(401);
     const fresh = await expectToSignIn(next);
     expect(await readPayments(next, fresh, marked.id)).toMatchObject([before.body.data]);
-    // Ids go on where they were, and the triggers guard again.
+    // Ids continue after those of the backup, and the triggers are active again.
     const account = await openAccount(next, fresh);
     expect(account.id).toBeGreaterThan(marked.id);
     expect((await read(next, fresh, `/accounts/${marked.id}`)).paid).toBe(12.34);
@@ -126,9 +119,9 @@ describe('a backup', () => {
 
   test('of a quiet database is equal to it, table by table', async () => {
     const quiet = `${file}.quiet`;
-    expect((await cli('backup', [quiet], { DATABASE_URL: url })).status).toBe(0);
-    const restored = await newDatabase();
-    expect((await cli('restore', [quiet], { DATABASE_URL: restored })).status).toBe(0);
+    expect((await runCli('backup', { DATABASE_URL: url }, quiet)).status).toBe(0);
+    const restored = await emptyDatabase();
+    expect((await runCli('restore', { DATABASE_URL: restored }, quiet)).status).toBe(0);
     const without = Object.fromEntries(LEFT_OUT.map((name) => [name, 0]));
     expect(await rowCounts(restored)).toEqual({ ...(await rowCounts(url)), ...without });
     const sums = `select ledger_account, sum(amount_minor) from ledger_entries group by 1 order by 1`;
@@ -138,9 +131,9 @@ describe('a backup', () => {
   });
 
   test('does not overwrite a file, and needs a database of the service', async () => {
-    const again = await cli('backup', [file], { DATABASE_URL: url });
+    const again = await runCli('backup', { DATABASE_URL: url }, file);
     expect(again).toMatchObject({ status: 1, stderr: `${file} already exists.\n` });
-    const nothing = await cli('backup', [`${file}.nothing`], { DATABASE_URL: await newDatabase() });
+    const nothing = await runCli('backup', { DATABASE_URL: await emptyDatabase() }, `${file}.nothing`);
     expect(nothing).toMatchObject({
       status: 1,
       stderr: 'This database has not been set up by this service yet.\n',
@@ -151,7 +144,7 @@ describe('a backup', () => {
 
   test('is not restored into a database that is in use', async () => {
     const before = await rowCounts(url);
-    const { status, stderr } = await cli('restore', [file], { DATABASE_URL: url });
+    const { status, stderr } = await runCli('restore', { DATABASE_URL: url }, file);
     expect(status).toBe(1);
     expect(stderr).toBe('The database is in use. Restore the backup into an empty database.\n');
     expect(await rowCounts(url)).toEqual(before);
@@ -170,11 +163,11 @@ describe('a backup', () => {
       'of another kind': gzipSync('another file\n'),
       'no gzip': Buffer.from('another file\n'),
     };
-    const target = await newDatabase();
+    const target = await emptyDatabase();
     for (const [what, bytes] of Object.entries(damaged)) {
       const path = join(await newFolder(), 'damaged.gz');
       await writeFile(path, bytes);
-      const { status, stderr } = await cli('restore', [path], { DATABASE_URL: target });
+      const { status, stderr } = await runCli('restore', { DATABASE_URL: target }, path);
       expect(status, what).toBe(1);
       expect(stderr.trim().split('\n'), what).toHaveLength(1);
       const counts = await rowCounts(target);
@@ -183,7 +176,7 @@ describe('a backup', () => {
         settings: 0,
       });
     }
-    const { status, stderr } = await cli('restore', [file], { DATABASE_URL: target });
+    const { status, stderr } = await runCli('restore', { DATABASE_URL: target }, file);
     expect(status, stderr).toBe(0);
     await expectBooksToHold(target);
   });
@@ -195,7 +188,7 @@ describe('a backup', () => {
       path,
       gzipSync(Buffer.from(text.replace('"migrations":[', '"migrations":["0000_other",'), 'latin1')),
     );
-    const { status, stderr } = await cli('restore', [path], { DATABASE_URL: await newDatabase() });
+    const { status, stderr } = await runCli('restore', { DATABASE_URL: await emptyDatabase() }, path);
     expect(status).toBe(1);
     expect(stderr).toContain('newer or different version');
   });
@@ -214,16 +207,16 @@ test('the embedded database is backed up while the service runs, and restored in
     { accountId: account.id, amount: 5, paymentMethodId: 2 },
     { token },
   );
-  const backup = await cli('backup', [file], environment(from));
+  const backup = await runCli('backup', environment(from), file);
   expect(backup.status, backup.stderr).toBe(0);
   await service.stop();
 
-  const restoring = await cli('restore', [file], environment(to));
+  const restoring = await runCli('restore', environment(to), file);
   expect(restoring.status, restoring.stderr).toBe(0);
   const next = await startService(environment(to));
   const fresh = await expectToSignIn(next);
   expect(cents((await read(next, fresh, `/accounts/${account.id}`)).paid)).toBe(500);
-  const running = await cli('restore', [file], environment(to));
+  const running = await runCli('restore', environment(to), file);
   expect(running.stderr).toContain('The database is in use');
   await next.stop();
 });

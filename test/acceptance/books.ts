@@ -3,7 +3,7 @@ import { openLongReads } from '../../src/core/database/long-reads.ts';
 import { PROOF_READS } from '../../src/proof/store.ts';
 import { expectChecksToPass } from '../books.ts';
 
-/** Asks the database behind the running processes itself whether every check of the books holds. */
+/** Runs every check of the books directly on the database of the running processes. */
 export async function expectBooksToHold(connection: Connection): Promise<void> {
   const verifier = openLongReads({ connection, ...PROOF_READS, onConnectionLost: () => {} });
   try {

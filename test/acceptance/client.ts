@@ -39,7 +39,7 @@ export async function openAccount(
   return account.body.data as { id: number; accountNumber: string; total: number; status: string };
 }
 
-/** What a GET below /api answers as data. */
+/** Sends a GET below /api. @returns the `data` of the answer. */
 export async function read(service: RunningService, token: string, path: string) {
   const answer = await service.call('GET', path, undefined, { token });
   expect(answer.status, answer.text).toBe(200);
@@ -69,7 +69,7 @@ export async function readPayments(
   }
 }
 
-/** Whole cents of an amount in an answer: sums of them are exact. */
+/** An amount of an answer in whole cents, so that sums are exact. */
 export function cents(amount: number): number {
   return Math.round(amount * 100);
 }
@@ -80,7 +80,7 @@ export function sumOf(numbers: Iterable<number>): number {
   return sum;
 }
 
-/** Does the work for each item, so many at a time. */
+/** Does the work for each item, with a limit of concurrent items. */
 export async function inParallel<T, R>(
   atOnce: number,
   items: readonly T[],

@@ -10,6 +10,7 @@ import { registerAdmin } from './client.ts';
 import {
   cleanUpAfterwards,
   type Environment,
+  emptyDatabase,
   failToStart,
   launch,
   NO_RATE_LIMITS,
@@ -17,7 +18,7 @@ import {
   newFolder,
   ROOT,
   report,
-  runToEnd,
+  runCli,
   startService,
 } from './process.ts';
 
@@ -29,9 +30,8 @@ const READY_TIMEOUT_MS = 180_000;
 const FIRST_MONTH = /Demo company: \d{4}-\d{2}, \d+ accounts/;
 
 test('DEMO_DATA=company adds a company with a year of payments, once, and its books hold', async () => {
-  const environment = { ...NO_RATE_LIMITS, DATABASE_URL: await newDatabase(), DEMO_DATA: 'company' };
   // The company uses the catalogue of an earlier start.
-  await (await startService({ ...environment, DEMO_DATA: 'on' })).stop();
+  const environment = { ...NO_RATE_LIMITS, DATABASE_URL: await newDatabase(), DEMO_DATA: 'company' };
   const service = await startService(environment, { readyTimeoutMs: READY_TIMEOUT_MS });
   report(`demo company: ready after ${service.readyMs} ms`);
   expect(service.output()).toMatch(FIRST_MONTH);
@@ -63,7 +63,7 @@ test('DEMO_DATA=company adds a company with a year of payments, once, and its bo
 });
 
 test('an interrupted demo company is reported with its remedy, and its books hold', async () => {
-  const environment = { DATABASE_URL: await newDatabase(), DEMO_DATA: 'company' };
+  const environment = { DATABASE_URL: await emptyDatabase(), DEMO_DATA: 'company' };
   const { child, ended, output } = launch(
     [process.execPath, join(ROOT, 'dist', 'server.js')],
     await newFolder(),
@@ -80,7 +80,7 @@ test('an interrupted demo company is reported with its remedy, and its books hol
   expect(status).toBe(1);
   expect(stderr.trim()).toBe(
     'The demo company is incomplete, because an earlier start was interrupted. To create it again, use a new ' +
-      'database for DATABASE_URL. To keep what there is, set DEMO_DATA=on.',
+      'database for DATABASE_URL. To keep the incomplete company, set DEMO_DATA=on.',
   );
   await (await startService({ ...environment, DEMO_DATA: 'on' })).stop();
   await expectProofToPass(environment);
@@ -107,7 +107,7 @@ test('the demo company is the same each time', async () => {
 
 /** The rows of a small demo company. */
 async function companyOfToday() {
-  const url = await newDatabase();
+  const url = await emptyDatabase();
   const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'company' });
   await prepareDatabase(url, config, currencyOf(config));
   await addDemoCompany(url, config, createLog(config), {
@@ -136,7 +136,6 @@ async function companyOfToday() {
 }
 
 async function expectProofToPass({ DATABASE_URL = '' }: Environment): Promise<void> {
-  const verify = join(ROOT, 'dist', 'cli', 'verify.js');
-  const { status, stdout } = await runToEnd([process.execPath, verify], { DATABASE_URL }, await newFolder());
+  const { status, stdout } = await runCli('verify', { DATABASE_URL });
   expect(status, stdout).toBe(0);
 }

@@ -25,7 +25,7 @@ vi.setConfig({ testTimeout: 60_000 });
 cleanUpAfterwards();
 
 const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
-// Debian installs it where ordinary users do not look.
+// Debian installs nginx in a folder that is not in the PATH of ordinary users.
 const NGINX = ['nginx', '/usr/sbin/nginx'].find((program) => has(program, '-v')) ?? 'nginx';
 
 describe('deploy/ams.service', () => {
@@ -62,6 +62,17 @@ describe('deploy/ams.service', () => {
   });
 });
 
+test.runIf(has('promtool', '--version'))('deploy/prometheus-alerts.yml is valid', () => {
+  const { status, stderr } = spawnSync(
+    'promtool',
+    ['check', 'rules', join(ROOT, 'deploy/prometheus-alerts.yml')],
+    {
+      encoding: 'utf8',
+    },
+  );
+  expect(status, stderr).toBe(0);
+});
+
 describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf', () => {
   const TOKEN = 'a-secret-of-the-provider';
   const webhook = `/api/webhooks/payments/mobilemoney?token=${TOKEN}`;
@@ -84,7 +95,7 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
     ({ nginx, logs } = await startNginx([service.port, await freePort()]));
   });
 
-  /** nginx with the file as it is, but for the addresses, the certificate and the places of its logs. */
+  /** Starts nginx with deploy/nginx.conf. Only the addresses, the certificate and the paths of the logs are replaced. */
   async function startNginx(instances: number[]) {
     const folder = await newFolder();
     const certificate = ['-out', join(folder, 'fullchain.pem'), '-keyout', join(folder, 'privkey.pem')];

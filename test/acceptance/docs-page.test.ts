@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { examplesOfMedia, type Operation, readDescription } from '../description.ts';
+import { HAS_BROWSER, launchBrowser } from '../support/chromium.ts';
 import {
   cleanUpAfterwards,
   NO_RATE_LIMITS,
@@ -14,14 +14,6 @@ import {
 
 vi.setConfig({ testTimeout: 300_000 });
 cleanUpAfterwards();
-
-const CHROMIUM = '/usr/bin/chromium';
-const ARGUMENTS = [
-  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-];
-const isThere = existsSync(CHROMIUM);
-if (!isThere) process.stdout.write(`The pages are not tested in a browser: there is no ${CHROMIUM}.\n`);
 
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
@@ -44,7 +36,7 @@ const READS = [
   'GET /health',
 ];
 
-describe.skipIf(!isThere)('in a browser whose network is a new service alone', () => {
+describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', () => {
   const requestsElsewhere: string[] = [];
   const complaints: string[] = [];
   let service: RunningService;
@@ -61,7 +53,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     });
     const description = await fetch(`${service.origin}/api-docs/openapi.json`);
     ({ operations } = readDescription((await description.json()) as OpenAPIV3_1.Document));
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+    browser = await launchBrowser();
     page = await openPage(await browser.newContext({ viewport: DESKTOP }), '/api-docs');
   });
   afterAll(() => browser?.close());

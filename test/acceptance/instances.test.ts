@@ -18,6 +18,7 @@ import {
 import {
   cleanUpAfterwards,
   type Environment,
+  emptyDatabase,
   NO_RATE_LIMITS,
   newDatabase,
   ROOT,
@@ -38,7 +39,7 @@ let instances: RunningService[] = [];
 let token: string;
 
 beforeAll(async () => {
-  url = await newDatabase();
+  url = await emptyDatabase();
   instances = await Promise.all([1, 2, 3].map(() => start({ ...NO_RATE_LIMITS, TEST_CLOCK: 'on' })));
   token = await registerAdmin(instance(0));
 });

@@ -93,7 +93,7 @@ async function write(name: string, writer: number): Promise<void> {
     const amount = 1 + ((writer * 7 + n * 13) % 499);
     sent.set(reference, amount);
     const status = await send(reference, amount).catch((error: unknown) => {
-      if (error instanceof TypeError) return undefined; // fetch says so that nobody answers any more.
+      if (error instanceof TypeError) return undefined; // This is how fetch reports that nobody answers any more.
       throw error;
     });
     // PostgreSQL may end shortly before the service.

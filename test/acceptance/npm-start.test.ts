@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   cleanUpAfterwards,
   type Environment,
+  emptyDatabase,
   newDatabase,
   newFolder,
   processesIn,
@@ -40,10 +41,16 @@ async function expectOrderlyEnd(service: RunningService, dataDir: string): Promi
   await untilNoProcessIn(dataDir);
   await expect(fetch(`${service.origin}/livez`)).rejects.toThrow('fetch failed');
   expect(await readdir(join(dataDir, 'postgres'))).not.toContain('postmaster.pid');
-  expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).toContain('database system is shut down');
+  expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).toMatch(/database system is shut down\n$/);
 }
 
 describe.runIf(process.platform !== 'win32')('npm start', () => {
+  let dataDir: string;
+
+  beforeAll(async () => {
+    dataDir = await newFolder();
+  });
+
   const cases = [
     ...SHELLS.map((shell) => ({ shell, signal: 'SIGTERM' as const })),
     { shell: 'sh', signal: 'SIGHUP' as const },
@@ -53,30 +60,32 @@ describe.runIf(process.platform !== 'win32')('npm start', () => {
   test.each(cases)(
     'stops the service and its database when npm alone receives $signal ($shell)',
     async ({ shell, signal }) => {
-      const DATA_DIR = await newFolder();
-      const service = await npmStart(shell, { DATA_DIR });
+      const service = await npmStart(shell, { DATA_DIR: dataDir });
       process.kill(service.pid, signal);
-      await expectOrderlyEnd(service, DATA_DIR);
+      await expectOrderlyEnd(service, dataDir);
     },
   );
 
   test.each(['SIGINT', 'SIGHUP'] as const)(
     'stops cleanly when a terminal sends %s to the whole process group, although npm repeats it',
     async (signal) => {
-      const DATA_DIR = await newFolder();
-      const service = await npmStart('sh', { DATA_DIR });
+      const service = await npmStart('sh', { DATA_DIR: dataDir });
       process.kill(-service.pid, signal);
-      await expectOrderlyEnd(service, DATA_DIR);
+      await expectOrderlyEnd(service, dataDir);
       expect(service.output()).toContain('Stopped');
     },
   );
 
   test.runIf(hasPidNamespaces)('stops cleanly as the first process of a container', async () => {
-    const DATA_DIR = await newFolder();
-    const service = await npmStart('sh', { DATA_DIR }, ['unshare', '--pid', '--fork', '--kill-child']);
+    const service = await npmStart('sh', { DATA_DIR: dataDir }, [
+      'unshare',
+      '--pid',
+      '--fork',
+      '--kill-child',
+    ]);
     const [first] = childrenOf(service.pid);
     process.kill(Number(first), 'SIGTERM');
-    await expectOrderlyEnd(service, DATA_DIR);
+    await expectOrderlyEnd(service, dataDir);
     expect(service.output()).toContain('Stopped');
   });
 });
@@ -95,7 +104,7 @@ describe('an installation without development packages', () => {
     const built = Object.keys(scripts).filter((name) => /^exec node dist\/cli\//.test(scripts[name]));
     expect(built).toContain('verify');
     const { npm_config_update_notifier } = QUIET_NPM;
-    const environment = { DATABASE_URL: await newDatabase(), npm_config_update_notifier };
+    const environment = { DATABASE_URL: await emptyDatabase(), npm_config_update_notifier };
     const run = (name: string, ...args: string[]) =>
       runToEnd(['npm', 'run', '--silent', name, '--', ...args], environment, folder);
     expect(await run('migrate')).toMatchObject({ status: 0, stderr: '' });
@@ -128,6 +137,15 @@ describe('an installation without development packages', () => {
     expect((await inFolder('npm', 'run', '--silent', 'simulate', '--', '--help')).stderr).toMatch(/^Usage/);
   });
 
+  test('uses a build that is older than package-lock.json, which npm prune writes', async () => {
+    const source = join(folder, 'src', 'server.ts');
+    await mkdir(dirname(source), { recursive: true });
+    await writeFile(source, '');
+    await utimes(source, 1, 1);
+    await writeFile(join(folder, 'package-lock.json'), '{}');
+    expect((await inFolder('npm', 'run', '--silent', 'simulate', '--', '--help')).stderr).toMatch(/^Usage/);
+  });
+
   test('explains how to build when it was never built', async () => {
     await rm(join(folder, 'dist'), { recursive: true });
     for (const script of ['start', 'verify', 'create-admin']) {
@@ -142,12 +160,12 @@ describe('an installation without development packages', () => {
 
 test('a checkout is built again only when a source has changed', async () => {
   const folder = await install();
-  await cp(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
-  for (const file of ['tsconfig.json', 'tsconfig.build.json']) await cp(join(ROOT, file), join(folder, file));
+  for (const name of ['src', 'tools', 'rolldown.config.ts'])
+    await cp(join(ROOT, name), join(folder, name), { recursive: true });
   await rm(join(folder, 'node_modules'), { recursive: true });
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const migrate = async () => {
-    const environment = { DATABASE_URL: await newDatabase(), ...QUIET_NPM };
+    const environment = { DATABASE_URL: await emptyDatabase(), ...QUIET_NPM };
     const { status, stdout, stderr } = await runToEnd(
       ['npm', 'run', 'migrate', '--silent'],
       environment,

@@ -12,17 +12,17 @@ export interface PgBouncer {
   throughPooler(url: string): string;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Closes each connection to PostgreSQL once nobody works on it: those that follow have the role's new settings. */
+  /** Closes each connection to PostgreSQL when it becomes idle. New connections have the new settings of the role. */
   reconnect(): Promise<void>;
 }
 
-// Debian installs it where ordinary users do not look.
+// Debian installs PgBouncer in a folder that is not in the PATH of ordinary users.
 const PROGRAM = ['pgbouncer', '/usr/sbin/pgbouncer'].find(runs);
 
-/** Whether PgBouncer is installed: the package brings none. */
+/** Whether PgBouncer is installed. No npm package contains it. */
 export const hasPgBouncer = PROGRAM !== undefined;
 
-/** @param settings lines of its configuration beside those that every user of the service needs. */
+/** @param settings - additional lines of the configuration of PgBouncer. */
 export async function createPgBouncer(server: string, settings: readonly string[]): Promise<PgBouncer> {
   const { username, hostname, port: serverPort } = new URL(server);
   const folder = await newFolder();
@@ -56,7 +56,7 @@ export async function createPgBouncer(server: string, settings: readonly string[
   return {
     throughPooler: (url) => throughPooler(url),
     async start() {
-      // It refuses to run as root.
+      // PgBouncer refuses to run as root.
       const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : [];
       program = spawn(PROGRAM ?? '', ['-q', ...user, configuration], { cwd: folder, stdio: 'ignore' });
       while (!(await answers(consoleUrl))) {
@@ -87,13 +87,13 @@ async function answers(url: string): Promise<boolean> {
     await tell(url, 'show version');
     return true;
   } catch {
-    return false; // It is still starting.
+    return false; // PgBouncer is still starting.
   }
 }
 
 async function tell(connectionString: string, command: string): Promise<void> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000 });
-  client.on('error', () => {}); // Told to the query, too.
+  client.on('error', () => {}); // The query reports the error.
   await client.connect();
   try {
     await client.query(command);

@@ -19,6 +19,7 @@ import {
   ROOT,
   type RunningService,
   report,
+  runCli,
   runToEnd,
   startService,
 } from './process.ts';
@@ -32,7 +33,7 @@ const ROLE = 'pooled';
 /** The maximum of PgBouncer's connections to PostgreSQL. It is less than the pool size of an instance, 8. */
 const POOL_SIZE = 4;
 
-/** In this database. The job queues of the instances hold shared locks, on direct connections. */
+/** The exclusive advisory locks in this database. Shared locks are not counted: the job queues hold them on direct connections. */
 const EXCLUSIVE_LOCKS = `select from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
   where locktype = 'advisory' and mode = 'ExclusiveLock'`;
 
@@ -51,7 +52,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     admin = await postgres.newDatabase();
     await runStatement(admin, `create role ${ROLE} login`);
     direct = await ownedBy(ROLE, admin);
-    // The host's name in an application's name tells which connections of PostgreSQL are the pooler's.
+    // PgBouncer adds the client's host to the application name. This shows which connections of PostgreSQL belong to the pooler.
     pooler = await createPgBouncer(direct, [
       `default_pool_size = ${POOL_SIZE}`,
       'application_name_add_host = 1',
@@ -85,7 +86,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
         );
         const twice = { DATABASE_URL, DATABASE_DIRECT_URL: DATABASE_URL };
         expectRefusal(await failToStart(twice), /^DATABASE_DIRECT_URL is the address of a pooler/);
-        const backup = await cli('backup', { DATABASE_URL }, 'no.gz');
+        const backup = await runCli('backup', { DATABASE_URL }, 'no.gz');
         expectRefusal(backup, /^DATABASE_URL is the address of a pooler/);
       }
     } finally {
@@ -136,9 +137,14 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     ]);
     const payment = { accountId: account.id, amount: 12.34, paymentMethodId: 1 };
     const headers = { 'idempotency-key': 'the same' };
-    const paid = await inParallel(30, Array.from({ length: 30 }), (_, n) =>
-      instance(n).call('POST', '/payments', payment, { token, headers }),
-    );
+    const payOnce = (n: number) => instance(n).call('POST', '/payments', payment, { token, headers });
+    const paid = await inParallel(30, Array.from({ length: 30 }), async (_, n) => {
+      const answer = await payOnce(n);
+      // A call that waits too long for the first one gets Retry-After.
+      if (!answer.headers.has('retry-after')) return answer;
+      await sleep(1_000);
+      return payOnce(n);
+    });
     expect(new Set(paid.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(paid[0]?.status).toBe(201);
     const payments = await readPayments(instance(0), token, account.id);
@@ -274,24 +280,23 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
 
   test('the commands bypass it', async () => {
     const admins = ['--email', 'boss@example.com', '--first-name', 'The', '--last-name', 'Boss'];
-    const created = await cli(
+    const created = await runCli(
       'create-admin',
       { ...environment, ADMIN_PASSWORD: 'a long enough password' },
       ...admins,
     );
     expect(created.stderr).toBe('');
     const file = join(await newFolder(), 'ams.gz');
-    const taken = await cli('backup', environment, file);
+    const taken = await runCli('backup', environment, file);
     expect(taken.stderr).toBe('');
     const target = await ownedBy(ROLE, await postgres.newDatabase());
     const into = { DATABASE_URL: pooler.throughPooler(target), DATABASE_DIRECT_URL: target };
     for (const [command, ...args] of [['restore', file], ['verify'], ['migrate']] as const) {
-      const ended = await cli(command, into, ...args);
+      const ended = await runCli(command, into, ...args);
       expect([ended.status, ended.stderr], command).toEqual([0, '']);
     }
   });
 
-  // The last test: this version does not start on the database of the next.
   test("the next version's migration may take longer than a request, while this one serves and others wait", async () => {
     const next = await newFolder();
     await mkdir(join(next, 'dist'));
@@ -308,10 +313,12 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     const migrate = () =>
       runToEnd([process.execPath, join(next, 'dist', 'cli', 'migrate.js')], environment, next);
     const ends = await Promise.all([migrate(), migrate()]);
-    expect(ends.map(({ status, stderr }) => [status, stderr])).toEqual([
-      [0, ''],
-      [0, ''],
-    ]);
+    // On a busy machine the migration may try again.
+    for (const { status, stderr } of ends)
+      expect([status, stderr]).toEqual([
+        0,
+        expect.stringMatching(/^(Migration 9999_next did not get its locks .*\n)*$/),
+      ]);
     expect(ends.map(({ stdout }) => stdout.split('\n')[0]).sort()).toEqual([
       'The database is up to date.',
       'applied 9999_next',
@@ -339,11 +346,6 @@ async function ownedBy(role: string, admin: string): Promise<string> {
   await runStatement(admin, `alter database ${url.pathname.slice(1)} owner to ${role}`);
   url.username = role;
   return url.href;
-}
-
-async function cli(command: string, environment: Environment, ...args: string[]): Promise<Ended> {
-  const program = join(ROOT, 'dist', 'cli', `${command}.js`);
-  return runToEnd([process.execPath, program, ...args], environment, await newFolder());
 }
 
 /** Expects one line on standard error, without a stack trace. */

@@ -121,6 +121,12 @@ export async function failToStart(environment: Environment): Promise<Ended> {
   return runToEnd([process.execPath, SERVER], environment, await newFolder());
 }
 
+/** Runs a built command, such as `verify`, in a new folder, so that no `.env` is read. */
+export async function runCli(command: string, environment: Environment, ...args: string[]): Promise<Ended> {
+  const program = join(ROOT, 'dist', 'cli', `${command}.js`);
+  return runToEnd([process.execPath, program, ...args], environment, await newFolder());
+}
+
 /** Runs a command in the repository and waits for its end. */
 export async function runToEnd(
   command: string[],
@@ -139,11 +145,20 @@ export async function newFolder(): Promise<string> {
   return folder;
 }
 
-/** An empty database on the server of the test run, as a DATABASE_URL. */
-export async function newDatabase(): Promise<string> {
+/** A database as a first start leaves it, with the demo catalogue, on the server of the test run. @returns a DATABASE_URL. */
+export function newDatabase(): Promise<string> {
+  return createDatabase(`template ${inject('template')}`);
+}
+
+/** An empty database on the server of the test run. @returns a DATABASE_URL. */
+export function emptyDatabase(): Promise<string> {
+  return createDatabase();
+}
+
+async function createDatabase(options = ''): Promise<string> {
   const name = `ams_acceptance_${crypto.randomUUID().replaceAll('-', '')}`;
   databases.push(name);
-  await onServer(`create database ${name}`);
+  await onServer(`create database ${name} ${options}`);
   return databaseUrl(name);
 }
 
@@ -205,7 +220,7 @@ export function launch([file = '', ...args]: string[], cwd: string, environment:
     cwd,
     env: { PATH: path, HOME, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // a group of its own, so that npm's children can be ended with it
+    detached: true, // a separate group, so that npm's children can be ended with it
   });
   let stdout = '';
   let stderr = '';

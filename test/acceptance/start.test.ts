@@ -9,15 +9,15 @@ import {
   cleanUpAfterwards,
   type Ended,
   type Environment,
+  emptyDatabase,
   failToStart,
   freePort,
   newDatabase,
   newFolder,
   processesIn,
-  ROOT,
   type RunningService,
   report,
-  runToEnd,
+  runCli,
   startService,
   untilNoProcessIn,
 } from './process.ts';
@@ -38,7 +38,7 @@ describe('a first start', () => {
 
   beforeAll(async () => {
     dataDir = await newFolder();
-    service = await startService({ DATA_DIR: dataDir });
+    service = await startService({ DATA_DIR: dataDir, APPROVAL_LIMIT: '100000' });
     token = await registerAdmin(service);
   });
 
@@ -64,6 +64,10 @@ describe('a first start', () => {
     expect(service.output()).toContain('WEBHOOK_SECRET');
   });
 
+  test('warns that one person can register twice and approve their own requests', () => {
+    expect(service.output()).toContain('APPROVAL_LIMIT is set, but registration is open');
+  });
+
   test('refuses a second process on its data folder with a one-line reason', async () => {
     const ended = await failToStart({ DATA_DIR: dataDir, PORT: String(await freePort()) });
     expectRefusal(ended, `${dataDir} is in use by another process`);
@@ -84,6 +88,7 @@ describe('a first start', () => {
     const again = await startService({ DATA_DIR: dataDir });
     report(`later start: ready after ${again.readyMs} ms`);
     expect(again.output()).not.toContain('Migrated');
+    expect(again.output()).not.toContain('APPROVAL_LIMIT');
     expect((await firstLines(again)).at(-1)).toContain(`${again.origin}/ for the staff console`);
     expect((await read(again, token, '/auth/me')).email).toBe('admin@example.com');
 
@@ -175,7 +180,7 @@ describe('a mistake in the configuration', () => {
     expect(unreachable.stderr).not.toContain(password);
     // ICU knows it, PostgreSQL does not.
     const zone = await failToStart({
-      DATABASE_URL: await newDatabase(),
+      DATABASE_URL: await emptyDatabase(),
       BUSINESS_TIMEZONE: 'US/Pacific-New',
     });
     expectRefusal(zone, 'BUSINESS_TIMEZONE', 'PostgreSQL');
@@ -190,17 +195,19 @@ describe('the commands', () => {
   test('work on a stopped embedded database and stop it again afterwards', async () => {
     const DATA_DIR = await newFolder();
     const environment = { DATA_DIR, DEMO_DATA: 'off' };
-    const migrated = await npmRun('migrate', [], environment);
+    const migrated = await runCli('migrate', environment);
     expect(migrated).toMatchObject({ status: 0, stdout: expect.stringContaining('applied 0001') });
-    expect(await npmRun('migrate', [], environment)).toMatchObject({
+    expect(await runCli('migrate', environment)).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('up to date'),
     });
-    expect(await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: PASSWORD })).toMatchObject({
+    expect(
+      await runCli('create-admin', { ...environment, ADMIN_PASSWORD: PASSWORD }, ...admin),
+    ).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('boss@example.com can sign in'),
     });
-    expect(await npmRun('seed', [], environment)).toMatchObject({ status: 0 });
+    expect(await runCli('seed', environment)).toMatchObject({ status: 0 });
     expect(await processesIn(DATA_DIR)).toEqual([]);
 
     const service = await startService(environment);
@@ -213,17 +220,19 @@ describe('the commands', () => {
     const DATA_DIR = await newFolder();
     const environment = { DATA_DIR, DEMO_DATA: 'off' };
     const service = await startService(environment);
-    expect(await npmRun('migrate', [], environment)).toMatchObject({
+    expect(await runCli('migrate', environment)).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('up to date'),
     });
-    expect(await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: PASSWORD })).toMatchObject({
+    expect(
+      await runCli('create-admin', { ...environment, ADMIN_PASSWORD: PASSWORD }, ...admin),
+    ).toMatchObject({
       status: 0,
     });
     const token = await signIn(service);
     expect(await read(service, token, '/products')).toEqual([]);
-    expect(await npmRun('seed', [], environment)).toMatchObject({ status: 0 });
-    expect(await npmRun('seed', [], environment)).toMatchObject({
+    expect(await runCli('seed', environment)).toMatchObject({ status: 0 });
+    expect(await runCli('seed', environment)).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('Nothing was added'),
     });
@@ -233,9 +242,9 @@ describe('the commands', () => {
   });
 
   test('prove the books while the service runs, and fail if the books are damaged', async () => {
-    const DATABASE_URL = await newDatabase();
+    const DATABASE_URL = await emptyDatabase();
     const environment = { DATABASE_URL };
-    expect(await npmRun('verify', [], environment)).toMatchObject({
+    expect(await runCli('verify', environment)).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('npm run migrate'),
     });
@@ -245,10 +254,10 @@ describe('the commands', () => {
     const payment = { accountId, amount: 1234.5, paymentMethodId: 2 };
     expect((await service.call('POST', '/payments', payment, { token })).status).toBe(201);
 
-    const clean = await npmRun('verify', [], environment);
+    const clean = await runCli('verify', environment);
     expect(clean).toMatchObject({ status: 0, stderr: '' });
     expect(clean.stdout).toMatch(
-      /^passes ledger_events: .*\n {7}4 rows, debits 24034\.50, credits 24034\.50\n/m,
+      /^passes ledger_events: .*\n {7}4 rows, clearing 1234\.50, unmatched 0\.00, receivable 21565\.50, customer_credit 0\.00, bad_debt 0\.00, recovery 0\.00, sales -22800\.00\n/m,
     );
     expect(clean.stdout).toMatch(/\nAll \d+ checks pass\. Amounts are in KES\.\n$/);
 
@@ -256,7 +265,7 @@ describe('the commands', () => {
     await client.connect();
     await client.query('update accounts set paid_minor = paid_minor + 1');
     await client.end();
-    const damaged = await npmRun('verify', [], environment);
+    const damaged = await runCli('verify', environment);
     expect(damaged.status).toBe(1);
     expect(damaged.stdout).toMatch(/^FAILS {2}balances_equal_ledger: /m);
     expect(damaged.stdout).toContain(`accounts ${accountId}: paid_minor: expected 123450, found 123451\n`);
@@ -264,25 +273,41 @@ describe('the commands', () => {
     await service.stop();
   });
 
-  test('explain in one line what is wrong with a call of create-admin', async () => {
+  test('explain in one line what is wrong with the arguments of create-admin', async () => {
     const environment = { DATABASE_URL: await newDatabase() };
     const password = { ADMIN_PASSWORD: PASSWORD };
-    const unnamed = await npmRun('create-admin', [], { ...environment, ...password });
+    const unnamed = await runCli('create-admin', { ...environment, ...password });
     expect(unnamed).toMatchObject({ status: 1, stderr: expect.stringContaining('Usage:') });
-    const short = await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: 'short' });
+    const short = await runCli('create-admin', { ...environment, ADMIN_PASSWORD: 'short' }, ...admin);
     expect(short).toMatchObject({ status: 1, stderr: expect.stringContaining('password: ') });
-    const noAddress = await npmRun('create-admin', ['--email', 'boss@example', ...admin.slice(2)], {
-      ...environment,
-      ...password,
-    });
+    const wrongAdmin = ['--email', 'boss@example', ...admin.slice(2)];
+    const noAddress = await runCli('create-admin', { ...environment, ...password }, ...wrongAdmin);
     expect(noAddress).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('email: must be an e-mail'),
     });
-    expect((await npmRun('create-admin', admin, { ...environment, ...password })).status).toBe(0);
-    const twice = await npmRun('create-admin', admin, { ...environment, ...password });
+    expect((await runCli('create-admin', { ...environment, ...password }, ...admin)).status).toBe(0);
+    const twice = await runCli('create-admin', { ...environment, ...password }, ...admin);
     expect(twice.status).toBe(1);
     expect(twice.stderr).not.toContain('    at ');
+  });
+});
+
+describe('a test clock', () => {
+  test('answers 503 if one of the minute jobs that it runs fails', async () => {
+    const url = await newDatabase();
+    const service = await startService({ DATABASE_URL: url, TEST_CLOCK: 'on' });
+    const setClock = () => service.call('PUT', '/test/clock', { now: '2031-03-05T09:00:00Z' });
+    expect((await setClock()).status).toBe(200);
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query('alter table sessions rename to sessions_away');
+    expect((await setClock()).status).toBe(503);
+    expect(service.output()).toContain('minute job: delete expired sessions: failed');
+    await client.query('alter table sessions_away rename to sessions');
+    await client.end();
+    expect((await setClock()).status).toBe(200);
+    await service.stop();
   });
 });
 
@@ -293,7 +318,7 @@ describe('production', () => {
     'starts with payment methods and without demo data: %s',
     async (kind) => {
       const place: Environment =
-        kind === 'embedded' ? { DATA_DIR: await newFolder() } : { DATABASE_URL: await newDatabase() };
+        kind === 'embedded' ? { DATA_DIR: await newFolder() } : { DATABASE_URL: await emptyDatabase() };
       const environment = { ...PRODUCTION, ...place };
       const service = await startService(environment);
       expect(service.output()).not.toContain(PRODUCTION.JWT_SECRET);
@@ -302,14 +327,14 @@ describe('production', () => {
         'registration is closed',
       ).toBe(403);
       expect((await service.call('PUT', '/test/clock', { now: null })).status).toBe(404);
-      const created = await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: PASSWORD });
+      const created = await runCli('create-admin', { ...environment, ADMIN_PASSWORD: PASSWORD }, ...admin);
       expect(created).toMatchObject({ status: 0 });
 
       const token = await signIn(service);
       expect(await read(service, token, '/payment-methods')).toHaveLength(4);
       expect(await read(service, token, '/products')).toEqual([]);
       expect(await read(service, token, '/payplans')).toEqual([]);
-      expect(await npmRun('seed', [], environment)).toMatchObject({ status: 1 });
+      expect(await runCli('seed', environment)).toMatchObject({ status: 1 });
       expect((await service.stop()).status).toBe(0);
     },
   );
@@ -317,7 +342,7 @@ describe('production', () => {
   test('logs JSON with level names: the start with versions, each request with its caller, and the stop', async () => {
     const environment = { ...PRODUCTION, DATABASE_URL: await newDatabase() };
     const service = await startService(environment);
-    const created = await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: PASSWORD });
+    const created = await runCli('create-admin', { ...environment, ADMIN_PASSWORD: PASSWORD }, ...admin);
     expect(created).toMatchObject({ status: 0 });
     const token = await signIn(service);
     const { id: userId } = await read(service, token, '/auth/me');
@@ -349,7 +374,7 @@ describe('production', () => {
 });
 
 test('DEMO_DATA=off starts with an empty catalogue', async () => {
-  const service = await startService({ DATABASE_URL: await newDatabase(), DEMO_DATA: 'off' });
+  const service = await startService({ DATABASE_URL: await emptyDatabase(), DEMO_DATA: 'off' });
   const token = await registerAdmin(service);
   expect(await read(service, token, '/products')).toEqual([]);
   expect(await read(service, token, '/payment-methods')).toHaveLength(4);
@@ -377,18 +402,9 @@ async function firstLines(service: RunningService): Promise<string[]> {
 
 async function openConnection(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
-  socket.on('error', () => {}); // The service may well reset it: that is what the test is about.
+  socket.on('error', () => {}); // The service may reset the connection. The test is about such connections.
   await once(socket, 'connect');
   return socket;
-}
-
-/** npm builds first, and does not check for newer versions of npm. */
-function npmRun(script: string, args: string[], environment: Environment): Promise<Ended> {
-  return runToEnd(
-    ['npm', 'run', '--silent', script, '--', ...args],
-    { ...environment, npm_config_update_notifier: 'false' },
-    ROOT,
-  );
 }
 
 function person(email: string) {

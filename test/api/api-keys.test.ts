@@ -24,7 +24,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-/** Another instance on the same database, which believes the addresses that the tests write. */
+/** Starts another instance on the same database, which trusts the client addresses that the tests send. */
 async function instance(environment: Record<string, string> = {}) {
   const started = await startInstance(service, { TRUST_PROXY: '127.0.0.1', ...environment });
   closers.push(started.close);
@@ -181,7 +181,7 @@ describe('what an API key does', () => {
     expect(body.data.at(-1)).toMatchObject({ actor: 'admin@example.com' });
   });
 
-  it('is stored with the key where a user would be stored', async () => {
+  it('is stored with the id of the key in place of a user', async () => {
     const { key, id } = await newApiKey(service, 'finance', { name: 'Bank' });
     const { id: accountId } = await newAccount(service);
     const body = { accountId, amount: 10, paymentMethodId: 2 };
@@ -413,7 +413,7 @@ describe('the end of an API key', () => {
 });
 
 describe('the networks of an API key', () => {
-  it('refuse other addresses with a reason, and changes of them reach each instance within five seconds', async () => {
+  it('refuse other addresses with a reason, and their changes reach each instance within five seconds', async () => {
     const { call } = await instance();
     const networks = ['203.0.113.0/24', '2001:db8::/32', '198.51.100.7'];
     const { key, id } = await newApiKey(service, 'viewer', { networks });
@@ -489,7 +489,7 @@ describe('the last use of an API key', () => {
     await expect.poll(async () => (await keyNow(id)).lastUsedAddress, { timeout: 5_000 }).toBe('203.0.113.1');
     const { lastUsedAt, updatedAt, createdAt } = await keyNow(id);
     expect(Date.now() - Date.parse(lastUsedAt)).toBeLessThan(10_000);
-    expect(updatedAt).toBe(createdAt); // A use is no change.
+    expect(updatedAt).toBe(createdAt); // A use does not change `updatedAt`.
     await read(b.call, key, from('203.0.113.2'));
     await b.close();
     closers.pop();

@@ -413,7 +413,7 @@ describe('an access token', () => {
     expect((await service.call('GET', '/auth/me', undefined, { token: null, headers })).status).toBe(200);
   });
 
-  it('contains no rights of its user', async () => {
+  it('does not contain the rights of its user', async () => {
     expect(Object.keys(decodeJwt(service.adminToken)).sort()).toEqual([
       'aud',
       'exp',
@@ -555,7 +555,7 @@ describe('the end of a session', () => {
     }
   });
 
-  it('follows a change of the password, except for the session that made it', async () => {
+  it('follows a change of the password, except for the session that changed it', async () => {
     const { accessToken, user } = await newUser();
     const other = (await login(user.email)).body.data;
     expect(await statusOf(other.accessToken)).toBe(200);

@@ -28,7 +28,7 @@ const customer = (fields: object = {}) => {
 const bulk = (resource: string, items: unknown, options = {}) =>
   service.call('POST', `/${resource}/bulk`, { items }, options);
 
-/** The outcomes of an answer; the summary must agree with them. */
+/** The outcomes of an answer. Expects that the summary agrees with them. */
 function outcomesOf(answer: Answer) {
   expect(answer.status, answer.text).toBe(200);
   const { created, existing, failed, items } = answer.body.data;
@@ -284,7 +284,7 @@ describe('POST /customers/bulk', () => {
 });
 
 describe('POST /accounts/bulk', () => {
-  it('refuses what does not exist or is not sold, and opens the others with their own terms', async () => {
+  it('refuses items whose product or plan does not exist or is not sold, and opens the others with their own terms', async () => {
     const { id: customerId } = await newCustomer(service);
     const right = { customerId, productId: 1, payplanId: 2 };
     const items = [
@@ -389,7 +389,7 @@ describe('POST /payments/bulk', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('posts what is missing at the repeat after a crash in the middle, and nothing twice', async () => {
+  it('posts the missing payments when the call is repeated after a crash, and none twice', async () => {
     const items = references('CRASH', MANY).map((item, at) =>
       at < 500 ? item : { ...item, paymentMethodId: 3 },
     );

@@ -92,7 +92,7 @@ describe('pay plans', () => {
     expect(late.body.error.details.fields[0].path).toBe('payplanId');
   });
 
-  it('are refused for another product than theirs', async () => {
+  it('are refused for a product that they are not for', async () => {
     const { id } = (await service.call('POST', '/payplans', { ...plan, name: 'For product 2', productId: 2 }))
       .body.data;
     const customer = await newCustomer(service);

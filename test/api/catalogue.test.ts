@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useService } from '../harness.ts';
 
-/** What a newcomer finds; changing it is tested in catalogue-writes.test.ts. */
+/** The demo catalogue of a new database. catalogue-writes.test.ts tests changes. */
 const service = useService();
 const rows = async (path: string) => (await service.call('GET', path)).body.data;
 

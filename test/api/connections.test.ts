@@ -4,7 +4,7 @@ import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { newAccount, useService } from '../harness.ts';
 
-/** What one connection may cost. Floods and slow readers: test/security/slow-readers.security.ts. */
+/** The limits of one connection. test/security/slow-readers.security.ts tests floods and slow readers. */
 const service = useService({ TRUST_PROXY: '127.0.0.1' });
 
 function request(path: string, headers: Record<string, string> = {}): string {
@@ -19,8 +19,11 @@ async function open(): Promise<Socket> {
   return socket.setEncoding('latin1');
 }
 
-/** Sends requests without waiting for answers; what comes back until the connection ends, or has been silent. */
-async function pipeline(requests: string): Promise<{ text: string; isClosed: boolean }> {
+/** Sends requests without waiting for answers. @returns what the service sends until the connection ends or is silent. */
+async function pipeline(
+  requests: string,
+  longestSilenceMs = 2_500,
+): Promise<{ text: string; isClosed: boolean }> {
   const socket = await open();
   let text = '';
   socket.on('data', (chunk) => {
@@ -28,7 +31,7 @@ async function pipeline(requests: string): Promise<{ text: string; isClosed: boo
   });
   socket.write(requests);
   const ended = new Promise<boolean>((resolve) => {
-    socket.setTimeout(500, () => resolve(false));
+    socket.setTimeout(longestSilenceMs, () => resolve(false));
     socket.on('error', () => {}); // A reset: `close` follows.
     socket.on('close', () => resolve(true));
   });
@@ -52,7 +55,7 @@ describe('requests that are sent before earlier ones are answered', () => {
   it.each(['/livez', '/readyz', '/health', '/api/products', '/api/nothing', '/api-docs/openapi.json'])(
     'end the connection when more than 64 are unanswered: %s',
     async (path) => {
-      const { text, isClosed } = await pipeline(request(path).repeat(65));
+      const { text, isClosed } = await pipeline(request(path).repeat(65), 5_000);
       expect(isClosed).toBe(true);
       expect([...text.matchAll(/^HTTP\/1\.1 /gm)].length).toBeLessThan(65);
     },

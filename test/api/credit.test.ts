@@ -284,11 +284,13 @@ describe('the moves of an account', () => {
     });
     for (const statement of [
       sql`update credit_moves set amount_minor = 1`,
-      sql`delete from credit_moves`,
       sql`truncate credit_moves cascade`,
     ]) {
       await expect(statement.execute(service.context.db)).rejects.toThrow(/added, never edited/);
     }
+    // Its ledger entries refer to it.
+    const deleted = sql`delete from credit_moves where id = ${id}`.execute(service.context.db);
+    await expect(deleted).rejects.toThrow(/violates foreign key constraint/);
   });
 });
 

@@ -15,7 +15,7 @@ interface Row {
   id: number;
 }
 
-/** All pages of a list from the first on. @param between runs after each page. */
+/** Reads all pages of a list. @param between runs after each page. */
 async function walk(path: string, between: () => Promise<unknown> = async () => {}): Promise<Row[]> {
   const rows: Row[] = [];
   for (let after: string | null = ''; after !== null; ) {
@@ -56,7 +56,7 @@ describe('a page after a cursor', () => {
     expect([...data, ...rest.data]).toEqual(all);
   });
 
-  it('has exactly the last row and null where the page is full', async () => {
+  it('is full with exactly the last row, and has no next cursor', async () => {
     const answer = (await service.call('GET', `${PAGED}&limit=5&after=`)).body;
     expect(answer.data).toHaveLength(5);
     expect(answer.pagination.nextCursor).toBeNull();
@@ -97,11 +97,14 @@ describe('a wrong cursor', () => {
     expect(await problemOf(`/customers?after=${cursor}`)).toContain('of another list or sort');
   });
 
-  it.each(['x', '%00', 'bnVsbA', 'W10', 'e30', '1', 'null'])('that is none is refused: %s', async (after) => {
-    expect(await problemOf(`/payments?after=${after}`)).toContain(
-      'must be the nextCursor of an earlier page',
-    );
-  });
+  it.each(['x', '%00', 'bnVsbA', 'W10', 'e30', '1', 'null'])(
+    'that is not a cursor is refused: %s',
+    async (after) => {
+      expect(await problemOf(`/payments?after=${after}`)).toContain(
+        'must be the nextCursor of an earlier page',
+      );
+    },
+  );
 
   it('that is too long is refused', async () => {
     expect(await problemOf(`/payments?after=${'a'.repeat(8_001)}`)).toContain('at most 8000 characters');

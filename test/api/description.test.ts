@@ -1,14 +1,26 @@
+import { join } from 'node:path';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Description, examplesOfMedia, type Operation, readDescription } from '../description.ts';
-import { createCaller, setToday, startRequestJobs, startTestService, type TestService } from '../harness.ts';
+import {
+  createCaller,
+  pay,
+  setToday,
+  startInstance,
+  startRequestJobs,
+  startTestService,
+  type TestService,
+} from '../harness.ts';
 import { createBrowser, passProvider, providerSettings, startRealProvider } from '../oidc.ts';
+import { ended } from '../portfolio-imports.ts';
 import { BROWSER, DAY, ENDINGS, LATER_DAY, STORY } from '../story.ts';
 
-/** The story of ../story.ts is true: the examples are sent here in its order. */
+/** Sends the examples of the API description in the order of ../story.ts. */
 
 const PROVIDER = 'google';
 const PUBLIC_FORMATS = ['binary', 'date', 'date-time', 'email'];
+/** Files without a readable example. */
+const BINARY = ['application/pdf', 'application/zip'];
 
 let service: TestService;
 let description: Description;
@@ -16,14 +28,30 @@ let seen: Record<string, unknown>;
 /** The session cookie. */
 let cookie: string;
 
-/** A new service on which nothing of the story has happened yet. */
+/** Turns payment requests and status queries on. No provider listens at this address. */
+const REQUEST_SETTINGS = {
+  MOBILEMONEY_CALLBACK_URL: 'http://localhost:8080',
+  MOBILEMONEY_API_URL: 'http://localhost:1',
+  MOBILEMONEY_CONSUMER_KEY: 'key',
+  MOBILEMONEY_CONSUMER_SECRET: 'secret',
+  MOBILEMONEY_SHORT_CODE: '600638',
+  MOBILEMONEY_PASSKEY: 'passkey',
+  MOBILEMONEY_INITIATOR: 'operator',
+  MOBILEMONEY_INITIATOR_PASSWORD: 'password of the operator',
+  MOBILEMONEY_CERTIFICATE: join(import.meta.dirname, '..', 'support', 'provider-certificate.pem'),
+};
+
+/** A new service before the first step of the story. */
 function beginStory(day: string): void {
   const closers: (() => Promise<void>)[] = [];
   beforeAll(async () => {
     const provider = await startRealProvider({
       otto: { email: 'otto@example.org', email_verified: true, name: 'Otto' },
     });
-    const started = await startTestService(providerSettings(PROVIDER.toUpperCase(), provider.issuer));
+    const started = await startTestService({
+      ...providerSettings(PROVIDER.toUpperCase(), provider.issuer),
+      ...REQUEST_SETTINGS,
+    });
     service = started.service;
     await provider.open(`${service.origin}/api/auth/${PROVIDER}/callback`);
     const jobs = startRequestJobs(service);
@@ -47,7 +75,7 @@ function operationOf(name: string): Operation {
   return found;
 }
 
-/** The answer that tells of success: the only one below 300, or a redirect where there is none. */
+/** The answer of a successful call: the only status below 300, or a redirect if there is none. */
 function successOf({ responses }: Operation): number {
   return Math.min(...Object.keys(responses).map(Number));
 }
@@ -72,7 +100,9 @@ describe('every operation', () => {
       expect(operation.summary, operation.name).toMatch(/^[A-Z].*\S$/);
       expect(operation.tags, operation.name).toHaveLength(1);
       expect(tags.get(operation.tags[0] ?? ''), operation.name).toMatch(/\.$/);
-      expect(operation.description, operation.name).toMatch(/Needs (no token|a token|the permission)/);
+      expect(operation.description, operation.name).toMatch(
+        /Needs (no token|the access token|the permission)/,
+      );
     }
   });
 
@@ -101,7 +131,7 @@ describe('every operation', () => {
       expect(response?.description, operation.name).toMatch(/^[A-Z].*\.$/);
       expect(response?.description, operation.name).not.toContain('Default');
       for (const [type, media] of Object.entries(response?.content ?? {})) {
-        if (type !== 'application/pdf') expect(examplesOfMedia(media), operation.name).not.toEqual([]);
+        if (!BINARY.includes(type)) expect(examplesOfMedia(media), operation.name).not.toEqual([]);
       }
     }
   });
@@ -140,8 +170,11 @@ describe('every operation', () => {
     expect(namesOf(open).sort()).toEqual([
       'POST /api/reconciliations/statements',
       'POST /api/webhooks/payments/mobilemoney',
+      'POST /api/webhooks/payments/mobilemoney/requests/{key}',
+      'POST /api/webhooks/payments/mobilemoney/status/{key}',
       'POST /api/webhooks/payments/mobilemoney/validation',
       'POST /api/webhooks/payments/tigopesa',
+      'PUT /api/imports/{id}/files/{file}',
     ]);
   });
 });
@@ -220,14 +253,22 @@ it('every write is in the story', () => {
 describe.each([DAY, LATER_DAY])('sent in their order on %s, the examples', (day) => {
   beginStory(day);
 
-  it('do what the story says', async () => {
+  it('have the results that the story lists', async () => {
     for (const name of STORY) {
       await replay(operationOf(name));
       if (name === 'PUT /api/test/clock') setToday(service, day);
     }
   });
 
-  it('read what there is then', async () => {
+  it('find requests for approval', requestApprovals);
+
+  it('read the created resources', async () => {
+    // A job finds gaps only after some minutes.
+    const gap = { from_time: new Date('2026-11-02T08:15:30Z'), until_time: new Date('2026-11-02T08:17:02Z') };
+    await service.context.db
+      .insertInto('balance_gaps')
+      .values({ provider: 'mobilemoney', short_code: '600638', difference_minor: 800n, ...gap })
+      .execute();
     const reads = description.operations.filter(
       ({ name }) => ![...STORY, ...ENDINGS, ...BROWSER].includes(name),
     );
@@ -246,12 +287,12 @@ describe.each([DAY, LATER_DAY])('sent in their order on %s, the examples', (day)
     expectAsShown(callback, await answer.json());
   });
 
-  it('end what they began', async () => {
+  it('end and delete the created resources', async () => {
     for (const name of ENDINGS) await replay(operationOf(name));
   });
 });
 
-/** Sends every example of a request; where a key makes it safe to repeat, twice. */
+/** Sends every example of a request. Sends it twice if an idempotency key makes this safe. */
 async function replay(operation: Operation): Promise<void> {
   const { name, method, parameters, body } = operation;
   const takesKey = parameters.some((parameter) => parameter.name === 'Idempotency-Key');
@@ -262,6 +303,7 @@ async function replay(operation: Operation): Promise<void> {
       ...(cookie && { cookie }),
     };
     if (name.startsWith('POST /api/reconciliations/statements/{id}/')) await untilStatementRests();
+    if (name.includes(' /api/imports/{id}/')) await ended(service, 1);
     const call = () =>
       createCaller(service.origin)(method, pathOf(operation), withLiveToken(sent), {
         headers,
@@ -282,7 +324,22 @@ async function replay(operation: Operation): Promise<void> {
   }
 }
 
-/** One thing at a time is done with a statement, apart from the requests. */
+/** The requests 1 and 2 of another user, which the admin decides, and 3 of the admin, which the admin withdraws. */
+async function requestApprovals(): Promise<void> {
+  const limited = await startInstance(service, { APPROVAL_LIMIT: '0' });
+  try {
+    const other = await service.signInAs('finance');
+    for (const token of [other, other, service.adminToken]) {
+      const { id } = await pay(service, 2, 10);
+      const answer = await limited.call('POST', `/payments/${id}/reverse`, { reason: 'A test' }, { token });
+      expect(answer.status, answer.text).toBe(202);
+    }
+  } finally {
+    await limited.close();
+  }
+}
+
+/** Waits until the job of the statement has ended, because a statement has only one stage at a time. */
 async function untilStatementRests(): Promise<void> {
   const status = async () => (await service.call('GET', '/reconciliations/statements/1')).body.data.status;
   await expect.poll(status).toBe('done');
@@ -302,14 +359,14 @@ function pathOf({ path, parameters }: Operation): string {
   return query.size > 0 ? `${concrete}?${query}` : concrete;
 }
 
-/** No example can know the refresh token that was answered a moment ago. */
+/** Replaces the refresh token of an example by the current one, which no example can contain. */
 function withLiveToken(body: unknown): unknown {
   const login = seen['POST /api/auth/login 0'] as { data: { refreshToken: string } } | undefined;
   const asksForToken = typeof body === 'object' && body !== null && 'refreshToken' in body;
   return asksForToken ? { refreshToken: login?.data.refreshToken } : body;
 }
 
-/** The answer fits its schema, says what the example says, and has the fields that it shows. */
+/** Expects that the answer matches its schema, and has the message and the fields of the example. */
 function expectAsShown(operation: Operation, body: unknown): void {
   const media = operation.responses[successOf(operation)]?.content?.['application/json'];
   expect(description.problemOf(media?.schema ?? {}, body), operation.name).toBeUndefined();

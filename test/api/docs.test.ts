@@ -10,7 +10,7 @@ const service = useService();
 const get = (path: string, options?: CallOptions) =>
   createCaller(service.origin)('GET', path, undefined, options);
 
-/** What the page consists of. */
+/** The files of the page. */
 const FILES = ['', '/page.js', '/page.css', '/swagger-ui.js', '/swagger-ui.css', '/openapi.json'].map(
   (path) => `/api-docs${path}`,
 );
@@ -115,7 +115,7 @@ describe('every file of the documentation', () => {
   });
 });
 
-/** A request that is under way until its connection ends: its body does not come. */
+/** Starts a request whose body does not arrive, so it is in progress until its connection ends. */
 async function holdRequest(origin: string): Promise<Socket> {
   const { hostname, port } = new URL(origin);
   const socket = connect(Number(port), hostname);
@@ -157,7 +157,7 @@ describe('GET /api-docs/openapi.json', () => {
     for (const [name, { summary, tags, description, responses }] of operations) {
       expect(summary, name).toMatch(/\S/);
       expect(tags, name).toHaveLength(1);
-      expect(description, name).toMatch(/Needs (no token|a token|the permission)/);
+      expect(description, name).toMatch(/Needs (no token|the access token|the permission)/);
       const statuses = Object.keys(responses ?? {});
       expect(
         statuses.some((status) => /^[23]/.test(status)),

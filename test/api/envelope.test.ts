@@ -20,7 +20,7 @@ const service = useService({ CORS_ORIGINS: 'https://shop.example' });
 
 const CASH = 2;
 
-/** Sends bytes as they are, one part a few milliseconds after the other, and gives all that comes back. */
+/** Sends bytes unchanged, in parts with a short pause between them. @returns everything that the service sends. */
 function send(bytes: string | string[], pauseMs = 5): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
@@ -227,7 +227,7 @@ describe('a request that HTTP itself refuses', () => {
     ['GARBAGE\r\n\r\n', 400],
     [`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     ['POST /api/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n', 400],
-  ])('because its bytes are no HTTP is answered in the envelope', async (bytes, status) => {
+  ])('because its bytes are not HTTP is answered in the envelope', async (bytes, status) => {
     const [head = '', body = ''] = (await send(bytes)).split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(head).toMatch(/X-Request-Id: [0-9a-f-]{36}/);
@@ -238,7 +238,7 @@ describe('a request that HTTP itself refuses', () => {
   });
 });
 
-describe('bytes that are no HTTP, behind a request that is still being answered', () => {
+describe('bytes that are not HTTP, behind a request that is still being answered', () => {
   const GARBAGE = '}}\r\n\r\n';
 
   async function payment() {
@@ -250,7 +250,7 @@ describe('bytes that are no HTTP, behind a request that is still being answered'
     return { accountId, bytes };
   }
 
-  /** Keeps the account, and so its payments, waiting while something is done. */
+  /** Locks the account while `act` runs, so that its payments wait. */
   async function whileHeld(accountId: number, act: () => Promise<unknown>): Promise<void> {
     await service.context.db.transaction().execute(async (tx) => {
       await sql`select id from accounts where id = ${accountId} for update`.execute(tx);
@@ -329,7 +329,7 @@ describe('a request that is wrong in several parts', () => {
 });
 
 describe('work that ends after its caller was answered 503', () => {
-  /** What is logged of a request whose work ends late, in order. */
+  /** The log lines of a request whose work ends late, in order. */
   async function linesOf(work: (reply: FastifyReply) => unknown): Promise<Record<string, unknown>[]> {
     const lines: Record<string, unknown>[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) });
@@ -418,7 +418,7 @@ describe('a browser of an origin that may call', () => {
 });
 
 describe('each error code', () => {
-  /** Makes the registration of customers fail inside until it is called again. */
+  /** Makes every registration of a customer fail with a defect. @returns a function that ends this. */
   async function breakCustomers(): Promise<() => Promise<void>> {
     const { db } = service.context;
     await sql`

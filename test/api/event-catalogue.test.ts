@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
+import { endOutdatedApprovals } from '../../src/approvals/commands.ts';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/events/catalogue-schema.ts';
+import { deleteAbandonedFiles } from '../../src/portfolio/import-commands.ts';
+import { USER_ROLES } from '../../src/rights.ts';
 import {
   type Answer,
   move,
@@ -14,9 +17,11 @@ import {
   pay,
   reverse,
   setToday,
+  startInstance,
   useJobs,
   useService,
 } from '../harness.ts';
+import { importAll, uploadFile, work } from '../portfolio-imports.ts';
 
 const service = useService();
 useJobs(service);
@@ -230,6 +235,47 @@ describe('a change publishes', () => {
     );
   });
 
+  it('requests for approval', async () => {
+    const limited = await startInstance(service, { APPROVAL_LIMIT: '100' });
+    try {
+      const token = await service.signInAs('finance');
+      const { id: accountId } = await newAccount(service);
+      const { id: paymentId } = await pay(service, accountId, 400);
+      const request = () =>
+        publishes(
+          [['approval.requested', { action: 'reverse_payment', accountId, paymentId, amount: 400 }]],
+          () =>
+            ok(
+              limited.call('POST', `/payments/${paymentId}/reverse`, { reason: 'private remark' }, { token }),
+            ),
+        );
+      const first = await request();
+      await publishes([['approval.rejected', { action: 'reverse_payment', paymentId }]], () =>
+        post(`/approvals/${first.id}/reject`, { reason: 'private remark' }),
+      );
+      const second = await request();
+      await publishes([['approval.withdrawn', { accountId, paymentId }]], () =>
+        ok(service.call('POST', `/approvals/${second.id}/withdraw`, undefined, { token })),
+      );
+      const third = await request();
+      await post('/payments/reconcile', { paymentIds: [paymentId] });
+      await publishes([['approval.obsolete', { accountId, paymentId }]], () =>
+        endOutdatedApprovals(service.context, new AbortController().signal),
+      );
+      expect(await ok(service.call('GET', `/approvals/${third.id}`))).toMatchObject({ status: 'obsolete' });
+      const fourth = await request();
+      await publishes(
+        [
+          ['payment.reversed', { accountId, amount: 400 }],
+          ['approval.approved', { action: 'reverse_payment', amount: 400 }],
+        ],
+        () => post(`/approvals/${fourth.id}/approve`),
+      );
+    } finally {
+      await limited.close();
+    }
+  });
+
   it('reconciliations', async () => {
     const { id } = await newAccount(service);
     const first = await pay(service, id, 10);
@@ -417,11 +463,72 @@ describe('a change publishes', () => {
   });
 });
 
+describe('a portfolio import', () => {
+  it('publishes the start and the result of its check, its run and a refused undo', async () => {
+    const { id } = await post('/imports');
+    await uploadFile(
+      service,
+      id,
+      'customers',
+      `external_id,first_name,last_name,phone\nCRM-7,Achieng,Otieno,${PERSONAL.phone}`,
+    );
+    const found = { errorCount: 0, warningCount: 0, differenceCount: 0 };
+    await publishes(
+      [
+        ['import.checking_started', { previousStatus: 'uploading' }],
+        ['import.checked', found],
+      ],
+      () => work(service, id, 'check'),
+    );
+    const counts = { customerCount: 1, accountCount: 0, paymentCount: 0 };
+    await publishes([['import.running_started'], ['import.completed', counts]], () =>
+      work(service, id, 'run'),
+    );
+    const customer = await ok(service.call('GET', '/customers/by-external-id/CRM-7'));
+    const account = await publishes([['account.opened']], () =>
+      newAccount(service, { customerId: customer.id }),
+    );
+    await publishes([['import.undoing_started'], ['import.failed', { previousStatus: 'undoing' }]], () =>
+      work(service, id, 'undo'),
+    );
+    expect(account.customerId).toBe(customer.id);
+  });
+
+  it('publishes that it was undone, and that its files were deleted', async () => {
+    const file = 'external_id,first_name,last_name,phone\nCRM-8,Achieng,Otieno,+254733123988';
+    const done = await importAll(service, { customers: file });
+    await publishes([['import.undoing_started'], ['import.undone', {}]], () =>
+      work(service, done.id, 'undo'),
+    );
+    setToday(service, '2026-11-04');
+    await uploadFile(service, (await post('/imports')).id, 'customers', file);
+    setToday(service, '2026-12-05');
+    await publishes([['import.files_deleted', {}]], () =>
+      deleteAbandonedFiles(service.context, new AbortController().signal),
+    );
+  });
+});
+
+/** Where the subject of an event is read. */
+function pathOf({ type, resource, resourceId }: Data): string {
+  if (type === 'import.completed' || type === 'import.undone') return '/accounts';
+  if (resource === 'payment_method') return '/payment-methods';
+  if (resource === 'commission_rule') return '/commissions/rules';
+  if (resource === 'configuration') return '/products';
+  if (resource === 'commission') return `/commissions/payments/${resourceId}`;
+  if (resource === 'provider_statement') return `/reconciliations/statements/${resourceId}`;
+  if (resource === 'invitation') return `/users/invitations/${resourceId}`;
+  return `/${resource.replaceAll('_', '-')}s/${resourceId}`;
+}
+
 describe('all events together', () => {
   it('are of every type of the catalogue', () => {
-    // The tests of webhook endpoints and of identity providers publish the others.
+    // The tests of webhook endpoints, payment requests, status queries, missed payments, proofs and identity
+    // providers publish the others.
     const missing = EVENT_TYPES.filter(
-      (type) => !published.has(type) && !type.startsWith('webhook_endpoint.'),
+      (type) =>
+        !published.has(type) &&
+        !/^(webhook_endpoint|payment_request|status_query|provider|balance_gap|proof)\./.test(type),
     );
     expect(missing).toEqual(['user.identity_linked']);
   });
@@ -446,6 +553,27 @@ describe('all events together', () => {
         text,
       ).toEqual([]);
     }
+  });
+
+  it.each(USER_ROLES)('are shown to the role %s exactly if the role may read their subject', async (role) => {
+    const token = await service.signInAs(role);
+    const statuses = new Map<string, number>();
+    const { body } = await service.call('GET', '/events?limit=1000');
+    const seen = await service.call('GET', '/events?limit=1000', undefined, { token });
+    expect(body.data.hasMore).toBe(false);
+    const expected: Data[] = [];
+    for (const event of body.data.events) {
+      const path = pathOf(event);
+      if (!statuses.has(path)) {
+        const { status, text } = await service.call('GET', path, undefined, { token });
+        // 404: the commission of another employee.
+        expect([200, 403, 404], `${path} ${text}`).toContain(status);
+        statuses.set(path, status);
+      }
+      if (statuses.get(path) === 200) expected.push(event);
+    }
+    expect(seen.body.data.events).toEqual(expected);
+    expect([...statuses.values()].includes(403)).toBe(role !== 'admin');
   });
 
   it('are one for each audit entry', async () => {

@@ -211,6 +211,46 @@ describe('a reader', () => {
   });
 });
 
+describe('a user', () => {
+  it('who asks for a type that the role may not read gets no event of this type', async () => {
+    const token = await service.signInAs('agent');
+    const start = (await eventsAfter()).at(-1).id;
+    const waiting = service.call('GET', `/events?after=${start}&types=user.*,payment.*&wait=20`, undefined, {
+      token,
+    });
+    await delay(300);
+    await service.call('POST', '/users/invitations', { email: 'seen.by.nobody@example.com', role: 'viewer' });
+    const { id } = await newAccount(service);
+    await pay(service, id, 500);
+    expect(typesOf((await waiting).body.data.events)).toEqual(['payment.received']);
+    const users = await service.call('GET', '/events?types=user.*,invitation.*', undefined, { token });
+    expect(users.body.data.events).toEqual([]);
+  });
+
+  it('gets no event of a wait during which the role changed', async () => {
+    const token = await service.signInAs('admin');
+    const me = (await service.call('GET', '/auth/me', undefined, { token })).body.data;
+    const start = (await eventsAfter()).at(-1).id;
+    const query = `/events?after=${start}&types=invitation.*&wait=20`;
+    const waiting = service.call('GET', query, undefined, { token });
+    await delay(300);
+    await service.call('PUT', `/users/${me.id}`, { role: 'agent' });
+    await delay(3_500); // An instance may use the earlier role for three seconds.
+    await service.call('POST', '/users/invitations', { email: 'also.by.nobody@example.com', role: 'viewer' });
+    expect((await waiting).status).toBeGreaterThanOrEqual(401);
+  }, 15_000);
+
+  it('follows a stream only as long as the role is the same', async () => {
+    const token = await service.signInAs('admin');
+    const me = (await service.call('GET', '/auth/me', undefined, { token })).body.data;
+    const query = '?from=latest&types=invoice.voided';
+    const { hasEnded } = await readStream({ query, token }, 1, () =>
+      service.call('PUT', `/users/${me.id}`, { role: 'agent' }),
+    );
+    expect(hasEnded).toBe(true);
+  }, 25_000);
+});
+
 describe('a notification', () => {
   it('publishes a payment that was matched', async () => {
     const { id, accountNumber } = await newAccount(service);

@@ -118,7 +118,7 @@ describe.each(KINDS)('the external id of a $resource', (kind) => {
     expect((await create(kind, { externalId: externalId.toLowerCase() })).status).toBe(201);
   });
 
-  it('is found and refused by what it looks like, composed or not', async () => {
+  it('is found and refused in composed and decomposed Unicode', async () => {
     const externalId = unique('\u00c9');
     const { body } = await create(kind, { externalId: externalId.normalize('NFD') });
     expect(body.data.externalId).toBe(externalId);
@@ -362,7 +362,7 @@ describe('a payment with an external id', () => {
     expect(await asked({ externalId: unique('ASKED') })).toBe(1);
   });
 
-  it('may be one that the provider reported, once staff have set it', async () => {
+  it('can be given by staff to a payment that the provider reported', async () => {
     const { accountNumber } = await newAccount(service);
     const sent = await notify(service, notification({ BillRefNumber: accountNumber }));
     const { paymentId } = sent.body.data;

@@ -21,6 +21,8 @@ describe('GET /health', () => {
       uptime: expect.any(Number),
       database: 'up',
       redis: 'disabled',
+      replica: 'disabled',
+      silentProviders: [],
     });
     expect(Date.parse(answer.body.timestamp)).toBeGreaterThanOrEqual(before);
     expect(answer.body.uptime).toBeGreaterThan(0);
@@ -96,7 +98,7 @@ describe('GET /health', () => {
 });
 
 describe('under overload', () => {
-  it('refuses at once what it cannot answer soon, and answers the other requests', async () => {
+  it('refuses at once the requests that it cannot answer soon, and answers the others', async () => {
     const blocker = new pg.Client(service.connection);
     await blocker.connect();
     try {
@@ -156,13 +158,29 @@ describe('GET /readyz', () => {
       return { code: answer.status, ...answer.body };
     };
     const READY = { code: 200, status: 'ready' };
-    const OTHER_VERSION = { code: 503, status: 'the database has other migrations than this version' };
+    const OTHER_VERSION = {
+      code: 503,
+      status: 'this version cannot work with the migrations of the database',
+    };
 
-    it('is not ready while the database has a migration more or less than this version', async () => {
+    it('stays ready after a later version has migrated the database, unless the migration excludes this version', async () => {
       expect(await readiness()).toEqual(READY);
       await run(`insert into kysely_migration values ('9999_newer', now()::text)`);
+      expect(await readiness()).toEqual(READY);
+      const exclude = (name: string) =>
+        run(
+          `create or replace function oldest_usable_migration() returns text language sql return '${name}'`,
+        );
+      await exclude('9999_newer');
       expect(await readiness()).toEqual(OTHER_VERSION);
-      await run(`delete from kysely_migration where name = '9999_newer'`);
+      await exclude('0036_oldest_usable_migration');
+      expect(await readiness()).toEqual(READY);
+    });
+
+    it('is not ready while the database lacks a migration of this version, or has another in its place', async () => {
+      await run(`delete from kysely_migration where name = '9999_newer' or name = '0001_spine'`);
+      expect(await readiness()).toEqual(OTHER_VERSION);
+      await run(`insert into kysely_migration values ('0001_spine', now()::text)`);
       expect(await readiness()).toEqual(READY);
       await run(`update kysely_migration set name = '0000_other' where name like '0001_%'`);
       expect(await readiness()).toEqual(OTHER_VERSION);

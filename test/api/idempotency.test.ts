@@ -111,7 +111,7 @@ describe('Idempotency-Key', () => {
     expect(rows[0]?.bodyHash).not.toEqual(createHash('sha256').update(sorted).digest());
   });
 
-  it('belongs to one user and one path', async () => {
+  it('applies to one user and one path', async () => {
     const { id: accountId } = await newAccount(service);
     const body = { accountId, amount: 1, paymentMethodId: 2 };
     const token = await service.signInAs('finance');

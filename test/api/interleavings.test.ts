@@ -16,7 +16,7 @@ type Step =
 
 const account = fc.nat({ max: 2 });
 const payment = fc.nat();
-/** Often enough to complete an account, to overpay it, or hardly anything. */
+/** Amounts that often complete or overpay an account, and small amounts. */
 const amount = fc.oneof(fc.constantFrom(TOTAL, TOTAL + 1, TOTAL - 1), fc.integer({ min: 1, max: 12_000 }));
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('notify' as const), account, amount, named: fc.boolean() }),
@@ -29,7 +29,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-/** Does a step through the API; what the rules refuse changes nothing. */
+/** Does a step through the API. A step that the rules refuse changes nothing. */
 async function take(next: Step, accounts: { id: number; accountNumber: string }[], payments: number[]) {
   const on = accounts[next.account] ?? { id: 0, accountNumber: '' };
   const of = 'payment' in next ? payments[next.payment % Math.max(1, payments.length)] : undefined;
@@ -69,7 +69,7 @@ it('any order of payments, assignments, unassignments and reversals keeps the bo
       for (const next of steps) await take(next, accounts, payments);
       await expectBooksToBalance(service.context);
 
-      // An account that was only ever paid shows what one shows that was paid the sum at once.
+      // An account with several payments shows the same figures as an account that got the sum in one payment.
       for (const { id } of accounts) {
         const now = await accountNow(service, id);
         if (now.status !== 'active' && now.status !== 'completed') continue;

@@ -1,10 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
-import { runMinuteJobs, type Step, startJobs } from '../../src/jobs.ts';
-import { useService } from '../harness.ts';
+import { type Jobs, runMinuteJobs, type Step, startJobs } from '../../src/jobs.ts';
+import { accountNow, newAccount, setToday, useService } from '../harness.ts';
 
 /** The steps themselves are tested with their features. */
 const service = useService();
@@ -100,21 +102,83 @@ describe('a run of the minute jobs', () => {
   });
 });
 
+/** All steps run before it ends, and the machine may be busy. */
+const SLOW = { timeout: 20_000 };
+
 describe('the minute jobs', () => {
   it('run at the start, and report when they were last completed', async () => {
     const start = Date.now();
-    const jobs = startJobs(service.context, service.connection, log);
+    const jobs = startJobs(
+      service.context,
+      { connection: service.connection, copies: service.parts.copies },
+      log,
+    );
     expect(jobs.lastCompletedAt()).toBeUndefined();
-    await expect.poll(() => jobs.lastCompletedAt()?.getTime()).toBeGreaterThanOrEqual(start);
+    await expect.poll(() => jobs.lastCompletedAt()?.getTime(), SLOW).toBeGreaterThanOrEqual(start);
     await jobs.stop();
   });
 
   it('are not completed when a step fails', async () => {
     await sql`alter table sessions rename to sessions_away`.execute(service.context.db);
-    const jobs = startJobs(service.context, service.connection, log);
-    await expect.poll(() => error.mock.calls.length).toBe(1);
+    const jobs = startJobs(
+      service.context,
+      { connection: service.connection, copies: service.parts.copies },
+      log,
+    );
+    await expect.poll(() => error.mock.calls.length, SLOW).toBe(1);
     await jobs.stop();
     expect(jobs.lastCompletedAt()).toBeUndefined();
     await sql`alter table sessions_away rename to sessions`.execute(service.context.db);
   });
+
+  it('run in turn: a run that is asked for also sees what the run before it has locked', async () => {
+    const { db } = service.context;
+    setToday(service, '2026-03-02');
+    const account = await newAccount(service, { payplanId: await newWatchedPlan() });
+    setToday(service, '2026-06-02');
+    const blocker = new pg.Client(service.connection);
+    await blocker.connect();
+    let jobs: Jobs | undefined;
+    try {
+      // The first run locks the late account, and then waits for this lock.
+      await blocker.query('begin; lock table account_status_changes in share mode');
+      jobs = startJobs(
+        service.context,
+        { connection: service.connection, copies: service.parts.copies },
+        log,
+      );
+      const isBlocked = async () => {
+        const { rows } = await sql`
+          select from pg_locks where not granted and relation = 'account_status_changes'::regclass
+            and database = (select oid from pg_database where datname = current_database())`.execute(db);
+        return rows.length > 0;
+      };
+      await expect.poll(isBlocked, SLOW).toBe(true);
+      const asked = jobs.runMinuteJobsNow();
+      const waits = await Promise.race([asked.then(() => false), sleep(1_500, true)]);
+      expect(waits, 'the run that is asked for waits').toBe(true);
+      await blocker.query('rollback');
+      expect(await asked).toBe(true);
+      expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended' });
+    } finally {
+      await blocker.end();
+      await jobs?.stop();
+      service.clock.set(null);
+    }
+  });
 });
+
+/** A pay plan whose late accounts are suspended. */
+async function newWatchedPlan(): Promise<number> {
+  const answer = await service.call('POST', '/payplans', {
+    name: 'Watched',
+    deposit: 1000,
+    instalmentAmount: 100,
+    instalmentCount: 10,
+    frequency: 'weekly',
+    graceDays: 7,
+    autoSuspend: true,
+  });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.data.id;
+}

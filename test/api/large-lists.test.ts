@@ -21,7 +21,7 @@ import { reconciliationList } from '../../src/reconciliations/schema.ts';
 import { userList } from '../../src/users/schema.ts';
 import { newAccount, newCustomer, pay, reverse, setToday, statementsOf, useService } from '../harness.ts';
 
-/** What lists answer when a table is large, and where rows without a value come in an order. */
+/** Lists of large tables, and the position of rows without a value. */
 const service = useService();
 
 const ROWS = 50_000;
@@ -139,7 +139,7 @@ describe('a list of 50,000 accounts', () => {
         update accounts set status = ${status}, activation_date = ${today(service.context)}::date - ${days ?? 0}::integer
         where id = ${id}`.execute(service.context.db);
     }
-    // The formula that the rows' own figure has, as position in schedule.ts says it.
+    // The figures that the rows show, by the formula of `position` in schedule-rules.ts.
     const shown = [0, 0, 1, 30, 31, 0, 400, 0];
     const operators: Record<string, (a: number, b: number) => boolean> = {
       eq: (a, b) => a === b,

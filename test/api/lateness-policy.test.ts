@@ -35,7 +35,7 @@ let plans = 0;
 
 beforeEach(async () => {
   setToday(service, START);
-  // The accounts of earlier tests must not be late in this one.
+  // The accounts of earlier tests must not be late in this test.
   await sql`update pay_plans set auto_suspend = false`.execute(service.context.db);
 });
 afterEach(() => expectBooksToBalance(service.context));
@@ -342,7 +342,7 @@ describe('a decision of staff', () => {
 });
 
 describe('concurrently', () => {
-  it('a run and payments leave every paid account active, and every other suspended', async () => {
+  it('a run and payments leave every paid account active, and every other account suspended', async () => {
     const payplanId = await newPlan();
     const customerId = (await newCustomer(service)).id;
     const accounts = [];

@@ -5,7 +5,7 @@ import { fetchPage, type ListSource } from '../../src/core/lists/page.ts';
 import type { ListPlan } from '../../src/core/lists/query.ts';
 import { useService } from '../harness.ts';
 
-/** How rows, and how many there are, come from PostgreSQL. */
+/** How lists read their rows and totals from PostgreSQL. */
 const service = useService();
 
 const planOf = (page: number, limit: number): ListPlan => ({

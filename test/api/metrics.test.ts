@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +32,7 @@ describe('GET /metrics', () => {
 describe('the figures of the business', () => {
   const token = 'a token of the monitoring';
   const service = useService({ METRICS_TOKEN: token });
-  /** As an instance that was started a moment ago: figures are kept for some seconds. */
+  /** Reads the metrics of a new instance, because an instance caches the figures for some seconds. */
   async function scrape(completedAt?: Date): Promise<string> {
     const app = buildApp({ ...service.parts, jobsCompletedAt: () => completedAt });
     try {
@@ -102,6 +103,52 @@ describe('the figures of the business', () => {
     expect(await pending()).toBe(first);
   });
 });
+
+describe('deploy/', () => {
+  const token = 'a token of the monitoring';
+  const service = useService({
+    METRICS_TOKEN: token,
+    DATABASE_URL: 'postgres://ams@127.0.0.1:1/ams',
+    DATABASE_REPLICA_URL: 'postgres://ams@127.0.0.1:1/ams', // Nothing listens there, so the replica is down.
+  });
+  const OF_PROMETHEUS = ['up'];
+
+  it.each(['grafana-dashboard.json', 'prometheus-alerts.yml'])(
+    'uses only metrics that the service has: %s',
+    async (file) => {
+      const { text } = await createCaller(service.origin)('GET', '/metrics', undefined, { token });
+      expect(text).toContain('\nams_replica_up 0\n');
+      const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+      const known = types.flatMap(([, name, type]) =>
+        type === 'histogram' ? ['bucket', 'count', 'sum'].map((part) => `${name}_${part}`) : [name],
+      );
+      const used = expressionsOf(readFileSync(`deploy/${file}`, 'utf8')).flatMap(metricsOf);
+      expect(used.length).toBeGreaterThan(8);
+      expect(used.filter((name) => ![...known, ...OF_PROMETHEUS].includes(name))).toEqual([]);
+    },
+  );
+
+  it('shows every metric of the business on the dashboard', async () => {
+    const { text } = await createCaller(service.origin)('GET', '/metrics', undefined, { token });
+    const dashboard = readFileSync('deploy/grafana-dashboard.json', 'utf8');
+    const own = [...text.matchAll(/^# TYPE (ams_\S+) /gm)].map(([, name = '']) => name);
+    expect(own.filter((name) => !dashboard.includes(name))).toEqual([]);
+  });
+});
+
+/** The expressions of a dashboard or of alerts. */
+function expressionsOf(text: string): string[] {
+  const lines = [...text.matchAll(/^ *"?expr"?: (.*?),?$/gm)].map(([, value = '']) => value);
+  return lines.map((value) => (value.startsWith('"') ? JSON.parse(value) : value));
+}
+
+/** The words of an expression that are not functions, keywords, labels or texts. */
+function metricsOf(expression: string): string[] {
+  const bare = expression
+    .replaceAll(/\{[^}]*\}|\[[^\]]*\]|"[^"]*"/g, '')
+    .replaceAll(/\b(by|without) *\([^)]*\)/g, '');
+  return [...bare.matchAll(/\b[a-z_]\w*\b(?! *\()/g)].map(([name]) => name);
+}
 
 describe('without METRICS_TOKEN', () => {
   const service = useService();

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openDatabase } from '../../src/core/database/db.ts';
-import { migrate, readMigrations } from '../../src/database.ts';
+import { readMigrationNames } from '../../src/platform/migrations/files.ts';
+import { migrate } from '../../src/platform/migrations/runner.ts';
 import { databaseOn } from '../global-setup.ts';
 
-/** Rows as an earlier version wrote them, and what a migration makes of them. */
+/** Migrates rows as earlier versions wrote them. */
 const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
 const connection = databaseOn(inject('server'), database);
 const server = new pg.Client(inject('server'));
@@ -29,9 +30,9 @@ afterAll(async () => {
 const rowsOf = async (query: string) => (await earlier.query(query)).rows;
 
 describe('0013_sales_and_imports', () => {
-  it('leaves each account in one commission, keeps paid ones, dates late activations, and links imports to statements', async () => {
-    const before = Object.keys(await readMigrations()).filter((name) => name < '0013');
-    await migrate(opened.db, before.sort().at(-1));
+  it('leaves each account in one commission, keeps paid commissions, dates late activations, and links imports to statements', async () => {
+    const before = (await readMigrationNames()).filter((name) => name < '0013');
+    await migrate(opened.db, { last: before.at(-1) });
     await earlier.query(`
       insert into customers (first_name, last_name, phone, phone_sha256, search_text) values ('A', 'B', '+254', '', '');
       insert into products (sku, name, category, price_minor) values ('S', 'S', 'c', 1);

@@ -3,7 +3,7 @@ import { expect, inject, it } from 'vitest';
 import { committedDescription, examplesOfMedia, type Operation } from '../description.ts';
 import { createCaller, startTestService, type TestService } from '../harness.ts';
 
-/** A running service whose database loses what the migrations made. */
+/** The service runs while its database loses the results of the migrations. */
 
 async function onDatabase(
   connection: string | pg.ClientConfig,
@@ -22,7 +22,7 @@ function databaseNameOf({ connection }: TestService): string {
   return typeof connection === 'string' ? new URL(connection).pathname.slice(1) : connection.database;
 }
 
-/** Sends every operation with its examples; the status of each answer that is no refusal of the caller. */
+/** Sends every operation with its examples. @returns a line for each answer with a status of 500 or above. */
 async function failuresOf(service: TestService): Promise<string[]> {
   const call = createCaller(service.origin);
   const send = async ({ name, method, path, parameters, body, bodyType }: Operation) => {
@@ -65,7 +65,7 @@ it.each<[string, (service: TestService) => Promise<void>]>([
     'is dropped',
     (service) => onDatabase(inject('server'), [`drop database ${databaseNameOf(service)} with (force)`]),
   ],
-])('every call is answered by 503 with Retry-After while the database %s', async (_what, lose) => {
+])('every call gets 503 with Retry-After while the database %s', async (_what, lose) => {
   const { service, close } = await startTestService();
   try {
     await service.call('GET', '/products');

@@ -25,7 +25,7 @@ beforeAll(() => setToday(service, '2026-11-02'));
 const ask = (fields: Record<string, unknown>) =>
   service.call('POST', ADDRESS, notification(fields), { token: null });
 
-/** What the provider's gateway reads of the answer to a well-formed question. */
+/** The fields of the answer that the provider's gateway reads, for a well-formed request. */
 async function resultOf(fields: Record<string, unknown>): Promise<[number | string, string]> {
   const { status, body, text } = await ask(fields);
   expect(status, text).toBe(200);
@@ -197,7 +197,7 @@ describe('the validation', () => {
       expect(own.headers.get('ratelimit-policy')).toBe('"webhook";q=4;w=60');
       const other = await send({ BusinessShortCode: '174379' });
       expect([other.body.ResultCode, other.body.ResultDesc]).toEqual(WRONG_SHORT_CODE);
-      // One budget for all that the provider sends.
+      // All calls of the provider share one rate limit.
       expect((await notify(guarded, {}, { headers: { 'x-webhook-secret': 'sesame' } })).status).toBe(200);
       expect((await send({})).status).toBe(429);
     } finally {

@@ -354,7 +354,7 @@ describe('POST /payments/:id/reverse', () => {
 
 describe('POST /payments/:id/assign', () => {
   let strangers = 0;
-  /** A reference of its own each time: the worklist learns. */
+  /** A new reference each time, because assignments are learned. */
   async function unmatched(amount = '400.00'): Promise<number> {
     strangers += 1;
     const answer = await notify(service, { BillRefNumber: `nobody ${strangers}`, TransAmount: amount });
@@ -401,7 +401,7 @@ describe('POST /payments/:id/assign', () => {
     expect(await accountNow(service, id)).toMatchObject({ status: 'completed', credit: 1 });
   });
 
-  it('to two accounts concurrently succeeds for one', async () => {
+  it('to two accounts concurrently succeeds for one of them', async () => {
     const [one, other] = [await newAccount(service), await newAccount(service)];
     const paymentId = await unmatched();
     const answers = await Promise.all([assign(paymentId, one.id), assign(paymentId, other.id)]);

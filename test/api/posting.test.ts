@@ -44,7 +44,7 @@ async function holding<T>(statement: string, work: (client: pg.Client) => Promis
     await client.query(statement);
     return await work(client);
   } finally {
-    await client.end(); // and with it the lock
+    await client.end(); // this also releases the lock
   }
 }
 
@@ -80,7 +80,7 @@ async function inOneBatch(send: () => Sent[]): Promise<Answer[]> {
   batches = statements.filter(({ text }) => text.includes('entries_added')).length - ahead.length;
   return Promise.all(sent);
 }
-/** Written by the last `inOneBatch`, without those that were ahead. */
+/** The number of batches of the last `inOneBatch`, without the batches that were in flight before. */
 let batches = 0;
 
 const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status);
@@ -216,7 +216,7 @@ describe('a batch whose commit has an unknown outcome', () => {
   it('is not posted again, and is answered with 503', async () => {
     const accounts = await Promise.all(Array.from({ length: 5 }, () => newAccount(service)));
     const { pool } = service.parts;
-    // As a pooler says it whose server is gone.
+    // The error of a pooler that has lost its connection to PostgreSQL.
     await pool.query(`
       create function lose() returns trigger language plpgsql as $$
       begin raise exception 'server conn crashed?' using errcode = '08P01'; end $$;
@@ -237,7 +237,7 @@ describe('a batch whose commit has an unknown outcome', () => {
 
 describe('an account that another transaction has locked', () => {
   it('delays only its own payments', async () => {
-    // An instance without such a payment is the control: both are as busy as the machine is.
+    // The control is an instance without such a payment. The load of the machine affects both in the same way.
     const control = await startInstance(service);
     try {
       const [held, ...others] = await Promise.all(Array.from({ length: 21 }, () => newAccount(service)));

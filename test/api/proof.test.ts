@@ -13,6 +13,7 @@ import {
   pay,
   reverse,
   setToday,
+  startInstance,
   startTestService,
   useJobs,
   useService,
@@ -87,6 +88,13 @@ beforeAll(async () => {
   const path = `/reconciliations/statements/${upload.body.data.id}`;
   while ((await bodyOf('GET', path)).status !== 'done') await sleep(20);
   ids.line = (await bodyOf('GET', `${path}/lines?filter[result]=matched`))[0].id;
+  const limited = await startInstance(service, { APPROVAL_LIMIT: '0' });
+  const token = service.adminToken;
+  const reversal = `/payments/${ids.linked}/reverse`;
+  const requested = await limited.call('POST', reversal, { reason: 'A test' }, { token });
+  expect(requested.status, requested.text).toBe(202);
+  await limited.close();
+  await bodyOf('POST', `/approvals/${requested.body.data.id}/withdraw`);
   const items = [{ description: 'Lamp', quantity: 2, unitPrice: 10 }];
   for (const name of ['firstInvoice', 'invoice', 'lastInvoice']) {
     ids[name] = (await bodyOf('POST', '/invoices', { accountId: account.id, items })).id;
@@ -98,7 +106,7 @@ beforeAll(async () => {
 
 class Undo extends Error {}
 
-/** The findings after a damage, which is rolled back. */
+/** The findings after a damage. The damage is rolled back. */
 async function findingsAfter(damage: string): Promise<Finding[]> {
   let findings: Finding[] = [];
   const work = service.context.db.transaction().execute(async (tx) => {
@@ -119,6 +127,36 @@ function violationsOf(findings: Finding[], check: string): Violation[] {
 
 const entryOf = (payment: string, ledgerAccount: string) =>
   `(select id from ledger_entries where payment_id = :${payment} and ledger_account = '${ledgerAccount}' and event = 'payment_received')`;
+
+/** Adds a request for approval of the user 1, which the user 2 decided. Default: about the reversed payment. */
+function approval(fields: Record<string, string | null>): string {
+  const columns: Record<string, string | null> = {
+    ...{
+      id: '900',
+      action: 'reverse_payment',
+      account_id: ':account',
+      payment_id: ':reversed',
+      amount_minor: '7000',
+    },
+    ...{
+      counted_minor: '7000',
+      reason: 'A test',
+      body: '{}',
+      facts: '{}',
+      requested_by: '1',
+      responsible_user_id: '1',
+    },
+    ...{ decided_by: '2', ended_at: 'now', ...fields },
+  };
+  const values = Object.values(columns).map((value) => (value === null ? 'null' : `'${value}'`));
+  return `insert into approvals (${Object.keys(columns).join(', ')}) overriding system value values (${values.join(', ')})`;
+}
+
+/** The audit entry of a reversal that a request for approval caused. */
+function doneBy(id: number, paymentId = ':reversed'): string {
+  return `insert into audit_entries (actor, action, resource, resource_id, after)
+    values ('a test', 'payment.reverse', 'payment', '${paymentId}', '{"approvalId": ${id}}')`;
+}
 
 /** A damage, the checks that it must violate, and the row that each must name. `:name` is replaced by an id. */
 const DAMAGES: [name: string, damage: string, named: Record<string, [table: string, id: string]>][] = [
@@ -209,6 +247,19 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
       transactions_once: ['payments', ':assigned'],
       notifications: ['notifications', '(select id from notifications where payment_id = :assigned)'],
     },
+  ],
+  [
+    'a payment has a provider that nobody knows',
+    `update payments set provider = 'mpesa' where id = :assigned`,
+    {
+      transactions_once: ['payments', ':assigned'],
+      notifications: ['notifications', '(select id from notifications where payment_id = :assigned)'],
+    },
+  ],
+  [
+    'a payment of a provider has another reference than its transaction',
+    `update payments set transaction_ref = 'OTHER', reference_key = 'OTHER' where id = :assigned`,
+    { transactions_once: ['payments', ':assigned'] },
   ],
   [
     'two payments of one method have one reference',
@@ -340,6 +391,67 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     'a linked manual payment has the source webhook',
     `update payments set source = 'webhook' where id = :linked`,
     { notifications: ['notifications', '(select id from notifications where payment_id = :linked)'] },
+  ],
+  [
+    'the only report of a transaction counts as a repeat',
+    `insert into notifications (provider, raw_body, trans_id, content_hash, amount_minor, status, outcome)
+      values ('mobilemoney', '{}', 'NOBODY1', 'hash', 100, 'processed', 'repeated')`,
+    { reported_transactions: ['notifications', '(select last_value + 1 from notifications_id_seq)'] },
+  ],
+  [
+    'the payment of a paid payment request is not posted',
+    `insert into payment_requests (account_id, provider, phone, amount_minor, status, callback_key, send_started_at, holds_phone,
+       receipt, requested_by, ended_at)
+      values (:account, 'mobilemoney', '+254712000000', 100, 'paid', 'key', business_now(), false, 'NOBODY2', 'a test',
+        business_now() - interval '2 hours')`,
+    { reported_transactions: ['payment_requests', '1'] },
+  ],
+  ['an approved request was not done', approval({ status: 'approved' }), { approvals: ['approvals', '900'] }],
+  [
+    'an approved request was done twice',
+    `${approval({ status: 'approved' })}; ${doneBy(900)}; ${doneBy(900)}`,
+    { approvals: ['approvals', '900'] },
+  ],
+  [
+    'a rejected request was done',
+    `${approval({ status: 'rejected', decision_reason: 'No' })}; ${doneBy(900)}`,
+    { approvals: ['approvals', '900'] },
+  ],
+  [
+    'a pending request was done',
+    `${approval({ status: 'pending', decided_by: null, ended_at: null })}; ${doneBy(900)}`,
+    { approvals: ['approvals', '900'] },
+  ],
+  [
+    'a payment whose reversal was approved is not reversed',
+    `${approval({ status: 'approved', payment_id: ':payment' })}; ${doneBy(900, ':payment')}`,
+    { approvals: ['approvals', '900'] },
+  ],
+  [
+    'a user approved their own request',
+    `alter table approvals drop constraint approvals_two_people;
+     ${approval({ status: 'approved', decided_by: '1' })}; ${doneBy(900)}`,
+    { approvals: ['approvals', '900'] },
+  ],
+  [
+    'an approved refund has another credit move',
+    `${approval({ status: 'approved', action: 'refund_credit', payment_id: null, credit_move_id: ':transfer' })}; ${doneBy(900)}`,
+    { approvals: ['approvals', '900'] },
+  ],
+  [
+    'two approved refunds have the same credit move',
+    [900, 901]
+      .map((id) =>
+        approval({
+          id: String(id),
+          status: 'approved',
+          action: 'refund_credit',
+          payment_id: null,
+          credit_move_id: ':refund',
+        }),
+      )
+      .join('; '),
+    { approvals: ['approvals', '901'] },
   ],
   [
     'a line of a statement matched another payment',
@@ -555,7 +667,7 @@ describe('GET /reports/proof', () => {
       const { id } = await pay(damaged.service, accountId, 100);
       const other = await pay(damaged.service, accountId, 100, { paymentDate: '2026-11-01' });
       const { pool } = damaged.service.parts;
-      await pool.query('alter table ledger_entries disable trigger ledger_entries_append_only');
+      await pool.query('alter table ledger_entries disable trigger ledger_entries_leave_with_their_import');
       await pool.query('delete from ledger_entries where payment_id = $1', [other.id]);
       await pool.query('alter table payments disable trigger payments_money_frozen');
       await pool.query('update payments set amount_minor = 9007199254740993 where id = $1', [id]);
@@ -606,7 +718,7 @@ describe('long reads', () => {
   it('wait for a free connection, and give up after a few seconds', async () => {
     const verifier = open();
     const slow = verifier.read('user 1', (tx) => sql`select pg_sleep(1)`.execute(tx));
-    await expect(verifier.read('user 1', async () => 'then')).resolves.toBe('then');
+    await expect(verifier.read('user 1', async () => 'then')).resolves.toMatchObject({ value: 'then' });
     await slow;
     const slower = verifier.read('user 1', (tx) => sql`select pg_sleep(5)`.execute(tx));
     await expect(verifier.read('user 2', async () => 'never')).rejects.toThrow('slot for proofs is busy');
@@ -617,7 +729,9 @@ describe('long reads', () => {
   it('end at their timeout and when they are closed', async () => {
     const impatient = open({ timeoutMs: 500 });
     await expect(impatient.read('user 1', (tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
-    await expect(impatient.read('user 1', async () => 'again')).resolves.toBe('again');
+    await expect(impatient.read('user 1', async () => 'again')).resolves.toMatchObject({
+      value: 'again',
+    });
     await impatient.close();
     const verifier = open();
     const broken = expect(

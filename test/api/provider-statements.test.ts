@@ -152,7 +152,7 @@ async function open(path: string, type: string, length: number) {
   socket.on('data', (bytes) => {
     text += bytes.toString();
   });
-  socket.on('error', () => {}); // A reset is one way to be cut.
+  socket.on('error', () => {}); // The service may close the connection with a reset.
   const closed = new Promise<number>((resolve) => socket.once('close', () => resolve(performance.now())));
   socket.write(
     `POST /api${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nAuthorization: Bearer ${service.adminToken}\r\nContent-Length: ${length}\r\n\r\n`,
@@ -446,7 +446,7 @@ describe('a payment that the provider reversed', () => {
     expect(figures(compared)).toEqual({ matched: [1, 60], reversed_at_provider: [2, 68] });
     expect(figures(await started(first.id, 'match'))).toEqual(figures(compared));
 
-    // As the lines are between the later one's coming in and its comparison.
+    // The state of the lines after the later statement was stored, and before it is compared.
     await sql`update provider_statement_lines set result = (
         case when payment_id is null then 'missing_in_books' else 'matched' end)::provider_line_result
       where statement_id = ${first.id}`.execute(service.context.db);
@@ -704,7 +704,7 @@ describe('a payment that is missing in the books', () => {
   });
 });
 
-/** Records a payment as a request does that had looked for lines before those of the receipt were stored. */
+/** Records a payment like a request that searched for statement lines before the line with the receipt was stored. */
 async function recordedBesideUpload(
   body: { accountId: number; amount: number },
   receipt: string,
@@ -1010,7 +1010,7 @@ describe('the reconciliation date of a statement', () => {
 });
 
 describe('work on a statement', () => {
-  /** Sets the state between two steps, without a job. */
+  /** Sets the state of a statement between two steps, without a job. */
   async function leave(id: number, fields: string) {
     await sql`update provider_statements set ${sql.raw(fields)} where id = ${id}`.execute(service.context.db);
   }

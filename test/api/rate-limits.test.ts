@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-/** An instance with the limits, whose counters are fresh; the service beside it has none. */
+/** Starts an instance with limits and new counters. The service of the harness has no limits. */
 async function limited(environment: Record<string, string> = {}) {
   const instance = await startInstance(service, {
     ...DEFAULTS,
@@ -89,7 +89,7 @@ describe('without Redis', () => {
     expect(await times(5, () => login(call))).toEqual([401, 401, 401, 401, 401]);
     expectRefused(await login(call));
     expect((await login(call, '203.0.113.2')).status).toBe(401);
-    // Registration has a budget of its own; a wrong body counts as well.
+    // Registration has a separate budget. A wrong body counts, too.
     expect(await times(5, () => call('POST', '/auth/register', {}, from('203.0.113.1')))).toEqual([
       400, 400, 400, 400, 400,
     ]);
@@ -183,7 +183,7 @@ describe('without Redis', () => {
     expect((await call('GET', '/customers', undefined, { token: service.adminToken })).status).toBe(200);
   });
 
-  it('a browser session has a limit of its own for refreshes, and calls without one count for their address', async () => {
+  it('a browser session has a separate limit for refreshes, and calls without one count for their address', async () => {
     const { call } = await limited({ RATE_LIMIT_GENERAL: '3', RATE_LIMIT_PAGES: '2' });
     const refresh = (cookie: string, address = '203.0.113.6') =>
       call('POST', '/auth/session/refresh', undefined, {

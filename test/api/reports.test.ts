@@ -427,7 +427,7 @@ describe('the figures of a past day', () => {
       return [count, amount, recovered];
     };
     expect(await writeOffs('2023-03-01', '2023-03-31')).toEqual([1, total, 0]);
-    await pay(service, id, 1_000, { paymentDate: '2023-03-09' }); // it was not known of
+    await pay(service, id, 1_000, { paymentDate: '2023-03-09' }); // recorded after the report of March was made
     await pay(service, id, 300, { paymentDate: '2023-03-10' });
     expect(await writeOffs('2023-03-01', '2023-03-31')).toEqual([1, total - 1_300, 0]);
     setToday(service, '2023-05-02');
@@ -833,7 +833,7 @@ describe('a long export', () => {
     });
     for (let i = 0; i < 4; i += 1)
       await expect(pool.open('user 1', 'select nothing', ['nothing'])).rejects.toThrow(/nothing/);
-    const stream = await pool.open('user 1', "select 'a' as x", ['x']);
+    const { value: stream } = await pool.open('user 1', "select 'a' as x", ['x']);
     expect(Buffer.concat(await stream.toArray()).toString()).toBe('\ufeffx\r\n"a"\r\n');
     await pool.close();
   });

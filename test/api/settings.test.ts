@@ -18,7 +18,10 @@ describe('GET /settings', () => {
       today: '2026-11-02',
       phoneCountryCode: '+254',
       identityProviders: [],
+      approvalLimit: null,
+      paymentRequests: false,
       registrationOpen: true,
+      statusQueries: false,
       version: 'test',
     });
     expect(answer.headers.get('cache-control')).toBe('public, max-age=60');
@@ -29,6 +32,7 @@ describe('GET /settings', () => {
       COMPANY_NAME: 'Sunrise Pumps Ltd',
       BUSINESS_TIMEZONE: 'Pacific/Kiritimati',
       PHONE_REGION: 'TZ',
+      APPROVAL_LIMIT: '10000.50',
       REGISTRATION: 'closed',
       ...providerSettings('GOOGLE', 'https://accounts.example'),
     });
@@ -42,6 +46,7 @@ describe('GET /settings', () => {
         phoneCountryCode: '+255',
         identityProviders: [{ name: 'google' }],
         registrationOpen: false,
+        approvalLimit: 10_000.5,
       });
       expect(text).not.toMatch(/accounts\.example|secret|ams"/);
     } finally {

@@ -78,7 +78,7 @@ describe('GET / in a browser', () => {
     await lost.close();
     const { connection } = service;
     const other = openDatabaseProbe({ connection, migrations: ['9999_new'], onConnectionLost: () => {} });
-    expect(await shownWith(other)).toContain('Down: the database has other migrations');
+    expect(await shownWith(other)).toContain('Down: this version cannot work with the migrations');
     await other.close();
   });
 });

@@ -291,7 +291,7 @@ describe('GET /accounts/:id/statement', () => {
       paid: 200,
       credit: 0,
       covers: [{ item: 0, amount: 200, paymentId: null, creditMoveId: moveId }],
-      description: `Credit of ${giver.accountNumber} received: same family`,
+      description: `Credit received from ${giver.accountNumber}: same family`,
     });
   });
 

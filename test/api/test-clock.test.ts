@@ -30,7 +30,7 @@ describe('PUT /test/clock', () => {
     expect(Math.abs(Date.parse(real.body.data.now) - Date.now())).toBeLessThan(5_000);
   });
 
-  /** Every moment that a part of an answer shows, by its name. */
+  /** All timestamps in a part of an answer, with the names of their fields. */
   function momentsIn(part: unknown): [string, string][] {
     if (typeof part !== 'object' || part === null) return [];
     return Object.entries(part).flatMap(([name, value]) =>

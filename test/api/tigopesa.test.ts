@@ -35,7 +35,7 @@ function command(fields: Record<string, string>): string {
   return `<?xml version="1.0"?>\n<COMMAND>\n${elements.join('\n')}\n</COMMAND>\n`;
 }
 
-/** Posts what a gateway sends, as bytes; the answer's own fields by name. */
+/** Posts bytes like a gateway. @returns the fields of the answer by name. */
 async function post(xml: string, query = '', to: TestService = service) {
   const response = await fetch(`${to.origin}/api${ADDRESS}${query}`, {
     method: 'POST',
@@ -212,7 +212,7 @@ describe('a bill payment that the gateway has to give back', () => {
   });
 });
 
-describe('what is no bill payment', () => {
+describe('a body that is not a bill payment', () => {
   const entity = '<!DOCTYPE COMMAND [<!ENTITY a "1000">]>';
   const billion = `<!DOCTYPE COMMAND [<!ENTITY a "lol">${Array.from(
     { length: 9 },

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
-import { readMigrations } from '../../src/database.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
+import { readMigrationFiles } from '../../src/platform/migrations/files.ts';
 import { runChecks } from '../../src/proof/view.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
@@ -52,7 +52,7 @@ describe('the service', () => {
 describe('0018_statement_reports', () => {
   const CASH = 2;
 
-  /** Writes rows as an earlier version left them, past the triggers of this one. */
+  /** Writes rows as an earlier version did, without the triggers of this version. */
   async function asEarlierVersion(...statements: ReturnType<typeof sql>[]) {
     await service.context.db.transaction().execute(async (tx) => {
       await sql`set local session_replication_role = replica`.execute(tx);
@@ -79,7 +79,7 @@ describe('0018_statement_reports', () => {
     update payments set transaction_ref = ${reference}, reference_key = ${reference} where id = ${paymentId}`;
   let references = 0;
 
-  /** A manual payment that the earlier version let be recorded under the reference of a reversed one. */
+  /** A manual payment with the reference of a reversed payment, which the earlier version allowed. */
   async function recordedBeside(
     accountId: number,
     reference: string,
@@ -121,13 +121,13 @@ describe('0018_statement_reports', () => {
   }
 
   async function upgrade() {
-    const migrations = await readMigrations();
-    const migration = migrations['0018_statement_reports'] ?? expect.fail();
+    const files = await readMigrationFiles();
+    const migration = files.find(({ name }) => name === '0018_statement_reports') ?? expect.fail();
     await service.context.db.transaction().execute(async (tx) => {
       // Later migrations renamed this value and dropped this column.
       await sql`alter type match_method rename value 'manual_entry' to 'hand_entry'`.execute(tx);
       await sql`alter table provider_statements add column attempts smallint`.execute(tx);
-      await migration.up(tx);
+      for (const statement of migration.statements) await sql.raw(statement).execute(tx);
       await sql`alter table provider_statements drop column attempts`.execute(tx);
       await sql`alter type match_method rename value 'hand_entry' to 'manual_entry'`.execute(tx);
     });

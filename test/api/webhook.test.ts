@@ -7,6 +7,7 @@ import { expectBooksToBalance } from '../books.ts';
 import {
   type Answer,
   accountNow,
+  breakPosting,
   move,
   newAccount,
   newApiKey,
@@ -31,7 +32,7 @@ const service = useService();
 beforeEach(() => setToday(service, '2026-11-02'));
 afterEach(() => expectBooksToBalance(service.context));
 
-/** Asserts that a notification was accepted, in the words of the provider's gateway too. */
+/** Asserts that a notification was accepted, also in the fields that the provider's gateway reads. */
 function accepted(answer: Answer): { outcome: string; paymentId: number } {
   expect(answer.status, answer.text).toBe(200);
   expect(answer.body).toEqual({
@@ -174,7 +175,7 @@ describe('a notification', () => {
   it('with a NUL is stored in a form that the database accepts', async () => {
     const sent = `{"TransID":"NUL1","TransAmount":"1","BillRefNumber":"a\0b"}`;
     const answer = await service.call('POST', ADDRESS, sent, { token: null });
-    expect(wrongFields(answer)).toEqual(['body']); // a bare NUL is no JSON
+    expect(wrongFields(answer)).toEqual(['body']); // a NUL is not allowed in JSON
     const escaped = { TransID: 'NUL2', TransAmount: '1', BillRefNumber: 'a\0b' };
     const { paymentId } = accepted(await service.call('POST', ADDRESS, escaped, { token: null }));
     const list = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
@@ -199,7 +200,7 @@ describe('a notification', () => {
 });
 
 describe('what the provider promises', () => {
-  it('is seven texts that staff can see', async () => {
+  it('has seven fields that staff can see', async () => {
     const { accountNumber } = await newAccount(service);
     const sent = notification({
       BillRefNumber: accountNumber,
@@ -558,7 +559,7 @@ describe('a manual payment on another account than the provider reports', () => 
     expect(outcome).toBe(expected);
   });
 
-  it('goes to the reported account when finance says that none of the manual payments is right', async () => {
+  it('moves to the reported account when finance says that none of the manual payments is right', async () => {
     const { meant, other, manual, notified } = await diverted('agent');
     const token = await service.signInAs('finance');
     const resolved = await resolve(notified.id, null, { token });
@@ -626,7 +627,7 @@ describe('a manual payment on another account than the provider reports', () => 
 });
 
 describe('a manual payment whose transaction is reported without a readable reference', () => {
-  /** Recorded by somebody of the role on an account of their choice; the payer has a customer of their own. */
+  /** A payment that a user of the role recorded on an account of their choice. The payer is another customer. */
   const reportedWithout = async (
     fields: (parties: { payer: Party; own: Party }) => Record<string, unknown>,
     role = 'agent',
@@ -653,7 +654,7 @@ describe('a manual payment whose transaction is reported without a readable refe
     phone: string;
   }
   let parties = 0;
-  /** An account whose customer has a phone and a national id of their own. */
+  /** An account of a customer with a new phone and national id. */
   async function party(customerId?: number): Promise<Party> {
     parties += 1;
     const fields = {
@@ -664,7 +665,7 @@ describe('a manual payment whose transaction is reported without a readable refe
     return { ...(await newAccount(service, { customerId: customer.id })), phone: fields.phone };
   }
   const digits = ({ phone }: Party) => phone.slice(1);
-  /** The account number with its last digits swapped, so that none is meant exactly. */
+  /** The account number with its last digits swapped, which is the number of no account. */
   const slipOf = ({ accountNumber }: Party) => `${accountNumber.slice(0, -2)}${accountNumber.slice(-1)}`;
 
   it.each<[string, (parties: { payer: Party; own: Party }) => Record<string, unknown>]>([
@@ -820,7 +821,7 @@ describe('a transaction whose payment was reversed', () => {
     await expectBooksToBalance(service.context);
   });
 
-  /** Writes past the triggers, which the earlier version did not have. */
+  /** Writes without the triggers, which the earlier version did not have. */
   async function asEarlierVersion(statement: ReturnType<typeof sql>) {
     await service.context.db.transaction().execute(async (tx) => {
       await sql`set local session_replication_role = replica`.execute(tx);
@@ -861,7 +862,7 @@ describe('a transaction whose payment was reversed', () => {
 
 describe('the account is found', () => {
   let people = 0;
-  /** A customer with a phone and a national id of their own, and one account. */
+  /** A customer with a new phone and national id, and one account. */
   async function person(fields: Record<string, unknown> = {}) {
     people += 1;
     const phone = `+2547330000${String(people).padStart(2, '0')}`;
@@ -1091,24 +1092,10 @@ describe('a notification whose processing fails', () => {
     expect((await accountNow(service, account.id)).paid).toBe(400);
   });
 
-  /** Makes every booking of one amount fail until it is called again. */
-  async function breakBookings(of: number): Promise<() => Promise<void>> {
-    const { db } = service.context;
-    await sql
-      .raw(`
-      create function fail_for_a_test() returns trigger language plpgsql as
-        $$ begin if new.amount_minor = ${of} then raise exception 'broken for a test'; end if; return new; end $$;
-      create trigger fail_for_a_test before insert on payments for each row execute function fail_for_a_test()`)
-      .execute(db);
-    return async () => {
-      await sql.raw('drop function fail_for_a_test cascade').execute(db);
-    };
-  }
-
   it('waits during further failures, repeats and contradictions, and is then posted once', async () => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber, TransAmount: '77.77' });
-    const mend = await breakBookings(7777);
+    const mend = await breakPosting(service, 7777);
     try {
       expect(accepted(await notify(service, sent)).outcome).toBe('pending');
       expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
@@ -1125,7 +1112,7 @@ describe('a notification whose processing fails', () => {
 
   it('does not delay other notifications', async () => {
     const account = await newAccount(service);
-    const mend = await breakBookings(7778);
+    const mend = await breakPosting(service, 7778);
     try {
       accepted(await notify(service, { BillRefNumber: account.accountNumber, TransAmount: '77.78' }));
       const { db } = service.context;

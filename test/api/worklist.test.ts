@@ -393,7 +393,7 @@ describe('the suggestions', () => {
 
   it('contain the accounts that fit a masked number, which never matches by itself', async () => {
     const { account } = await holder({ phone: '+256771234987', firstName: 'Achieng' });
-    const masked = 'the customer’s phone has the digits that are shown of the payer’s';
+    const masked = 'the customer’s phone has the visible digits of the payer’s number';
     for (const MSISDN of ['25677****987', '25677 ***** 987']) {
       expect(await suggested({ MSISDN })).toEqual([suggestion(account.id, masked, 'low')]);
     }
@@ -424,7 +424,7 @@ describe('the suggestions', () => {
     ]);
   });
 
-  it('start with accounts that several kinds of evidence name', async () => {
+  it('start with accounts that have several kinds of evidence', async () => {
     const near = await holder();
     const number: string = near.account.accountNumber;
     const payer = await holder();

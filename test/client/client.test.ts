@@ -22,7 +22,7 @@ describe('every operation', () => {
     ),
   );
 
-  it('is a call of the client, but for the steps of a browser', () => {
+  it('is a call of the client, except for the steps of a browser', () => {
     const described = committedDescription().operations.map(({ name }) => name);
     expect(described.filter((name) => !calls.includes(name))).toEqual([
       'GET /api/auth/{provider}',
@@ -225,7 +225,7 @@ describe('with a service', () => {
 });
 
 describe('tokens of a user', () => {
-  it('are renewed once for all calls at the same time, and handed over', async () => {
+  it('are renewed once for all calls at the same time, and given to onTokens', async () => {
     const { accessToken, refreshToken } = await clientWith({}).auth.signIn(await newUser());
     const kept: string[] = [];
     const paths: string[] = [];

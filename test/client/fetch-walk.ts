@@ -4,8 +4,8 @@ import type { components, paths } from '../../packages/client/src/generated/api.
 type Account = components['schemas']['Account'];
 
 /**
- * The README's walk by a client that knows nothing but openapi.json: register, customer, account,
- * notification, account. Compiled under `strict`, it fails where the description says too little.
+ * Does the steps of the README with a client that is made only from openapi.json: register, customer, account, notification,
+ * account. It is compiled under `strict`, which fails if the description lacks a type.
  */
 export async function walk(baseUrl: string): Promise<{ before: Account; after: Account; listed: Account[] }> {
   const api = createClient<paths>({ baseUrl });

@@ -33,4 +33,9 @@ export async function mistakes(client: Client): Promise<void> {
   }
   // @ts-expect-error a format that is not a file
   await client.accounts.getStatementFile(1, { format: 'json' });
+  const reversed = await client.payments.reverse(1, { reason: 'Entered twice' });
+  // @ts-expect-error a field of the payment, where a request for approval may have taken its place
+  reversed.paymentDate.slice();
+  if ('changedFacts' in reversed) reversed.changedFacts.includes('credit');
+  else reversed.paymentDate.slice();
 }

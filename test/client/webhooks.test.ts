@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { verifyWebhook, WebhookVerificationError } from '../../packages/client/src/index.ts';
 
-/** The example of the reference implementations of Standard Webhooks. */
+/** The example that the reference implementations of Standard Webhooks use. */
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const BODY = '{"test": 2432232314}';
 const HEADERS = {
@@ -81,7 +81,7 @@ describe('verifyWebhook', () => {
     `${SECRET}=`,
     SECRET.slice(0, -4),
   ])(
-    'throws for the secret %j, which cannot be one, although a forger signed with what it decodes to',
+    'throws for the invalid secret %j, even if a message is signed with the decoded secret',
     async (secret) => {
       const keys = [Buffer.alloc(0), Buffer.alloc(1), Buffer.from(secret.replace(/^whsec_/, ''), 'base64')];
       for (const key of keys) {

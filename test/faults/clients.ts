@@ -9,6 +9,8 @@ import type { RunningService } from '../acceptance/process.ts';
 export interface Outcome {
   status: number | undefined;
   ms: number;
+  /** When it ended, by `performance.now()`. */
+  at: number;
   retryAfter: string | undefined;
   body: string;
 }
@@ -28,7 +30,13 @@ export function send(
   const payload = body === undefined ? undefined : JSON.stringify(body);
   return new Promise((resolve) => {
     const done = (status: number | undefined, retryAfter?: string, text = '') =>
-      resolve({ status, ms: performance.now() - began, retryAfter, body: text });
+      resolve({
+        status,
+        ms: performance.now() - began,
+        at: performance.now(),
+        retryAfter,
+        body: text,
+      });
     const request = http.request(
       `${origin}${path}`,
       {
@@ -58,7 +66,8 @@ export function send(
   });
 }
 
-interface Entry {
+/** A payment in the records of a client. */
+export interface Entry {
   reference: string;
   cents: number;
   /** Undefined until the service acknowledged it. */
@@ -69,12 +78,23 @@ interface Entry {
 export interface PayingClients {
   /** The results of all requests. */
   readonly outcomes: Outcome[];
+  /** All payments so far, by account number. */
+  records(): ReadonlyMap<string, readonly Entry[]>;
   /** When a payment was last acknowledged, by `performance.now()`. */
   lastSuccess(): number;
   /** Starts no further payment, and waits until every started one is acknowledged. */
   stop(): Promise<void>;
   /** Compares the records with what the API shows. @returns the figures as text. */
   compare(service: RunningService): Promise<string>;
+}
+
+interface PayingOptions {
+  clients: number;
+  accounts?: number;
+  /** The pause of a client after a payment. */
+  pauseMs?: number;
+  /** Whether all payments come from the provider, none from staff. */
+  onlyByPhone?: boolean;
 }
 
 /**
@@ -85,7 +105,7 @@ export async function startPaying(
   origins: readonly string[],
   service: RunningService,
   token: string,
-  { clients, accounts = 5 }: { clients: number; accounts?: number },
+  { clients, accounts = 5, pauseMs = 0, onlyByPhone = false }: PayingOptions,
 ): Promise<PayingClients> {
   const targets = await inParallel(5, Array.from({ length: accounts }), () => openAccount(service, token));
   const journal = new Map<number, Entry[]>(targets.map(({ id }) => [id, []]));
@@ -94,15 +114,20 @@ export async function startPaying(
   let lastSuccess = performance.now();
   let sent = 0;
 
+  function isByStaff(client: number): boolean {
+    return !onlyByPhone && client % 2 === 1;
+  }
+
   async function pay(client: number): Promise<void> {
     const target = targets[client % targets.length];
     if (!target) throw new Error('There is no account to pay on.');
     for (let n = 1; !stopping; n++) {
       const reference =
-        `${client % 2 ? 'STAFF' : 'PHONE'}-${client}-${n}-${randomUUID().slice(0, 8)}`.toUpperCase();
+        `${isByStaff(client) ? 'STAFF' : 'PHONE'}-${client}-${n}-${randomUUID().slice(0, 8)}`.toUpperCase();
       const entry: Entry = { reference, cents: 1 + ((client * 7 + n * 13) % 499), paymentId: undefined };
       journal.get(target.id)?.push(entry);
       await untilAcknowledged(entry, target, client);
+      if (pauseMs > 0) await sleep(pauseMs);
     }
   }
 
@@ -112,7 +137,7 @@ export async function startPaying(
     client: number,
   ): Promise<void> {
     const amount = entry.cents / 100;
-    const byStaff = client % 2 === 1;
+    const byStaff = isByStaff(client);
     const request = byStaff
       ? {
           token,
@@ -135,7 +160,7 @@ export async function startPaying(
       outcomes.push(outcome);
       if (outcome.status === 200 || outcome.status === 201) {
         const { data } = JSON.parse(outcome.body) as { data: { id?: number; paymentId?: number | null } };
-        entry.paymentId = data.id ?? data.paymentId ?? 0; // 0: stored, to be booked by the minute job
+        entry.paymentId = data.id ?? data.paymentId ?? 0; // 0: the notification is stored, and the minute job will post it
         lastSuccess = performance.now();
         return;
       }
@@ -147,9 +172,10 @@ export async function startPaying(
   }
 
   const running = Promise.all(Array.from({ length: clients }, (_, client) => pay(client)));
-  running.catch(() => {}); // Told by stop.
+  running.catch(() => {}); // `stop` reports the error.
   return {
     outcomes,
+    records: () => new Map(targets.map(({ id, accountNumber }) => [accountNumber, journal.get(id) ?? []])),
     lastSuccess: () => lastSuccess,
     async stop() {
       stopping = true;
@@ -187,6 +213,18 @@ export function strangeOf(outcomes: readonly Outcome[]): Outcome[] {
     if (status === 200 || status === 201 || status === undefined) return false;
     return !(status === 503 && retryAfter !== undefined);
   });
+}
+
+/** The longest time between two payments that were acknowledged one after the other, from a moment on. */
+export function longestPause(outcomes: readonly Outcome[], from: number): number {
+  const times = outcomes.filter(({ status }) => status === 200 || status === 201).map(({ at }) => at);
+  let last = from;
+  let longest = 0;
+  for (const time of times.filter((at) => at > from)) {
+    longest = Math.max(longest, time - last);
+    last = time;
+  }
+  return Math.round(longest);
 }
 
 export function percentile(values: readonly number[], share: number): number {

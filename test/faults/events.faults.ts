@@ -16,6 +16,7 @@ import {
   startService,
 } from '../acceptance/process.ts';
 import { send, startPaying } from './clients.ts';
+import { expectGaplessVersions, startReading } from './event-reader.ts';
 import { createPostgres, type FragilePostgres, runStatement } from './postgres.ts';
 
 cleanUpAfterwards();
@@ -25,21 +26,13 @@ const ITEMS_PER_CALL = 500;
 /** An instance accepts two bulk calls of a caller at a time. */
 const BULK_WRITERS = 2;
 const KILLS_OF_EACH = 4;
-/** A kill follows the acknowledgement of a bulk call by up to this long, in the middle of other calls. */
+/** The longest time from the acknowledgement of a bulk call to a kill, so that kills happen during other calls. */
 const MAX_KILL_DELAY_MS = 1_000;
 const RETRY_PAUSE_MS = 100;
 const CALL_GIVE_UP_MS = 60_000;
 const DELIVERED_WITHIN_MS = 180_000;
 /** Two busy cores need four minutes. */
 const TIMEOUT_MS = 600_000;
-
-interface SeenEvent {
-  id: number;
-  type: string;
-  resourceId: number;
-  accountId: number | null;
-  accountVersion: number | null;
-}
 
 let postgres: FragilePostgres;
 beforeAll(async () => {
@@ -67,7 +60,7 @@ test('no event is lost while the service, PostgreSQL and the receiver are killed
   const receiver = await createReceiver(service, token);
   const { rows: cursors } = await runStatement(url, 'select cursor from webhook_endpoints');
   const firstId = Number(cursors[0].cursor) + 1;
-  const reader = startReading(service.origin, token);
+  const reader = startReading([service.origin], token);
   const accounts = await inParallel(5, Array.from({ length: 50 }), () => openAccount(service, token));
 
   const paying = await startPaying([service.origin], service, token, { clients: 2 });
@@ -172,39 +165,6 @@ async function createReceiver(service: RunningService, token: string) {
   };
 }
 
-/** Reads the feed all the time, and keeps only `after` from one page to the next. */
-function startReading(origin: string, token: string) {
-  const events: SeenEvent[] = [];
-  let after = 0;
-  let isStopping = false;
-
-  async function read(): Promise<void> {
-    while (!isStopping) {
-      const path = `/api/events?after=${after}&limit=1000&wait=1`;
-      const { status, body } = await send(origin, 'GET', path, { token });
-      if (status === 200) {
-        const { data } = JSON.parse(body) as { data: { events: SeenEvent[]; after: number } };
-        events.push(...data.events);
-        after = data.after;
-      } else {
-        expect([undefined, 503], body).toContain(status);
-        await sleep(RETRY_PAUSE_MS);
-      }
-    }
-  }
-
-  const reading = read();
-  reading.catch(() => {}); // Awaited by stop.
-  return {
-    after: () => after,
-    async stop(): Promise<SeenEvent[]> {
-      isStopping = true;
-      await reading;
-      return events;
-    },
-  };
-}
-
 /** Repeats one bulk call with its key until it is acknowledged. @returns the ids of its payments. */
 async function payInBulk(
   origin: string,
@@ -236,17 +196,4 @@ async function payInBulk(
 async function lastEventId(url: string): Promise<number> {
   const { rows } = await runStatement(url, 'select max(id)::int as id from events');
   return rows[0].id;
-}
-
-/** The versions of each account are 1, 2, 3, … in the order of the feed. */
-function expectGaplessVersions(events: readonly SeenEvent[]): void {
-  const versions = new Map<number, number[]>();
-  for (const { accountId, accountVersion } of events) {
-    if (accountId === null || accountVersion === null) continue;
-    const known = versions.get(accountId) ?? [];
-    known.push(accountVersion);
-    versions.set(accountId, known);
-  }
-  for (const [accountId, found] of versions)
-    expect(found, `account ${accountId}`).toEqual(found.map((_, at) => at + 1));
 }

@@ -96,7 +96,7 @@ describe('PostgreSQL', () => {
     });
     await sleep(3_000);
     const health = await send(service.origin, 'GET', '/health');
-    expect(health.status).toBe(200); // PostgreSQL is well, only busy
+    expect(health.status).toBe(200); // PostgreSQL works, but is busy
     expect(health.ms).toBeLessThan(3_000);
     await Promise.all(clients);
     await blocker.query('rollback');
@@ -162,7 +162,7 @@ describe.skipIf(!hasRedis())('Redis', () => {
     ['gone', () => redis.kill(), () => redis.start()],
     ['frozen', async () => redis.freeze(), async () => redis.thaw()],
   ])(
-    '%s: no call fails or waits over 300 ms; instances limit alone, and together again 5 s later',
+    '%s: no call fails or waits over 300 ms; instances count limits separately, and together again 5 s later',
     async (state, take, give) => {
       await redis.flush();
       await take();
@@ -182,7 +182,7 @@ describe.skipIf(!hasRedis())('Redis', () => {
       report(
         `Redis ${state}: ${2 * LIMIT} of ${4 * LIMIT} calls pass, the slowest ${Math.round(slowest)} ms; then ${LIMIT}`,
       );
-      await sleep(60_000); // the windows that the instances kept for themselves
+      await sleep(60_000); // the windows that each instance counted alone
     },
   );
 

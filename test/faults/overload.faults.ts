@@ -37,7 +37,7 @@ function start(environment: Record<string, string> = {}): Promise<RunningService
   return startService({ ...NO_RATE_LIMITS, DATABASE_URL: url, LOG_LEVEL: 'error', ...environment });
 }
 
-test('one instance under 300 clients answers accepted calls soon and refuses the others at once', async () => {
+test('one instance under 300 clients answers accepted calls soon, and refuses the others at once', async () => {
   const accounts = await inParallel(5, Array.from({ length: 50 }), () => openAccount(service, token));
   const clients = Array.from({ length: 300 }, (_, client) => client);
   const call = (client: number) => {

@@ -1,15 +1,25 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { findProgram } from '../../src/platform/embedded-postgres/program.ts';
-import { chooseAccount, giveTo, programEnvironment } from '../../src/platform/embedded-postgres/run-as.ts';
+import { findProgram, type Program } from '../../src/platform/embedded-postgres/program.ts';
+import {
+  chooseAccount,
+  giveTo,
+  programEnvironment,
+  type SystemAccount,
+} from '../../src/platform/embedded-postgres/run-as.ts';
 import { freePort, newFolder } from '../acceptance/process.ts';
 
-/** A PostgreSQL server that a test may stop, freeze and kill as it likes. */
+/** A PostgreSQL server that a test may stop, freeze and kill. */
 export interface FragilePostgres {
+  /** The address of a database. */
+  address(name: string): string;
+  /** A hot standby that follows this server, which must be stopped. */
+  createStandby(settings?: Record<string, string>): Promise<FragilePostgres>;
   /** A new, empty database. */
   newDatabase(): Promise<string>;
   start(): Promise<void>;
@@ -28,23 +38,43 @@ const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 /** Starts a server with the programs of the embedded PostgreSQL on a free loopback port. */
 export async function createPostgres(): Promise<FragilePostgres> {
   const folder = await newFolder();
-  const data = join(folder, 'data');
-  const port = await freePort();
   const program = await findProgram();
   const account = await chooseAccount(program, folder);
   await giveTo(account, folder);
-  const options = {
+  const [initdb = '', ...initdbArgs] = [
+    ...account.prefix,
+    ...[
+      program.initdb,
+      '-D',
+      join(folder, 'data'),
+      `--username=${USER}`,
+      '--encoding=UTF8',
+      '--auth=trust',
+      '--no-sync',
+    ],
+    ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+  ];
+  execFileSync(initdb, initdbArgs, { ...optionsOf(account, folder), stdio: 'ignore' });
+  return manage(program, account, folder, {});
+}
+
+function optionsOf(account: SystemAccount, folder: string) {
+  return {
     cwd: folder,
     env: programEnvironment,
     ...(account.uid !== undefined && { uid: account.uid }),
     ...(account.gid !== undefined && { gid: account.gid }),
   };
-  const [initdb = '', ...initdbArgs] = [
-    ...account.prefix,
-    ...[program.initdb, '-D', data, `--username=${USER}`, '--encoding=UTF8', '--auth=trust', '--no-sync'],
-    ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
-  ];
-  execFileSync(initdb, initdbArgs, { ...options, stdio: 'ignore' });
+}
+
+async function manage(
+  program: Program,
+  account: SystemAccount,
+  folder: string,
+  settings: Record<string, string>,
+): Promise<FragilePostgres> {
+  const data = join(folder, 'data');
+  const port = await freePort();
   const address = (name: string) => `postgres://${USER}@127.0.0.1:${port}/${name}`;
   let server: ChildProcess;
   let frozen: number[] = [];
@@ -55,8 +85,9 @@ export async function createPostgres(): Promise<FragilePostgres> {
       ...account.prefix,
       ...[program.postgres, '-D', data, '-p', String(port), '-k', folder],
       ...['-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=100'],
+      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ];
-    server = spawn(postgres, args, { ...options, stdio: 'ignore' });
+    server = spawn(postgres, args, { ...optionsOf(account, folder), stdio: 'ignore' });
     while (!(await accepts(address('postgres')))) {
       if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode}.`);
       await sleep(25);
@@ -64,7 +95,19 @@ export async function createPostgres(): Promise<FragilePostgres> {
   }
 
   return {
+    address,
     start,
+    async createStandby(given = {}) {
+      const copy = await newFolder();
+      execFileSync('cp', ['-a', data, join(copy, 'data')]);
+      await writeFile(join(copy, 'data', 'standby.signal'), '');
+      await giveTo(account, copy);
+      return manage(program, account, copy, {
+        primary_conninfo: `host=127.0.0.1 port=${port} user=${USER}`,
+        wal_retrieve_retry_interval: '200ms',
+        ...given,
+      });
+    },
     async newDatabase() {
       databases += 1;
       const name = `faults_${databases}`;
@@ -78,7 +121,7 @@ export async function createPostgres(): Promise<FragilePostgres> {
     },
     async kill() {
       const ended = once(server, 'exit');
-      server.kill('SIGSTOP'); // It must not start another process while they are listed.
+      server.kill('SIGSTOP'); // First the server itself is frozen, so that it starts no process while its children are listed.
       for (const pid of familyOf(server.pid ?? 0).reverse()) killNow(pid);
       await ended;
     },
@@ -96,7 +139,7 @@ function killNow(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }
 
@@ -105,14 +148,14 @@ async function accepts(connectionString: string): Promise<boolean> {
     await runStatement(connectionString, 'select 1');
     return true;
   } catch {
-    return false; // It is still starting.
+    return false; // The server is still starting.
   }
 }
 
 /** Runs one statement on a separate connection. */
 export async function runStatement(connectionString: string, statement: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000 });
-  client.on('error', () => {}); // Told to the query, too.
+  client.on('error', () => {}); // The query reports the error.
   await client.connect();
   try {
     return await client.query(statement);
@@ -134,6 +177,6 @@ function parentOf(pid: string): number | undefined {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     return Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]);
   } catch {
-    return undefined; // It has just ended.
+    return undefined; // The process has just ended.
   }
 }

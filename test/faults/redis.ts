@@ -54,13 +54,13 @@ async function answers(url: string): Promise<boolean> {
   try {
     return (await ask(url, (client) => client.ping())) === 'PONG';
   } catch {
-    return false; // It is still starting.
+    return false; // Redis is still starting.
   }
 }
 
 async function ask<T>(url: string, question: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
-  client.on('error', () => {}); // Told to the question, too.
+  client.on('error', () => {}); // The command reports the error.
   try {
     await client.connect();
     return await question(client);

@@ -37,15 +37,15 @@ beforeAll(async () => {
 
 const account = fc.nat({ max: 2 });
 const payment = fc.nat({ max: 30 });
-/** A slice of an item, some of them, all, or more than all of any of the plans. */
+/** A part of an item, some items, all items, or more than the total of any of the plans. */
 const amountMinor = fc.oneof(
   fc.integer({ min: 1, max: 2_000 }),
   fc.constantFrom(300, 550, 1_000, 2_000, 3_600, 4_300, 6_900, 3_697),
   fc.integer({ min: 3_000, max: 12_000 }),
 );
-/** Few amounts, so that staff and the provider often report the same one. */
+/** Few different amounts, so that staff and the provider often report the same amount. */
 const toldMinor = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(1_000, 7_000) }, amountMinor);
-/** Few references, so that transactions are repeated, and staff and the provider report the same one. */
+/** Few different references, so that transactions are repeated, and staff and the provider report the same transaction. */
 const reference = fc.constantFrom('T1', 'T2', 'T3', 'T4', 'T5', 'T6');
 const permille = fc.constantFrom(1, 250, 500, 1_000, 1_001);
 const to = fc.constantFrom('active', 'suspended', 'defaulted', 'repossessed', 'written_off', 'cancelled');
@@ -117,7 +117,7 @@ interface Standing {
   amountMinor: bigint;
 }
 
-/** What happened so far in a case, kept beside the books. */
+/** What has happened in a case so far, recorded independently of the books. */
 class Journal {
   readonly run: Case;
   readonly accounts: Sold[];
@@ -144,7 +144,7 @@ class Journal {
     return paid;
   }
 
-  /** The payments that came since the last look: of a notification, now or when what it waited for was reversed. */
+  /** The payments since the last call. A notification may have been posted now, or when the payment in conflict was reversed. */
   async noteNew(): Promise<Standing[]> {
     const { rows } = await sql<{ id: number; account_id: number | null; amount_minor: number }>`
       select id, account_id, amount_minor from payments where id > ${this.lastPayment} order by id`.execute(
@@ -175,7 +175,7 @@ async function sell(run: Case, plan: number, offset: number, customer = 0): Prom
   return { id: row.id, plan, terms: { ...terms, activationDate } };
 }
 
-/** What a thousand runs are to have shown. */
+/** The cases that must occur in a thousand runs. */
 const HAPPENS = [
   ...[
     'pay',
@@ -263,6 +263,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
           mustMatch: false,
           source: 'webhook',
           providerStatementId: null,
+          paymentRequestId: null,
           rawBody,
           transId: next.reference,
           contentHash: createHash('sha256').update(rawBody).digest(),
@@ -270,7 +271,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
           transTime: new Date(`${addDays(run.day, -next.days)}T06:30:00Z`),
           businessShortCode: null,
           billRef,
-          // A stranger of each house, so that what staff assign is learned.
+          // An unknown payer for each account, so that assignments by staff are learned.
           payer: `25470000000${next.account}`,
           payerName: null,
           flags: [],
@@ -295,7 +296,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
         return receipt;
       }
       case 'give away': {
-        // Credit that has left before its payment is reversed: the account owes more than all.
+        // Credit is transferred or refunded before its payment is reversed, so the account owes more than its total.
         const { id: accountId } = at(next.account);
         const { total_minor: total, paid_minor: paid } = await rowOf(run, accountId);
         const amount = (Math.max(0, total - paid) + next.amountMinor) / 100;
@@ -322,7 +323,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
           );
         await move('suspended');
         const lost = await move('written_off');
-        // A payment of before is taken back: the loss grows.
+        // An earlier payment is reversed, so the loss grows.
         const before = [...payments].find(([, one]) => one.accountId === accountId && !one.isReversed);
         if (!lost || !next.takesBack || !before) return lost;
         count('loss grows');
@@ -369,7 +370,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
       }
       case 'transfer':
       case 'refund': {
-        // Of one that has credit, where any has: else nearly all would be refused.
+        // Prefers an account with credit. Otherwise nearly all transfers and refunds would be refused.
         const rows = await Promise.all(accounts.map((sold) => rowOf(run, sold.id)));
         const rich = rows.filter((row) => row.credit_minor > 0);
         const { id: from, credit_minor: credit } =
@@ -410,7 +411,7 @@ async function rowOf({ tx }: Case, id: number): Promise<AccountRow> {
 
 const isClosed = ({ status }: AccountRow) => status === 'cancelled' || status === 'written_off';
 
-/** What the account shows is what the schedule's functions say of the payments that stand. */
+/** Expects that the account shows the results of the schedule functions for its unreversed payments. */
 async function expectSchedule(run: Case, paidMinor: bigint, { id, terms }: Sold): Promise<void> {
   const row = await rowOf(run, id);
   count(`ends ${row.status}${paidMinor < 0n ? ', owing more than all' : ''}`);
@@ -447,7 +448,7 @@ async function shownOf(run: Case, id: number) {
   return Object.fromEntries(SHOWN.map((name) => [name, shown[name]]));
 }
 
-/** An account of the same terms that is only ever given the net result. */
+/** Opens an account with the same terms, and gives it only the net result. */
 async function openTwin(run: Case, original: AccountRow, { plan, terms }: Sold): Promise<number> {
   const { context, stage } = run;
   const { actor } = stage;
@@ -459,7 +460,7 @@ async function openTwin(run: Case, original: AccountRow, { plan, terms }: Sold):
   const { paid } = toAccount(original, context.currency, run.day);
   if (original.status !== 'pending' && original.status !== 'cancelled') await move('active');
   if (paid < 0) {
-    // Only credit that left before its payment was reversed makes an account owe more than all.
+    // An account owes more than its total only if credit was transferred or refunded before its payment was reversed.
     const { id: paymentId } = await pay((original.total_minor - original.paid_minor) / 100);
     await refundCredit(context, actor, id, { amount: -paid, reason: 'as the other' });
     await reversePayment(context, actor, paymentId, 'as the other');
@@ -470,7 +471,8 @@ async function openTwin(run: Case, original: AccountRow, { plan, terms }: Sold):
   }
   if (paid > 0) await pay(paid);
   if (original.status === 'cancelled') {
-    // Paid in full it would be completed: it is cancelled first, then, and the money is credit all the same.
+    // An account that is paid in full would be completed. So the account is cancelled first, and its money becomes credit in both
+    // cases.
     const { status } = await rowOf(run, id);
     if (status !== 'completed') await move('cancelled');
     else return cancelledTwin(run, { plan, terms, id }, offset, paid);
@@ -485,7 +487,7 @@ async function cancelledTwin(run: Case, { plan }: Sold, offset: number, paid: nu
   return id;
 }
 
-/** The statement of today closes with what the account shows. */
+/** Expects that the statement of today closes with the figures of the account. */
 async function expectStatement(run: Case, id: number): Promise<void> {
   const made = await makeStatement(run.context, id, {});
   const { closing } = toStatement(made, run.context.currency);
@@ -539,7 +541,7 @@ describe('any interleaving of what people, the provider and the policy do', () =
       ),
       { numRuns: RUNS },
     );
-    // In fewer runs some of it may be missing; without it the property would say too little.
+    // In fewer runs, some cases may be missing. In many runs, the property would show too little without them.
     if (RUNS >= 1_000) expect(Object.keys(counts)).toEqual(expect.arrayContaining(HAPPENS));
   }, 1_800_000);
 });

@@ -10,13 +10,13 @@ import type { PaymentRow } from '../../src/payments/rules.ts';
 import type { NewPayment } from '../../src/payments/schema.ts';
 import { newCustomer, type TestService } from '../harness.ts';
 
-/** How many cases of each property: `npm run test:properties` asks for a thousand. */
+/** The number of cases of each property. `npm run test:properties` runs a thousand. */
 export const RUNS = Number(process.env.PROPERTY_RUNS ?? 100);
 
-/** The day on which every case begins: the end of a leap February is near. */
+/** The day on which every case begins, shortly before the end of February in a leap year. */
 export const START = '2028-01-31' as PlainDate;
 
-/** Terms small enough for a few payments to settle, amounts in hundredths. */
+/** Pay plans that a few payments complete. Amounts are in hundredths. */
 export const PLANS = [
   { name: 'Daily', depositMinor: 0n, instalmentMinor: 300n, instalmentCount: 12, graceDays: 2 },
   { name: 'Weekly', depositMinor: 1_000n, instalmentMinor: 550n, instalmentCount: 6, graceDays: 3 },
@@ -28,14 +28,14 @@ export const PLANS = [
   autoSuspend: at < 3,
 }));
 
-/** What the cases of a file share; made once through the API. */
+/** The data that the cases of a file share. It is created once through the API. */
 export interface Stage {
   context: Context;
   log: Log;
   actor: Actor;
   /** Records payments, but may not assign them. */
   agent: Actor;
-  /** One for each account of a case, and their phones. */
+  /** A customer for each account of a case, with their phone. */
   customers: { id: number; phone: string }[];
   /** The ids of PLANS. */
   planIds: number[];
@@ -59,7 +59,7 @@ export async function setStage(service: TestService): Promise<Stage> {
   return {
     context: service.context,
     log: createLog(service.context.config),
-    // Staff, whose moves the lateness policy respects.
+    // A member of staff, because the lateness policy does not undo changes by staff.
     actor: { ...SYSTEM, userId: rows[0]?.id ?? null, name: 'staff', role: 'manager' },
     agent: { ...SYSTEM, userId: agentId, name: 'agent', role: 'agent' },
     customers,
@@ -67,7 +67,7 @@ export async function setStage(service: TestService): Promise<Stage> {
   };
 }
 
-/** The commands of the service inside one transaction, on a clock of their own. */
+/** Runs the commands of the service in one transaction, with its own clock. */
 export class Case {
   readonly stage: Stage;
   readonly tx: Tx;
@@ -90,7 +90,7 @@ export class Case {
     },
   };
 
-  /** Records money as staff do. */
+  /** Records a payment like staff. */
   async record(context: Context, actor: Actor, body: NewPayment): Promise<PaymentRow> {
     const recorded = await recordPayment(context, this.queue, actor, body);
     if ('payment' in recorded) return recorded.payment;
@@ -101,7 +101,7 @@ export class Case {
     this.day = addDays(this.day, days);
   }
 
-  /** Does a command as its own transaction would: what it refuses changes nothing. Undefined where it refused. */
+  /** Runs a command in a savepoint, so that a refused command changes nothing. @returns undefined for a refusal. */
   async attempt<T>(
     command: (context: Context, actor: Actor) => Promise<T>,
     actor = this.stage.actor,
@@ -122,10 +122,10 @@ export class Case {
 class Done extends Error {}
 let cases = 0;
 
-/** Runs a case in a transaction that is taken back at the end. */
+/** Runs a case in a transaction that is rolled back at the end. */
 export async function inCase(stage: Stage, work: (run: Case) => Promise<void>): Promise<void> {
   cases += 1;
-  // What is taken back stays in the tables until they are swept, and would slow the checks down.
+  // Rows of rolled-back transactions stay in the tables until a vacuum, and would slow down the checks.
   if (cases % 100 === 0) await sql`vacuum`.execute(stage.context.db);
   try {
     await stage.context.db.transaction().execute(async (tx) => {

@@ -13,7 +13,7 @@ import {
 } from '../acceptance/process.ts';
 import { expectNothingOfTheInside, sendBytes } from './wire.ts';
 
-/** Requests that are too much for a careless parser. Slow ones: test/faults/overload.faults.ts. */
+/** Requests that would overload a careless parser. test/faults/overload.faults.ts tests slow requests. */
 cleanUpAfterwards();
 
 const MB = 1024 * 1024;
@@ -75,7 +75,7 @@ function* long(megabytes: number): Generator<string | Buffer> {
   for (let n = 0; n < megabytes; n++) yield chunk;
 }
 
-/** 200 KB that would be 200 MB. */
+/** 200 KB that decompress to 200 MB. */
 const BOMB = gzipSync(Buffer.alloc(200 * MB));
 const deep = (open: string, close: string, levels: number) => open.repeat(levels) + close.repeat(levels);
 const manyKeys = () =>
@@ -83,7 +83,7 @@ const manyKeys = () =>
 const body = (name: string, value: string) =>
   `{"firstName":"A","lastName":"B","phone":"+254711000001","${name}":${value}}`;
 
-/** What is sent, and the statuses of which it may get one. */
+/** The attacks, and the allowed statuses of their answers. */
 const ATTACKS: [what: string, make: () => Iterable<string | Buffer>, statuses: number[]][] = [
   ['a body of 100 MB', () => long(100), [413]],
   ['a body of 100 MB in chunks, of no known length', () => chunked(100), [413]],
@@ -147,7 +147,7 @@ const ATTACKS: [what: string, make: () => Iterable<string | Buffer>, statuses: n
 ];
 
 describe('refused within a second, in the envelope, with the memory as it was', () => {
-  it('is each of them, alone and twenty times concurrently', async () => {
+  it('is each of these bodies, alone and twenty times concurrently', async () => {
     await sleep(500);
     const start = memoryMb('VmRSS');
     const rounds: string[] = [];
@@ -188,7 +188,8 @@ describe('refused within a second, in the envelope, with the memory as it was', 
       `each twenty times at once: ${Math.round(start)} MB at first, ${Math.round(first)} MB after, ` +
         `${[second, third, fourth].map(Math.round).join(', ')} MB after three more rounds, ${Math.round(memoryMb('VmHWM'))} MB at most`,
     );
-    // The heap keeps what it once needed, and is swept when it likes; what counts is that it does not go on growing.
+    // The heap does not shrink at once, and garbage collection has no fixed times. So the test only checks that the heap stops
+    // growing.
     expect(Math.min(third, fourth) - Math.min(first, second)).toBeLessThan(MEMORY_MB);
   });
 
@@ -215,7 +216,7 @@ describe('two requests in one', () => {
   });
 });
 
-describe('the webhook, which keeps what it is sent', () => {
+describe('the webhook, which stores unreadable bodies', () => {
   it.each([
     ['100,000 lists deep', () => deep('[', ']', 100_000)],
     ['90,000 keys', manyKeys],
@@ -226,7 +227,7 @@ describe('the webhook, which keeps what it is sent', () => {
   ])('refuses %s within a second', async (_what, make) => {
     const path = '/api/webhooks/payments/mobilemoney?token=sesame%20for%20the%20bodies';
     const { text, ms, closed } = await sendBytes(service.origin, whole(make(), [], path));
-    // Closed upon what was still being written, a connection may lose the answer that was on its way.
+    // If the service closes a connection while the client still writes, the client may not receive the answer.
     if (!(closed && text === '')) expect(text).toMatch(/^HTTP\/1\.1 (400|413) /);
     expect(ms).toBeLessThan(REFUSED_WITHIN_MS);
   });

@@ -7,8 +7,8 @@ import { createRandom } from './random.ts';
 import { expectNothingOfTheInside, type Reply, refusalOf, type Sent, send } from './wire.ts';
 
 /**
- * Generated requests: every operation of the API description, with each of its fields and parameters wrong in
- * every way that is thought of here, and then many of them wrong at once by chance. SECURITY_SEED repeats a run.
+ * Generated requests: every operation of the API description, first with every wrong value of the lists below in each field and
+ * parameter, and then with random wrong values in many of them. SECURITY_SEED repeats a run.
  */
 const SEED = Number(process.env.SECURITY_SEED ?? Date.now() % 2 ** 31);
 const AT_ONCE = 8;
@@ -21,7 +21,7 @@ let ids: Record<string, number> = {};
 let victim: number;
 
 const { document, operations } = committedDescription();
-/** Ends the session that asks; see rights. The clock exists in tests alone. */
+/** The first call would end the session of the attacker, see rights.security.ts. The clock exists only in tests. */
 const LEFT_OUT = ['POST /api/auth/logout', 'PUT /api/test/clock'];
 const attacked = operations.filter(({ name }) => !LEFT_OUT.includes(name));
 
@@ -218,7 +218,7 @@ const pathOf = (keys: Place['keys']) =>
     '',
   );
 
-/** What a schema's type leaves no doubt about; the rest may be right or wrong. */
+/** Whether the value certainly violates the type of the schema. Other values may be right or wrong. */
 function hasWrongType(schema: Schema, value: unknown, nullable: boolean): boolean {
   const type = typeof schema.type === 'string' ? schema.type : undefined;
   if (type === undefined) return false;
@@ -260,9 +260,9 @@ function rightBody({ body }: Operation): Record<string, unknown> {
 
 interface Attack extends Sent {
   operation: Operation;
-  /** The fields that are wrong, or may be; a refusal of the request's form names one of them. */
+  /** The fields that are or may be wrong. A validation error names one of them. */
   fields?: string[];
-  /** Beyond doubt: 400. */
+  /** Whether the request certainly gets 400. */
   certain?: boolean;
 }
 
@@ -333,14 +333,14 @@ function refusalOfItem(operation: Operation, reply: Reply): ReturnType<typeof re
   return { ...item.error, code, details: { ...details, ...(fields && { fields }) } };
 }
 
-/** What the path says, as far as it can be decoded. */
+/** The decoded path, as far as it can be decoded. */
 function decoded(path: string): string {
   return path.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) =>
     Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8'),
   );
 }
 
-/** An example may be right in form and still be refused for what is there, such as a credit that is too small. */
+/** A valid example may still be refused because of the data, such as a credit that is too small. */
 async function fieldsRefusedAnyway(operation: Operation): Promise<string[]> {
   const reply = await ask(withBody(operation, rightBody(operation)));
   if (reply.status !== 400) return [];
@@ -372,7 +372,7 @@ describe('a body', () => {
     const refusedAnyway = await fieldsRefusedAnyway(operation);
     const attacks = placesOf(schema).flatMap(({ keys, schema: part }) =>
       VALUES.map((value) => {
-        // The provider's gateway may send numbers for texts: what it says is read, not checked.
+        // The provider's gateway may send numbers instead of texts. The service reads both.
         const certain = !isWebhook(operation) && hasWrongType(part, value, isNullableAt(schema, keys));
         const fields = [pathOf(keys), ...(certain ? [] : refusedAnyway)];
         return withBody(operation, withValue(right, keys, value), { fields, certain });

@@ -5,10 +5,10 @@ import { startInstance, type TestService } from '../harness.ts';
 
 type Instance = Awaited<ReturnType<typeof startInstance>>;
 
-/** Whether instances can share their limits here; where not, those tests are skipped and say so. */
+/** Whether instances can share their limits on this machine. If not, these tests are reported as skipped. */
 export const redisIsThere = hasRedis();
 
-/** Three more instances on a service's database, with a Redis of their own between them. */
+/** Starts three more instances on the database of a service. They share a Redis that only they use. */
 export function useThreeInstances(service: TestService, environment: Record<string, string>): Instance[] {
   const instances: Instance[] = [];
   let redis: FragileRedis;

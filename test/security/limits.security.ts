@@ -44,7 +44,7 @@ describe.skipIf(!redisIsThere)('over three instances (skipped where redis-server
       [100, 200, { path: '/api/products', token }],
       [150, 200, { path: '/api/products', token: key }],
     ] as const satisfies [number, number, Sent][]) {
-      // Ten at a time: a Redis that is late on a busy machine is left alone, and each instance counts by itself.
+      // Ten at a time, because instances stop using a Redis that is slow on a busy machine, and then count alone.
       const replies = await inParallel(10, Array.from({ length: limit + 30 }), (_, n) =>
         send(three[n % 3]?.origin ?? '', sent),
       );
@@ -57,7 +57,7 @@ describe.skipIf(!redisIsThere)('over three instances (skipped where redis-server
 });
 
 describe('a limit that is used up', () => {
-  /** What an address may look like that means the same, or that some servers take for the same. */
+  /** Addresses that mean the same, or that some servers treat as the same. */
   const spellings = [
     '/api/auth/login',
     '/api/v1/auth/login',
@@ -94,7 +94,7 @@ describe('a limit that is used up', () => {
       expect([404, 429], path).toContain(status);
       if (status === 429) passed.push(path);
     }
-    // Those that lead to the route are counted with it.
+    // Spellings that lead to the route are counted with it.
     expect(passed).toEqual(expect.arrayContaining(['/api/v1/auth/login', '/api/auth/%6cogin']));
   });
 

@@ -5,14 +5,14 @@ import { committedDescription, examplesOfMedia } from '../description.ts';
 import { newAccount, newApiKey, newCustomer, PASSWORD, pay, useService } from '../harness.ts';
 import { type Sent, send } from './wire.ts';
 
-/** Each route with each role, under both versions: test/every-route.test.ts. Here are the ways around it. */
+/** Ways around the table of rights. test/every-route.test.ts tests each route with each role. */
 const service = useService();
 const ROLES = ['manager', 'finance', 'agent', 'viewer'] as const;
 type Role = (typeof ROLES)[number];
 
 /** Users, each with an API key of the same role. */
 const people = {} as Record<Role, { token: string; key: string; id: number; email: string }>;
-/** What no API key may do is not for those of admins either. */
+/** Even the key of an admin must not have the permissions that no API key may have. */
 let adminKey: string;
 let accountId: number;
 let paymentId: number;
@@ -31,7 +31,7 @@ beforeAll(async () => {
   customerId = (await newCustomer(service)).id;
 });
 
-/** What money, identity and rights hang on, word for word. */
+/** The rows that determine money, identity and rights, as text. */
 async function state(): Promise<string> {
   const { rows } = await sql<{ state: string }>`select jsonb_build_object(
     'users', (select jsonb_agg(jsonb_build_array(id, role, active, password_hash, employee_id) order by id) from users),
@@ -48,7 +48,7 @@ async function state(): Promise<string> {
   return rows[0]?.state ?? '';
 }
 
-/** The same request in all the ways in which a gate that looks at the wrong thing lets it pass. */
+/** The request in all spellings that could pass a faulty access check. */
 function disguises(method: string, path: string, body: unknown): Sent[] {
   const text = JSON.stringify(body);
   const below = path.replace(/^\/api/, '');
@@ -88,7 +88,7 @@ function disguises(method: string, path: string, body: unknown): Sent[] {
   ];
 }
 
-/** What each role may not do, and could gain by. */
+/** Requests that each role may not send, and could profit from. */
 const FORBIDDEN: [what: string, roles: readonly Role[], make: () => [string, string, unknown]][] = [
   [
     'verifies KYC',
@@ -148,7 +148,7 @@ describe('without the right', () => {
       for (const disguise of disguises(...make())) {
         const { status, text } = await send(service.origin, { ...disguise, token });
         sent += 1;
-        // What reads is another right; it answers without having done anything, as the state shows.
+        // A spelling that becomes a read needs another permission. It may succeed, because the state shows that it changes nothing.
         const isRead =
           disguise.method === 'GET' || disguise.method === 'HEAD' || disguise.method === 'OPTIONS';
         if (!isRead) expect([400, 403, 404], `${disguise.method} ${disguise.path} ${text}`).toContain(status);
@@ -158,7 +158,7 @@ describe('without the right', () => {
     report(`${what}: ${sent} attempts, no effect`);
   });
 
-  it('an agent submits KYC as pending, and cannot decide it by sending it again', async () => {
+  it('an agent submits KYC as pending, and cannot decide it by submitting it again', async () => {
     const { token } = people.agent;
     const submit = (verificationStatus: string) =>
       service.call(

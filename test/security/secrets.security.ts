@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import {
   cleanUpAfterwards,
   type Environment,
+  emptyDatabase,
   NO_RATE_LIMITS,
   newDatabase,
   ROOT,
@@ -13,7 +14,7 @@ import {
 } from '../acceptance/process.ts';
 import { expectNothingOfTheInside, type Reply, type Sent, send, sendBytes } from './wire.ts';
 
-/** Secrets are sent along every path, and then looked for in every line that was logged and every figure. */
+/** Sends secrets in every possible place, and then searches all log lines and metrics for them. */
 cleanUpAfterwards();
 
 const MARK = 'm4rk3r';
@@ -75,8 +76,8 @@ async function inDatabase(text: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  const address = new URL(await newDatabase());
-  // A server that trusts its own machine asks for no password, and so takes any.
+  const address = new URL(await emptyDatabase());
+  // A server with trust authentication asks for no password, so it accepts any.
   const isMarked = address.password === '' && !('host' in inject('server'));
   if (isMarked) address.password = SECRETS.database;
   url = address.href;
@@ -136,7 +137,7 @@ describe('secrets', () => {
     await post('/api/auth/register', { email, password, ...names }, { token: null });
     await post('/api/auth/refresh', { refreshToken }, { token: null });
     await post('/api/auth/refresh', { refreshToken: someone.refreshToken }, { token: null });
-    await post('/api/auth/refresh', { refreshToken: someone.refreshToken }, { token: null }); // ends the family
+    await post('/api/auth/refresh', { refreshToken: someone.refreshToken }, { token: null }); // ends the session
     await post('/api/auth/logout', { refreshToken }, {});
     await ask({
       method: 'PUT',
@@ -227,7 +228,7 @@ describe('secrets', () => {
     expect(unreadable.status).toBe(400);
     expect(unreadable.text).not.toContain(MARK);
     expect(service.output()).not.toContain(MARK);
-    // What is known is still there to be found.
+    // Log lines still contain what operators need.
     const words = ['/api/webhooks/payments/…', '/api/customers/:id', '/api/auth/:provider', '/…'];
     for (const path of words) expect(service.output()).toContain(`"path":"${path}"`);
     await send(service.origin, { path: '/api/customers/4711' });
@@ -235,7 +236,7 @@ describe('secrets', () => {
   });
 
   it('do not appear in the log when an internal error occurs', async () => {
-    // Constraints, triggers and plans that fail name the row: what PostgreSQL says of it must not be kept.
+    // Errors of constraints, triggers and plans contain the row. These parts of PostgreSQL's messages must not be logged.
     await inDatabase(`
       alter table customers add constraint broken_for_a_test check (national_id not like '${MARK}9%') not valid;
       alter table users add constraint broken_for_a_test check (first_name <> 'Broken') not valid`);

@@ -5,8 +5,8 @@ import { type Caller, PASSWORD, startInstance, useService, wrongFields } from '.
 import { send } from './wire.ts';
 
 /**
- * The guesses at one e-mail, their lock and living sessions: test/api/auth.test.ts. That hashing takes two
- * threads, and as long for the first sign-in of a process: src/users/password-threads.test.ts.
+ * Other tests: guesses at one e-mail, its lock and live sessions in test/api/auth.test.ts; the threads of hashing, and the time of
+ * the first sign-in of a process, in src/users/password-threads.test.ts.
  */
 const service = useService();
 const PRODUCTION = {
@@ -50,7 +50,7 @@ describe('whether an e-mail has a user', () => {
     const times = Object.fromEntries(kinds.map((kind) => [kind, [] as number[]]));
     const seen = new Set<string>();
     for (let round = 0; round < ROUNDS; round++) {
-      // Nine guesses each: the tenth locks. The kinds in turn, so that the machine's moods meet all alike.
+      // Nine guesses each, because the tenth locks. The kinds take turns, so that changes of the machine's load affect all of them.
       for (const kind of kinds) {
         const { ms, status, text, headers } = await login(
           `${kind}${Math.floor(round / 9)}@example.com`,
@@ -84,7 +84,7 @@ describe('guessing', () => {
     const statuses: number[] = [];
     for (let n = 1; n <= 12; n++) statuses.push((await guess(n)).status);
     expect(statuses).toEqual([...Array(10).fill(401), 429, 429]);
-    // The session lives on, and so does signing in: those guesses are counted apart.
+    // The session and signing in still work, because these guesses are counted separately.
     expect((await call('GET', '/auth/me', undefined, { token: accessToken })).status).toBe(200);
     expect((await login('robbed@example.com', PASSWORD)).status).toBe(200);
     await close();

@@ -16,11 +16,13 @@ import {
 } from '../acceptance/process.ts';
 import { type Reply, send } from './wire.ts';
 
-/** Clients that ask for much and read it slowly, or not at all. One connection by itself: test/api/connections.test.ts. */
+/**
+ * Clients that request large answers and read them slowly, or not at all. test/api/connections.test.ts tests a single connection.
+ */
 cleanUpAfterwards();
 
 const MB = 1024 * 1024;
-/** By when an answer that nobody reads is given up, with room for a busy machine. */
+/** The time after which an unread answer is aborted, with a margin for a busy machine. */
 const GIVEN_UP_MS = 35_000;
 
 const PAGE = '/api/products/1/configurations?limit=100';
@@ -106,11 +108,11 @@ async function ask({ path, token, times = 1 }: Asked): Promise<Socket> {
 
 interface Taken {
   bytes: number;
-  /** Whether the connection ended within the time. (Before version 24, Node takes a reset for an end at times.) */
+  /** Whether the connection ended within the time. Before version 24, Node sometimes reports a reset as a normal end. */
   end: 'broken' | 'none';
 }
 
-/** Reads so many bytes a second, or as fast as it can, until it has what it wants, the connection ends or the time is over. */
+/** Reads a number of bytes a second, or as fast as possible, until it has enough, the connection ends or the time is over. */
 async function take(
   socket: Socket,
   { bytesPerSecond = 1e9, forMs = 5_000, wanted = Number.POSITIVE_INFINITY } = {},
@@ -163,7 +165,7 @@ describe('hundreds of pipelined requests whose answers are not read', () => {
           `slowest other ${Math.round(Math.max(...times))} ms`,
       );
       expect(Math.max(...times)).toBeLessThan(3_000);
-      // The heap is swept when it likes; what counts is that it does not go on growing.
+      // Garbage collection has no fixed times. So the test only checks that the heap stops growing.
       expect(Math.min(...peaks.slice(3)) - Math.min(...peaks.slice(0, 3))).toBeLessThan(100);
     },
   );
@@ -191,7 +193,7 @@ describe('pages that are not read', () => {
     for (let n = 0; n < 10; n++) {
       const page = await send(service.origin, { path: PAGE, token: users[1] ?? '' });
       expect([page.status, Buffer.byteLength(page.text) > MB]).toEqual([200, true]);
-      // Small answers are given to the one, too.
+      // This client still gets small answers.
       expect((await send(service.origin, { path: '/api/products/1', token: users[0] ?? '' })).status).toBe(
         200,
       );
@@ -285,7 +287,7 @@ describe('an answer that is read slowly but steadily', () => {
         const token = users[n] ?? '';
         const { path, times = 1 } = make();
         const whole = await send(service.origin, { path, token });
-        await sleep(2_000); // The export gives its place back.
+        await sleep(2_000); // The export releases its slot.
         const socket = await ask({ token, path, times });
         const wanted = times * sizeOf(whole);
         const taken = await take(socket, { bytesPerSecond: 300_000, forMs: 150_000, wanted });

@@ -10,8 +10,8 @@ import { redisIsThere, useThreeInstances } from './instances.ts';
 import { refusalOf, send } from './wire.ts';
 
 /**
- * Forged claims, wrong algorithms, `alg: none`, expiry and not-before: test/api/auth.test.ts. Here is what
- * makes a careless verifier fetch or trust a key, and what ends sessions on several instances.
+ * Tokens that make a careless verifier fetch or trust a key, and the end of sessions on several instances. test/api/auth.test.ts
+ * tests forged claims, wrong algorithms, `alg: none`, expiry and not-before.
  */
 cleanUpAfterwards();
 const service = useService();
@@ -155,7 +155,7 @@ describe('a value that is not an access token', () => {
       .encrypt(key().slice(0, 32));
   }
 
-  /** Signed as it should be, whatever it is. */
+  /** Signs any payload correctly. */
   async function signed(payload: string): Promise<string> {
     const input = `${base64({ alg: 'HS256', typ: 'at+jwt' })}.${Buffer.from(payload).toString('base64url')}`;
     return `${input}.${createHmac('sha256', key()).update(input).digest('base64url')}`;
@@ -186,7 +186,7 @@ describe.skipIf(!redisIsThere)('on three instances (skipped where redis-server i
   const statuses = (token: string, path = '/auth/me') =>
     Promise.all(three.map(async ({ call }) => (await call('GET', path, undefined, { token })).status));
 
-  /** How long it takes until every instance answers so. */
+  /** Waits until every instance answers with the status. @returns the time that this took. */
   async function untilAll(status: number, token: string, path?: string): Promise<number> {
     const began = performance.now();
     await expect
@@ -234,7 +234,7 @@ describe.skipIf(!redisIsThere)('on three instances (skipped where redis-server i
     );
   });
 
-  it('the re-use of a rotated refresh token on any of them ends its family on all', async () => {
+  it('the re-use of a rotated refresh token on one instance ends its session on all', async () => {
     const [one, two, last] = three;
     const first = await newPerson();
     const rotate = async (call: typeof service.call | undefined, refreshToken: string) =>

@@ -6,8 +6,8 @@ import { accountNow, newAccount, notification, startInstance, useService } from 
 import { type Reply, refusalOf, send } from './wire.ts';
 
 /**
- * What is not read, tried again after a failure, repeated or contradicted, and lists of networks:
- * test/api/webhook.test.ts. Here is what an attacker without the secret, or with an old notification, gets.
+ * Attackers without the secret, or with an old notification. test/api/webhook.test.ts tests unreadable, retried, repeated and
+ * contradicting notifications, and lists of networks.
  */
 cleanUpAfterwards();
 const SECRET = 'sesame-and-more-of-it';
@@ -27,7 +27,7 @@ const post = (
 ) => send(origin, { method: 'POST', path, headers, body: JSON.stringify(body) });
 const paying = () => notification({ BillRefNumber: account.accountNumber });
 
-/** Whatever a notification could leave: its raw record, a payment, an entry, a line of the audit trail. */
+/** Everything that a notification could leave: its raw record, a payment, an entry, a line of the audit trail. */
 async function traces(): Promise<Record<string, number>> {
   const { rows } = await sql<Record<string, number>>`select
     (select count(*) from notifications) as notifications, (select count(*) from payments) as payments,
@@ -87,7 +87,7 @@ describe('without the secret', () => {
       for (let n = 0; n < 51; n++) times.push(await time(secret));
       medians.push(times.sort((a, b) => a - b)[25] ?? 0);
     }
-    // Digests are compared, so this shows only that nothing gross goes on.
+    // Digests are compared, so this test can only find large differences.
     expect(Math.abs((medians[0] ?? 0) - (medians[1] ?? 0))).toBeLessThan(5);
   });
 });
@@ -133,7 +133,7 @@ describe('a replayed notification', () => {
       where provider_trans_id = ${sent.TransID}`.execute(service.context.db);
     expect(rows[0]?.payments).toBe(1);
     const credited = (await accountNow(service, account.id)).paid - before;
-    // Which of them came first is chance; whatever it was is credited, and nothing after it.
+    // The first notification to arrive is credited, and no later one.
     expect(credited === 0 || credited * 100 === Number(rows[0]?.amount)).toBe(true);
     await expectBooksToBalance(service.context);
     report(`a recorded notification, ${replies.length} times at once: 1 payment`);

@@ -2,7 +2,7 @@ import http from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'vitest';
 
-/** Requests as an attacker makes them: no client library tidies their paths, headers or bytes. */
+/** Requests as an attacker sends them. No client library normalizes their paths, headers or bytes. */
 export interface Sent {
   method?: string;
   path: string;
@@ -59,7 +59,7 @@ export function send(origin: string, { method = 'GET', path, headers, body, toke
   });
 }
 
-/** Bytes as they are, and all that comes back until the other side closes, or until it has been silent. */
+/** Sends bytes unchanged. @returns everything that the service sends until it closes the connection or is silent. */
 export function sendBytes(
   origin: string,
   parts: Iterable<string | Buffer>,
@@ -82,7 +82,7 @@ export function sendBytes(
       text += chunk.toString('latin1');
       silence.refresh();
     });
-    socket.on('error', () => {}); // A peer that refuses may close while we still write.
+    socket.on('error', () => {}); // A service that refuses the request may close the connection while we still write.
     socket.on('close', () => {
       closed = true;
       done();
@@ -119,7 +119,7 @@ export interface Refusal {
   details: { fields?: { path: string; message: string }[] } & Record<string, unknown>;
 }
 
-/** The error of an answer; fails unless it is the envelope to the letter. */
+/** The error of an answer. Fails if the answer is not exactly the envelope. */
 export function refusalOf(reply: Pick<Reply, 'status' | 'text'>): Refusal {
   const body = JSON.parse(reply.text) as { success: unknown; error: Refusal };
   expect(Object.keys(body).sort(), reply.text).toEqual(['error', 'success']);
@@ -131,7 +131,7 @@ export function refusalOf(reply: Pick<Reply, 'status' | 'text'>): Refusal {
   return body.error;
 }
 
-/** What only the inside knows: statements, stacks, paths, programs. */
+/** Internal details: statements, stacks, paths, programs. */
 const INSIDE = [
   /\bat .+\((?:file|node|\/).*:\d+:\d+\)/,
   /node_modules|\/src\/|\/dist\/|file:\/\//,
@@ -139,7 +139,7 @@ const INSIDE = [
   /\b(?:postgres|kysely|fastify|ioredis|ECONN\w+|ENOENT|FST_\w+|ERR_\w+)\b/i,
 ];
 
-/** @param given what the request held, which may come back. */
+/** @param given - the content of the request, which the answer may repeat. */
 export function expectNothingOfTheInside(text: string, given = ''): void {
   for (const pattern of INSIDE) {
     const found = pattern.exec(text)?.[0];

@@ -7,30 +7,30 @@ import { type Environment, newFolder, type RunningService, startService } from '
 import { send } from '../faults/clients.ts';
 import { runStatement } from '../faults/postgres.ts';
 
-/** An instance that tells of itself: on /metrics, in /proc and of its event loop. */
+/** An instance whose /metrics, /proc files and event loop are measured. */
 export interface GaugedService {
   service: RunningService;
-  /** The delays of its event loop since this was last asked. */
+  /** The delays of the event loop since the last call. */
   loopDelay(): Promise<LoopDelay>;
 }
 
-/** In ms, with the 10 ms of the timer that measures. */
+/** In ms. Includes the 10 ms of the measuring timer. */
 interface LoopDelay {
   p50: number;
   p99: number;
   max: number;
 }
 
-/** What one instance was at one moment. */
+/** The measurements of one instance at one moment. */
 export interface InstanceSample {
-  /** Of the service and of the process that prints for it, in MB. */
+  /** The memory of the service and of its print process, in MB. */
   memoryMb: number;
   printerMb: number;
   heapMb: number;
   openFiles: number;
   /** Seconds of CPU since the start of the service's own process. */
   cpuSeconds: number;
-  /** Of the time since the sample before, in ms. */
+  /** The delay of the event loop since the previous sample, in ms. */
   loopP99: number;
   /** Requests that wait for a connection of the pool. */
   waiting: number;
@@ -42,7 +42,7 @@ export interface Sample {
   instances: InstanceSample[];
   /** All connections that PostgreSQL has with the instances. */
   connections: number;
-  /** Share of the time since the sample before in which the machine was busy, from 0 to 1. */
+  /** The share of the time since the previous sample in which the machine was busy, from 0 to 1. */
   busy: number;
 }
 
@@ -51,7 +51,7 @@ const PAGE_BYTES = 4_096;
 const PRELOAD = join(import.meta.dirname, 'loop-delay.mjs');
 const ERROR_LEVELS = ['error', 'fatal'];
 const TROUBLE_LEVELS = ['warn', ...ERROR_LEVELS];
-/** More than an instance logs between two samples, in characters. */
+/** In characters. An instance logs less than this between two samples. */
 const LATEST_OUTPUT = 2_000_000;
 
 export async function startGauged(environment: Environment): Promise<GaugedService> {
@@ -76,20 +76,20 @@ export async function startGauged(environment: Environment): Promise<GaugedServi
   };
 }
 
-/** A line of the log, as a cause that can be counted. */
+/** A line of the log, reduced to a cause that can be counted. */
 interface Trouble {
   level: string;
   cause: string;
 }
 
-/** Reads all instances again and again, and keeps what they logged of trouble. */
+/** Measures all instances repeatedly, and collects their warnings and errors. */
 export function createGauges(services: readonly RunningService[], url: string, metricsToken: string) {
-  /** By line, since one is read more than once. */
+  /** By the text of the line, because a line can be read more than once. */
   const troubles = new Map<string, Trouble>();
   let before = cpuTimes();
 
   return {
-    /** What any instance logged as an error, and as a warning: cause by cause, with its number. */
+    /** The errors and the warnings of all instances: each cause with its number. */
     troubles(): { errors: string[]; warnings: string[] } {
       const all = [...troubles.values()];
       return {
@@ -142,8 +142,8 @@ async function readInstance({ origin, pid }: RunningService, token: string): Pro
 async function memoryOfChildren(parent: number): Promise<number> {
   let bytes = 0;
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''); // It may just have ended.
-    // Behind the name in brackets, which may hold anything: the state, the parent, …, the resident pages.
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''); // The process may just have ended.
+    // The fields after the name in brackets, which may contain anything: the state, the parent, …, the resident pages.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (Number(fields[1]) === parent) bytes += Number(fields[21]) * PAGE_BYTES;
   }
@@ -176,6 +176,6 @@ function linesOf(file: string): string[] {
   try {
     return readFileSync(file, 'utf8').split('\n').slice(0, -1);
   } catch {
-    return []; // It is there after the first signal.
+    return []; // The file exists after the first signal.
   }
 }

@@ -1,13 +1,13 @@
 /**
- * Loaded into an instance beside the service (`node --import`): at each SIGWINCH it adds a line to the file
- * LOOP_DELAY_FILE, the delays of the event loop in ms since the signal before. The figures of /metrics start again
- * with every scrape, so that none of them is of the whole time. No service heeds this signal for anything else.
+ * Loaded into an instance beside the service (`node --import`): at each SIGWINCH it appends a line to the file LOOP_DELAY_FILE,
+ * with the delays of the event loop in ms since the previous signal. The figures of /metrics start again with every scrape, so none
+ * of them covers the whole time. The service does not use this signal.
  */
 import { appendFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 const NS_PER_MS = 1e6;
-// A timer of this interval, which the delays include, as the ones of /metrics do.
+// The interval of the timer. The delays include it, like those of /metrics.
 const delays = monitorEventLoopDelay({ resolution: 10 });
 delays.enable();
 

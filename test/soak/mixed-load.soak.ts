@@ -19,19 +19,19 @@ const INSTANCES = 3;
 const POOL_SIZE = 8;
 /** Beside the pool, for look-ups, exports, uploads, summaries, the proof and the probe: docs/operations.md. */
 const MAX_CONNECTIONS = INSTANCES * (POOL_SIZE + 11);
-/** Requests in flight at once; where the service is slower than that, the load falls behind. */
+/** The most requests in flight. If the service is too slow for this, the load falls behind its pace. */
 const MAX_IN_FLIGHT = 60;
 const SAMPLE_EVERY_MS = 10_000;
 const MINUTE_MS = 60_000;
 const LENGTH_MS = MINUTES * MINUTE_MS;
-/** Minute 5 of twenty; a quarter of a shorter run, in which programs still warm up. */
+/** A quarter of the run, in which programs still warm up: minute 5 of twenty. */
 const SETTLED_MS = LENGTH_MS / 4;
 const WINDOW_MS = Math.min(MINUTE_MS, LENGTH_MS / 5);
 const LIMITS = {
   memoryGrowth: MINUTES >= 20 ? 1.15 : 1.5,
   loopDelayMs: 100,
   moreConnections: INSTANCES,
-  /** As many as the clients may hold open besides, at the busiest moment. */
+  /** The additional connections that the clients may have open at the busiest moment. */
   moreOpenFiles: MAX_IN_FLIGHT,
   paceKept: 0.95,
 };
@@ -62,7 +62,7 @@ beforeAll(async () => {
     DATABASE_URL: url,
     DATABASE_POOL_SIZE: String(POOL_SIZE),
     ...(redis && { REDIS_URL: redis.url }),
-    // Counted as in production, but eight users stand for many, and one address for all of theirs.
+    // Calls are counted as in production. The limits are higher, because eight users and one address represent many.
     RATE_LIMIT_AUTH: '10000',
     RATE_LIMIT_BULK: '10000',
     RATE_LIMIT_GENERAL: '1000000',
@@ -114,7 +114,7 @@ test(`${MINUTES} minutes of mixed load at ${RATE} requests a second (SOAK_MINUTE
     if (samples.length % (MINUTE_MS / SAMPLE_EVERY_MS) === 1) tell(began, samples);
   });
   const broken = new AbortController();
-  sampling.catch(() => broken.abort()); // An instance is gone: there is no use in going on.
+  sampling.catch(() => broken.abort()); // Stop, because an instance has ended.
   const sent = await atPace(began, broken.signal, () => traffic.next());
   await sampling.catch((cause: unknown) => {
     throw new Error(['An instance no longer answers.', ...traffic.wrong].join('\n'), { cause });
@@ -184,7 +184,7 @@ test(`${MINUTES} minutes of mixed load at ${RATE} requests a second (SOAK_MINUTE
   expect.soft(neverAsked, 'kinds that the load left out').toEqual([]);
 });
 
-/** Sends a request each time one is due, whether or not the ones before are answered; how many were sent. */
+/** Sends requests at a fixed pace, whether or not earlier ones were answered. @returns the number of sent requests. */
 async function atPace(began: number, signal: AbortSignal, next: () => Promise<void>): Promise<number> {
   let sent = 0;
   let due = 0;
@@ -210,7 +210,7 @@ async function sampleFrom(began: number, sample: () => Promise<void>): Promise<v
   }
 }
 
-/** A line of the last minute. */
+/** Prints a line about the last minute. */
 function tell(began: number, samples: readonly Sample[]): void {
   const minute = samples.slice(-MINUTE_MS / SAMPLE_EVERY_MS);
   const [last, first] = [samples.at(-1), samples.at(-1 - minute.length)];
@@ -230,7 +230,7 @@ function tell(began: number, samples: readonly Sample[]): void {
 }
 
 function windowUntil(samples: readonly Sample[], end: number): Sample[] {
-  // What is due at the end is read a moment later.
+  // The last sample is taken a moment after its time.
   const slackMs = SAMPLE_EVERY_MS / 2;
   return samples.filter(({ at }) => at > end - WINDOW_MS && at <= end + slackMs);
 }

@@ -7,7 +7,7 @@ import type { RunningService } from '../acceptance/process.ts';
 import { send } from '../faults/clients.ts';
 import { readAll } from '../portfolio.ts';
 
-/** Of a hundred requests, those that read, those that bring money, and all else that is written. */
+/** The kinds of a hundred requests: reads, payments, and all other writes. */
 export const SHARES = { reads: 70, money: 25, 'other writes': 5 } as const;
 type Share = keyof typeof SHARES;
 
@@ -16,19 +16,19 @@ type Asker = 'reader' | 'cashier' | 'manager' | 'provider' | 'nobody';
 
 interface Ask {
   as: Asker | User;
-  /** GET where it is not named. */
+  /** Default: GET. */
   method?: 'POST' | 'PUT';
   path: string;
   body?: unknown;
   /** The Idempotency-Key. */
   key?: string;
-  /** What it must be answered by; 200 where it is not named. */
+  /** The expected status. Default: 200. */
   status?: number;
-  // biome-ignore lint/suspicious/noExplicitAny: the answers' shape is held against openapi.json elsewhere.
+  // biome-ignore lint/suspicious/noExplicitAny: other tests compare the answers with openapi.json.
   done?(data: any, user: User | undefined): void;
 }
 
-/** Says what to ask, or nothing where there is nothing of the kind to be done just now. */
+/** A kind of request. `ask` returns undefined if there is nothing of this kind to do now. */
 interface Kind {
   name: string;
   share: Share;
@@ -47,7 +47,7 @@ interface Account {
   id: number;
   accountNumber: string;
   customerId: number;
-  /** Whether it takes longer to pay than the load takes: its status changes by staff alone. */
+  /** Whether the account is not paid in full during the test, so that only staff change its status. */
   isLong: boolean;
 }
 
@@ -59,12 +59,12 @@ interface Entry {
   status: 'matched' | 'unmatched' | 'reversed';
 }
 
-/** An entry with its id, which is known once it was acknowledged. */
+/** An entry with the id from the acknowledgement. */
 interface Acknowledged extends Entry {
   id: number;
 }
 
-/** What was asked of one kind. */
+/** The requests of one kind. */
 export interface Tally {
   share: Share;
   name: string;
@@ -72,9 +72,9 @@ export interface Tally {
 }
 
 interface TrafficOptions {
-  /** Instances, taken in turn. */
+  /** The addresses of the instances, used in turn. */
   origins: readonly string[];
-  /** The instance that the office is set up on. */
+  /** The instance on which staff and catalogue are created. */
   service: RunningService;
   admin: User;
   webhookSecret: string;
@@ -88,7 +88,10 @@ const FIRST_ACCOUNTS = 400;
 const AT_ONCE = 4;
 const FIRST_NAMES = ['Amina', 'Baraka', 'Chebet', 'Daudi', 'Esther', 'Farah', 'Grace', 'Hamisi'];
 const LAST_NAMES = ['Kamau', 'Mutua', 'Njeri', 'Ochieng', 'Otieno', 'Rotich', 'Wafula', 'Wanjiru'];
-/** The long one is paid off by none of the load, the short one after a few payments; what is above is credit. */
+/**
+ * Accounts of the long plan are never paid in full during the test. Accounts of the short plan are, after a few payments; more
+ * becomes credit.
+ */
 const PLANS = [
   { name: 'Weekly, one year', deposit: 2_000, instalmentAmount: 400, instalmentCount: 52 },
   { name: 'Weekly, a month', deposit: 50, instalmentAmount: 25, instalmentCount: 4 },
@@ -96,20 +99,20 @@ const PLANS = [
 const MAX_WRONG_KEPT = 20;
 const SETTLE_TIMEOUT_MS = 90_000;
 
-/** The business of a company, one request of any kind at a time; it keeps a journal of the money. */
+/** The requests of a company, of random kinds, with a journal of the payments. */
 export interface Traffic {
-  /** Sends the next request, and keeps what came of it. */
+  /** Sends the next request, and records its result. */
   next(): Promise<void>;
   readonly tallies: readonly Tally[];
-  /** What was not answered as it should be, in words; the first of them. */
+  /** Descriptions of the first unexpected answers. */
   readonly wrong: readonly string[];
-  /** How many were not, and how many of these with 5xx or not at all. */
+  /** The number of unexpected answers, and how many of them had a status 5xx or were missing. */
   readonly failures: { wrong: number; broken: number };
-  /** Holds the journal against what the API shows, and says the figures. */
+  /** Compares the journal with what the API shows. @returns the figures as text. */
   compare(): Promise<string>;
 }
 
-/** Sets up the staff, what is sold, and the first customers. */
+/** Creates the staff, the catalogue, and the first customers. */
 export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
   const { origins, service, admin, webhookSecret, random } = options;
   const journal: Entry[] = [];
@@ -139,7 +142,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
     accounts.push({ ...data, isLong });
   });
 
-  /** A request on which the rest depends; its whole answer. */
+  /** Sends a request that must succeed. @returns the whole answer. */
   async function setUp(user: User | undefined, method: string, path: string, body?: unknown) {
     const answer = await send(service.origin, method, `/api${path}`, {
       body,
@@ -203,7 +206,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
     return item;
   }
 
-  /** Takes one of them away, so that nobody else does the same with it. */
+  /** Removes an item and returns it, so that no other request uses it. */
   function take<T>(items: T[]): T | undefined {
     return items.splice(random(items.length), 1)[0];
   }
@@ -400,7 +403,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
       };
     }),
     writing('session renewed', 2, () => {
-      // Away while it is renewed: a refresh token that comes twice ends the session.
+      // Nobody else may use the user during the renewal, because a refresh token that is sent twice ends the session.
       const user = take(renewable);
       if (!user) return undefined;
       return {
@@ -470,7 +473,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
     };
   }
 
-  /** Each is from a phone that nobody has, so that only the number that was typed can match it. */
+  /** Each notification is from an unknown phone, so that only the typed number can match it. */
   function notify(typed: string, accountId: number | null, list: Acknowledged[]): Ask {
     const reference = newReference();
     const amountCents = 1 + random(3_000);
@@ -484,7 +487,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
       body,
       done: ({ outcome, paymentId }) => {
         journal.push(entry);
-        if (outcome === 'pending') return; // The minute job books it.
+        if (outcome === 'pending') return; // The minute job posts it.
         mustBe('the outcome', outcome, status);
         list.push(Object.assign(entry, { id: paymentId }));
         posted.push({ body, id: paymentId });
@@ -543,10 +546,10 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
   }
 
   async function compare(): Promise<string> {
-    // What was stored as pending is booked by the minute job.
+    // The minute job posts the stored pending notifications.
     const deadline = performance.now() + SETTLE_TIMEOUT_MS;
     while ((await get('/payments?limit=1')).pagination.total < journal.length) {
-      if (performance.now() > deadline) break; // The differences say which are missing.
+      if (performance.now() > deadline) break; // The differences show which payments are missing.
       await sleep(1_000);
     }
     const payments = await readAll<{
@@ -588,7 +591,7 @@ function lineOf({ reference, cents: amount, accountId, status }: Omit<Entry, 'st
   return `${reference}: ${amount} cents, ${status}, account ${accountId ?? 'none'}`;
 }
 
-/** The lines of which one of both lists has more than the other. */
+/** The lines that occur more often in one of the lists. */
 function symmetricDifference(journal: readonly string[], shown: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const line of journal) counts.set(line, (counts.get(line) ?? 0) + 1);
@@ -598,7 +601,7 @@ function symmetricDifference(journal: readonly string[], shown: readonly string[
     .map(([line, count]) => `${count > 0 ? 'acknowledged' : 'shown'}, and not the other: ${line}`);
 }
 
-/** What clocks in Nairobi show, as ISO 8601: the provider's time, and the business's. */
+/** The time in Nairobi as ISO 8601, which the provider and the business use. */
 function nairobiTime(): string {
   return new Date(Date.now() + 3 * 3_600_000).toISOString();
 }

@@ -7,7 +7,7 @@ import type { RawCreditMove, RawPayment } from '../portfolio.ts';
 
 type Random = ReturnType<typeof createRandom>;
 
-/** What the company offers; all weekly. Amounts in whole units, as in every request. */
+/** The pay plans of the company, all weekly. Amounts are in whole units, as in every request. */
 export const PLANS = [
   { name: 'Year', deposit: 2_000, instalmentAmount: 400, instalmentCount: 52, graceDays: 7 },
   { name: 'Year, watched', deposit: 1_500, instalmentAmount: 350, instalmentCount: 52, graceDays: 7 },
@@ -19,10 +19,10 @@ export const PLANS = [
   autoSuspend: plan.name.endsWith('watched'),
 }));
 
-/** How a customer pays: on the day, some weeks late, more than is asked, or at last no more. */
+/** How a customer pays: on the due date, some weeks late, more than is due, or on time until some week and then nothing. */
 type Manner = 'steady' | 'late' | 'generous' | 'losing';
 
-/** An account and what the company knows of it without asking the service. */
+/** An account, and what the company knows about it without the service. */
 export interface Contract {
   id: number;
   accountNumber: string;
@@ -33,16 +33,16 @@ export interface Contract {
   total: bigint;
   /** Day of the year on which the first instalment's week begins. */
   firstDay: number;
-  /** Into how many payments an instalment is split. */
+  /** The number of payments for an instalment. */
   parts: number;
-  /** The week after which a losing customer pays no more. */
+  /** The week after which a losing customer pays nothing. */
   lastWeek: number;
-  /** What the customer believes to have paid, in hundredths: money that waits to be assigned too. */
+  /** What the customer has sent, in hundredths, including money that waits to be assigned. */
   paid: bigint;
   stage: 'open' | 'given up' | 'cancelled';
 }
 
-/** Money that was sent, as the service shall show it. */
+/** A sent payment, as the service must show it. */
 export interface SentPayment extends RawPayment {
   id: number;
 }
@@ -58,18 +58,31 @@ const AT_ONCE = 8;
 const DAY_MS = 86_400_000;
 const WEBHOOK = '/api/webhooks/payments/mobilemoney';
 
+/** Once a week, staff do the work of the office. */
+export const isMeetingDay = (day: number) => day % 7 === 4;
+
+export const eveningOf = (date: string) => `${date}T17:00:00Z`;
+/** Later, because a clock that went back would change the order of what happened on the day. */
+const meetingOf = (date: string) => `${date}T17:30:00Z`;
+
+/** The minute jobs have run when it returns. */
+export async function setClock(service: RunningService, now: string): Promise<void> {
+  const answer = await service.call('PUT', '/test/clock', { now });
+  expect(answer.status, answer.text).toBe(200);
+}
+
 export const hundredths = (amount: number) => BigInt(Math.round(amount * 100));
 export const units = (minor: bigint) => Number(minor) / 100;
 
 /**
- * A company that sells on weekly plans for a year. It does everything through the API and writes down what it
- * sent, so that the books can be held against it. The same seed gives the same year.
+ * A company that sells on weekly plans for a year. It does everything through the API and records what it sent, so that the books
+ * can be compared with it. The same seed gives the same year.
  */
 export class Company {
   readonly contracts: Contract[] = [];
   readonly payments: SentPayment[] = [];
   readonly creditMoves: RawCreditMove[] = [];
-  /** What was done, by kind. */
+  /** The number of actions of each kind. */
   readonly counts: Record<string, number> = {};
   private readonly service: RunningService;
   private readonly token: string;
@@ -77,7 +90,8 @@ export class Company {
   private readonly year: number;
   private readonly planIds: number[] = [];
   private readonly openingDays: number[];
-  private unmatched: Waiting[] = [];
+  /** Payments with an unknown reference. Some of them match by what the service has learned. */
+  private mistyped: Waiting[] = [];
   private misdirected: Waiting[] = [];
   private mistaken: Waiting[] = [];
   private transactions = 0;
@@ -91,7 +105,7 @@ export class Company {
     this.token = token;
     this.year = year;
     this.random = random;
-    // More at the year's beginning than at its end, so that most accounts live for months.
+    // More at the beginning of the year than at its end, so that most accounts have a history of months.
     this.openingDays = Array.from({ length: accounts }, () => {
       const part = random(10_000) / 10_000;
       return Math.floor(350 * part ** 2);
@@ -107,7 +121,7 @@ export class Company {
     return new Date(Date.UTC(this.year, 0, 1) + day * DAY_MS).toISOString().slice(0, 10);
   }
 
-  /** What stands on each account by what was sent, in hundredths. */
+  /** The sum that was sent to each account, in hundredths. */
   paidByAccount(): Map<number, bigint> {
     const paid = new Map<number, bigint>();
     const add = (id: number | null, amount: bigint) => {
@@ -123,7 +137,7 @@ export class Company {
     return paid;
   }
 
-  /** All that happens on a day, once the clock stands at its evening. */
+  /** Does everything that happens on a day. The clock must show the evening of the day. */
   async live(day: number): Promise<void> {
     while ((this.openingDays[0] ?? Number.POSITIVE_INFINITY) <= day) {
       this.openingDays.shift();
@@ -131,7 +145,7 @@ export class Company {
     }
     const payments = this.contracts.flatMap((contract) => this.intentions(contract, day));
     await inParallel(AT_ONCE, payments, (pay) => pay());
-    if (day % 7 === 4) await this.workInTheOffice(day);
+    if (isMeetingDay(day)) await this.workInTheOffice(day);
   }
 
   private async open(day: number): Promise<void> {
@@ -145,7 +159,7 @@ export class Company {
       lastName: `Number ${number}`,
       phone: `+${phone}`,
     });
-    // Some begin in a few days, some are recorded some days after they began.
+    // Some accounts begin in a few days, and some are recorded a few days after they began.
     const shift = this.oneIn(20) ? 1 + this.random(9) : this.oneIn(25) ? -1 - this.random(9) : 0;
     const account = await this.post('/accounts', {
       customerId: customer.id,
@@ -195,13 +209,17 @@ export class Company {
     }
     const isPayday = [0, 2, 4].slice(0, parts).includes(age % 7);
     if (!isPayday || this.oneIn(40)) return [];
-    // The last part is what the others left of the instalment.
+    // The last part is the rest of the instalment.
     const part = instalment / BigInt(parts);
     const amount = age % 7 === 0 ? instalment - part * BigInt(parts - 1) : part;
     return [this.pay(contract, amount, day)];
   }
 
-  /** Chooses how the money comes; what is returned sends it. */
+  /**
+   * Chooses how a payment is made. The payment is recorded here, not when the service answers, so that the order of payments, and
+   * with it all later choices, does not depend on which answer comes first.
+   * @returns a function that makes the payment.
+   */
   private pay(contract: Contract, amount: bigint, day: number): () => Promise<void> {
     contract.paid += amount;
     const chance = this.random(1_000);
@@ -222,15 +240,15 @@ export class Company {
       FirstName: 'CUSTOMER',
     };
     const isRepeated = this.oneIn(60);
-    const date = this.date(day);
+    const payment = this.addPayment(this.date(day), amount);
     if (chance < 75) {
-      // A slip, a word, or a stranger's phone: the check digit must keep it off every other account.
+      // A mistyped number or a word. Because of the check digit, the payment must not match any other account.
       const typed = [this.slip(contract.accountNumber), `SOLAR ${number}`, 'HOME'][this.random(3)] ?? '';
+      this.mistyped.push({ payment, contract });
       return async () => {
-        const payment = await this.notify({ ...fields, BillRefNumber: typed }, date, amount, isRepeated);
-        // The same word from the same phone finds its account by itself once staff have assigned it.
+        await this.notify(payment, { ...fields, BillRefNumber: typed }, isRepeated);
+        // After staff have assigned it, the same word from the same phone matches the account.
         if (payment.status === 'matched') payment.accountId = contract.id;
-        else this.unmatched.push({ payment, contract });
         this.count(payment.status === 'matched' ? 'matched by what was learned' : 'mistyped');
       };
     }
@@ -238,23 +256,24 @@ export class Company {
     if (chance < 80 && neighbour && neighbour !== contract) {
       neighbour.paid += amount;
       contract.paid -= amount;
+      this.misdirected.push({ payment, contract });
       return async () => {
-        const named = { ...fields, BillRefNumber: neighbour.accountNumber };
-        const payment = await this.notify(named, date, amount, isRepeated);
+        await this.notify(payment, { ...fields, BillRefNumber: neighbour.accountNumber }, isRepeated);
         expect(payment.status).toBe('matched');
         payment.accountId = neighbour.id;
-        this.misdirected.push({ payment, contract });
         this.count('on a neighbour’s account');
       };
     }
     return async () => {
-      const payment = await this.notify(fields, date, amount, isRepeated);
+      await this.notify(payment, fields, isRepeated);
       expect(payment.status, fields.TransID).toBe('matched');
       payment.accountId = contract.id;
     };
   }
 
   private payByHand(contract: Contract, amount: bigint, day: number, isMistake: boolean) {
+    const payment = this.addPayment(this.date(day), amount);
+    if (isMistake) this.mistaken.push({ payment, contract });
     return async () => {
       const { id, status } = await this.post('/payments', {
         accountId: contract.id,
@@ -262,18 +281,17 @@ export class Company {
         paymentMethodId: CASH,
         paymentDate: this.date(day),
       });
-      const payment = this.keep({ id, accountId: contract.id, status, date: this.date(day), amount });
-      if (isMistake) this.mistaken.push({ payment, contract });
+      Object.assign(payment, { id, accountId: contract.id, status });
       this.count('by hand');
     };
   }
 
+  /** Sends the notification of a payment, and records the answer in the payment. */
   private async notify(
+    payment: SentPayment,
     fields: Record<string, string>,
-    date: string,
-    amount: bigint,
     isRepeated: boolean,
-  ): Promise<SentPayment> {
+  ): Promise<void> {
     const first = await this.deliver(fields);
     expect(['matched', 'unmatched']).toContain(first.outcome);
     if (isRepeated) {
@@ -282,7 +300,7 @@ export class Company {
       this.count('notifications repeated');
     }
     this.count('notifications');
-    return this.keep({ id: first.paymentId, accountId: null, status: first.outcome, date, amount });
+    Object.assign(payment, { id: first.paymentId, status: first.outcome });
   }
 
   private async deliver(body: Record<string, string>): Promise<{ outcome: string; paymentId: number }> {
@@ -291,24 +309,21 @@ export class Company {
     return JSON.parse(text).data;
   }
 
-  private keep(payment: {
-    id: number;
-    accountId: number | null;
-    status: string;
-    date: string;
-    amount: bigint;
-  }): SentPayment {
-    const { date: paymentDate, amount, ...rest } = payment;
-    const sent = { ...rest, paymentDate, amount: units(amount) };
-    this.payments.push(sent);
-    return sent;
+  /** Adds a payment. The answer of the service adds its id, its account and its status. */
+  private addPayment(paymentDate: string, amount: bigint): SentPayment {
+    const payment = { id: 0, accountId: null, status: 'unsent', paymentDate, amount: units(amount) };
+    this.payments.push(payment);
+    return payment;
   }
 
-  /** What staff do once a week. */
+  /** The weekly work of staff. */
   private async workInTheOffice(day: number): Promise<void> {
-    await this.assignUnmatched();
+    await this.assignMistyped();
     await this.moveMisdirected();
     await this.reverseMistakes(day);
+    // Suspends the accounts that are late without this money. Otherwise the next minute job would suspend them, in some runs of the
+    // year after staff have looked at them or after the policy was checked.
+    await setClock(this.service, meetingOf(this.date(day)));
     for (const contract of this.contracts) {
       const age = day - contract.firstDay;
       const hasStopped = contract.manner === 'losing' && age > (contract.lastWeek + 5) * 7;
@@ -320,11 +335,10 @@ export class Company {
     }
   }
 
-  private async assignUnmatched(): Promise<void> {
-    const waiting = this.unmatched;
-    this.unmatched = [];
-    for (const one of waiting) {
-      // Now and then nobody finds out whose money it is.
+  private async assignMistyped(): Promise<void> {
+    for (const one of this.mistyped.splice(0)) {
+      if (one.payment.status === 'matched') continue;
+      // Staff do not find the account of some payments.
       if (this.oneIn(30)) {
         one.contract.paid -= hundredths(one.payment.amount);
         this.count('never assigned');
@@ -356,7 +370,7 @@ export class Company {
       contract.paid -= hundredths(payment.amount);
       this.count('reversed');
     }
-    // Money that the provider took back, of some weeks ago.
+    // A payment of some weeks ago that the provider took back.
     const recent =
       this.payments[this.payments.length - 1 - this.random(1 + Math.floor(this.payments.length / 10))];
     if (recent?.status !== 'matched' || day % 2 === 0) return;
@@ -368,7 +382,7 @@ export class Company {
     this.count('reversed');
   }
 
-  /** A step a week towards the end of an account that is not paid any more. */
+  /** Moves an account without payments one step closer to its end, once a week. */
   private async pursue(contract: Contract): Promise<void> {
     const { status } = await this.accountNow(contract);
     const next: Record<string, string[]> = {
@@ -392,7 +406,7 @@ export class Company {
     await this.giveBack(contract);
   }
 
-  /** Staff suspend an account themselves, or end a suspension: the policy must leave the first alone. */
+  /** Staff suspend an account, or end a suspension. The policy must not reactivate accounts that staff suspended. */
   private async holdForAWhile(contract: Contract): Promise<void> {
     const { status } = await this.accountNow(contract);
     if (status === 'active') await this.move(contract, 'suspended');

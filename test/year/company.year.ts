@@ -19,13 +19,22 @@ import {
   readAll,
   readPortfolio,
 } from '../portfolio.ts';
-import { Company, hundredths, type SentPayment, units } from './company.ts';
+import {
+  Company,
+  eveningOf,
+  hundredths,
+  isMeetingDay,
+  type SentPayment,
+  setClock,
+  units,
+} from './company.ts';
+import { expectTheSameAfterMove } from './move.ts';
 
 cleanUpAfterwards();
 
 const ACCOUNTS = Number(process.env.YEAR_ACCOUNTS ?? 2_000);
 const SEED = Number(process.env.YEAR_SEED ?? 20_280_101);
-/** A leap year. Rows are recorded in real time, so that `opened` of its months is 0, as everyone agrees. */
+/** A leap year. Rows are recorded in real time, so `opened` is 0 in all months of that year. */
 const YEAR = 2028;
 const UTC_OFFSET_HOURS = 3;
 const READERS = 6;
@@ -46,7 +55,7 @@ it(`a year of a company of ${ACCOUNTS} accounts (seed ${SEED}; YEAR_ACCOUNTS and
   const proofs: number[] = [];
   const summaries: number[] = [];
 
-  /** Holds the summary of a period against the calculation from the raw rows. */
+  /** Compares the summary of a period with a calculation from the raw rows. */
   async function compareSummary(raw: RawPortfolio, startDate: string, endDate: string, today: string) {
     const asked = performance.now();
     const { data } = await get(`/reports/accounts/summary?startDate=${startDate}&endDate=${endDate}`);
@@ -56,13 +65,14 @@ it(`a year of a company of ${ACCOUNTS} accounts (seed ${SEED}; YEAR_ACCOUNTS and
     return data;
   }
 
-  await setClock(service, `${YEAR}-01-01`);
+  await setClock(service, eveningOf(`${YEAR}-01-01`));
   await company.addPlans();
   const months: [first: string, last: string][] = [];
   for (let day = 0; company.date(day) <= `${YEAR}-12-31`; day++) {
     const today = company.date(day);
-    await setClock(service, today);
+    await setClock(service, eveningOf(today));
     await company.live(day);
+    if (isMeetingDay(day)) await expectThePolicyToHold(get, today);
     if (!company.date(day + 1).endsWith('-01')) continue;
 
     const first = `${today.slice(0, 8)}01`;
@@ -73,7 +83,6 @@ it(`a year of a company of ${ACCOUNTS} accounts (seed ${SEED}; YEAR_ACCOUNTS and
     const { payments, creditMoves } = company;
     const raw = { ...(await readAccounts(get)), payments, creditMoves };
     const { outstanding, par30 } = await compareSummary(raw, first, today, today);
-    await expectThePolicyToHold(service, token, today);
     report(
       `${today}: ${company.contracts.length} accounts, ${payments.length} payments, ${seconds()} s; ` +
         `verify clean in ${secondsOf(proofs.at(-1))}; the summary agrees: outstanding ${outstanding}, ` +
@@ -81,7 +90,7 @@ it(`a year of a company of ${ACCOUNTS} accounts (seed ${SEED}; YEAR_ACCOUNTS and
     );
   }
 
-  // The year's end: nothing from memory any more.
+  // The end of the year: from here on, all data comes from the service, not from memory.
   const lastDay = `${YEAR}-12-31`;
   report(`reading everything back at ${seconds()} s`);
   const raw = await readPortfolio((path) => get(path));
@@ -111,7 +120,15 @@ it(`a year of a company of ${ACCOUNTS} accounts (seed ${SEED}; YEAR_ACCOUNTS and
       `the command ${verifySeconds}; ${summaries.length} summaries, the slowest ` +
       `${secondsOf(Math.max(...summaries))}; differences 0`,
   );
-  // Else the year showed too little; a small company does not see everything.
+  await expectTheSameAfterMove(
+    { service, token, url },
+    {
+      moment: eveningOf(lastDay),
+      periods: [...months, [`${YEAR}-01-01`, lastDay]],
+      accountIds: raw.accounts.map(({ id }) => id),
+    },
+  );
+  // Otherwise the year would show too little. A small company does not have every case.
   if (ACCOUNTS < 500) return;
   const kinds = ['by hand', 'mistyped', 'assigned', 're-assigned', 'reversed', 'cancelled', 'written_off'];
   for (const kind of [...kinds, 'credit refunded', 'credit transferred', 'notifications repeated']) {
@@ -125,12 +142,6 @@ it(`a year of a company of ${ACCOUNTS} accounts (seed ${SEED}; YEAR_ACCOUNTS and
   }
 });
 
-/** The evening of a day; what the minute job does is done then. */
-async function setClock(service: RunningService, date: string): Promise<void> {
-  const answer = await service.call('PUT', '/test/clock', { now: `${date}T17:00:00Z` });
-  expect(answer.status, answer.text).toBe(200);
-}
-
 function getter({ origin }: RunningService, token: string) {
   return async (path: string, times: number[] = []) => {
     const { status, body, ms } = await send(origin, 'GET', `/api${path}`, { token });
@@ -140,7 +151,7 @@ function getter({ origin }: RunningService, token: string) {
   };
 }
 
-/** The accounts and all their moves, as the API shows them: some of the moves are the system's own. */
+/** The accounts and all their status changes, as the API shows them. The system made some of the changes. */
 async function readAccounts(
   get: ReturnType<typeof getter>,
 ): Promise<Pick<RawPortfolio, 'accounts' | 'moves'>> {
@@ -151,28 +162,44 @@ async function readAccounts(
   return { accounts, moves: new Map(accounts.map(({ id }, at) => [id, moves[at] ?? []])) };
 }
 
-/** No account of a watched plan is active beyond its days of grace, unless staff made it active not long ago. */
-async function expectThePolicyToHold(service: RunningService, token: string, today: string): Promise<void> {
-  const get = getter(service, token);
+/**
+ * Expects that no account of a plan with autoSuspend is active beyond its days of grace, and that no account that the policy
+ * suspended is within them. The days of grace start again on the day on which staff make an account active.
+ */
+async function expectThePolicyToHold(get: ReturnType<typeof getter>, today: string): Promise<void> {
   const { data: plans } = await get('/payplans?limit=100');
+  const wrong: string[] = [];
   for (const { id, graceDays } of plans.filter((plan: { autoSuspend: boolean }) => plan.autoSuspend)) {
-    const late = await readAll<RawAccount>(get, '/accounts', {
-      status: 'active',
-      'filter[payplanId]': String(id),
-      'filter[daysPastDue][gt]': String(graceDays),
-    });
-    for (const account of late) {
-      const moves = await readAll<RawMove & { actor: string }>(get, `/accounts/${account.id}/history`);
-      const reprieve = moves.findLast(({ to, actor }) => to === 'active' && actor !== 'system');
-      expect(reprieve, `account ${account.id} is late and active on ${today}`).toBeDefined();
+    const ofPlan = (status: string, comparison: 'gt' | 'lte') =>
+      readAll<RawAccount>(get, '/accounts', {
+        status,
+        'filter[payplanId]': String(id),
+        [`filter[daysPastDue][${comparison}]`]: String(graceDays),
+      });
+    const historyOf = (account: RawAccount) =>
+      readAll<RawMove & { actor: string; cause: string | null }>(get, `/accounts/${account.id}/history`);
+    for (const account of await ofPlan('active', 'gt')) {
+      const reprieve = (await historyOf(account)).findLast(
+        ({ from, to, actor }) => from !== null && to === 'active' && actor !== 'system',
+      );
+      if (!reprieve || daysFrom(reprieve.date, today) > graceDays)
+        wrong.push(`account ${account.id} is active, more than ${graceDays} days past due`);
+    }
+    for (const account of await ofPlan('suspended', 'lte')) {
+      const last = (await historyOf(account)).at(-1);
+      if (last?.cause === 'non_payment')
+        wrong.push(`account ${account.id} is suspended, at most ${graceDays} days past due`);
     }
   }
+  expect(wrong, today).toEqual([]);
 }
+
+const daysFrom = (first: string, last: string) => (Date.parse(last) - Date.parse(first)) / 86_400_000;
 
 const pickMove = ({ accountId, toAccountId, valueDate, amount }: RawPortfolio['creditMoves'][number]) =>
   `${valueDate} ${accountId} ${toAccountId} ${amount}`;
 
-/** What was sent against what is shown, a line for each payment that differs. */
+/** Compares the sent payments with the shown ones. @returns a line for each difference. */
 function differences(sent: readonly SentPayment[], shown: readonly SentPayment[]): string[] {
   const line = ({ id, accountId, status, paymentDate, amount }: SentPayment) =>
     `${id}: ${amount} on ${paymentDate}, ${status}, account ${status === 'unmatched' ? 'none' : accountId}`;

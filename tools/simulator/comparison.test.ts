@@ -19,7 +19,7 @@ const [first, second] = SHOWN as [ShownPayment, ShownPayment];
 const grownTo = (afterMinor: bigint) => GROWN.map((growth) => ({ ...growth, afterMinor }));
 
 describe('compare', () => {
-  it('finds no difference if all is as sent, with or without payments that were never acknowledged', () => {
+  it('finds no difference if all payments are as sent, with or without payments that were never acknowledged', () => {
     expect(compare(SENT, SHOWN, GROWN, 2).differences).toEqual([]);
     const arrived: ShownPayment = { ...first, id: 3, transactionRef: 'C', amount: 7 };
     expect(compare(SENT, [...SHOWN, arrived], grownTo(10_790n), 2).differences).toEqual([]);

@@ -5,7 +5,7 @@ export interface Gateway {
   /** Relative to the address of the service. */
   path: string;
   contentType: string;
-  /** Whether the provider returns a payment without a certain account to the payer. */
+  /** Whether the provider gives the money back to the payer if the service is not sure of the account. */
   givesBack: boolean;
   write(body: Body): string;
   /** @returns undefined for an answer after which the gateway sends the notification again. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { ClientError } from '@account-management/client';
 import { type Comparison, compare, type Sent } from './comparison.ts';
 import { GATEWAYS, type Gateway } from './gateways.ts';
+import { parseOptions, readSecrets, text, UsageError, webAddress, wholeNumber } from './options.ts';
+import { failWith, printComparison, row } from './output.ts';
 import {
   findAccounts,
   growthOf,
@@ -11,7 +11,6 @@ import {
   postNotification,
   readPaid,
   readPayments,
-  ServiceError,
   signIn,
 } from './service.ts';
 import { createRandom, type Delivery, planTraffic, type Transaction } from './traffic.ts';
@@ -31,11 +30,7 @@ const USAGE = `Usage: npm run simulate -- [options]
   --short-code 600638           the paybill number
 SIMULATOR_PASSWORD is the user's password. WEBHOOK_SECRET is the secret that the service requires from a provider.`;
 
-const DEVELOPMENT_PASSWORD = 'the simulated provider';
 const SETTLE_TIMEOUT_MS = 90_000; // the service retries failed notifications every minute
-const MAX_DIFFERENCES_SHOWN = 50;
-
-class UsageError extends Error {}
 
 interface Options {
   url: string;
@@ -53,15 +48,13 @@ interface Options {
 try {
   process.exitCode = (await simulate(readOptions())) ? 0 : 1;
 } catch (error) {
-  process.exitCode = 1;
-  const isExpected = [UsageError, ServiceError, ClientError].some((kind) => error instanceof kind);
-  console.error(isExpected ? (error as Error).message : error);
+  failWith(error);
 }
 
 /** @returns whether the service shows exactly the transactions that were sent. */
 async function simulate(options: Options): Promise<boolean> {
   const { url, seed } = options;
-  const password = process.env.SIMULATOR_PASSWORD ?? DEVELOPMENT_PASSWORD;
+  const { password } = readSecrets();
   const client = await signIn(url, { email: options.email, password });
   // Unique values are derived from the time, and choices from the seed.
   const now = new Date();
@@ -105,7 +98,7 @@ interface Progress extends Sent {
 
 /** Posts each delivery at its time, unless all connections are busy. Prints the progress every second. */
 async function deliver(plan: readonly Delivery[], { url, gateway, connections, seconds }: Options) {
-  const secret = process.env.WEBHOOK_SECRET ?? '';
+  const { webhookSecret: secret } = readSecrets();
   const progress = new Map<Transaction, Progress>();
   const firsts = new Map<Transaction, Promise<unknown>>();
   const refusals: string[] = [];
@@ -170,53 +163,40 @@ async function deliver(plan: readonly Delivery[], { url, gateway, connections, s
   return { sent: [...progress.values()], refusals };
 }
 
-function print(sent: readonly Sent[], { lines, differences }: Comparison): void {
+function print(sent: readonly Sent[], comparison: Comparison): void {
   const kinds = new Map<string, number>();
   for (const { transaction } of sent) kinds.set(transaction.kind, (kinds.get(transaction.kind) ?? 0) + 1);
   console.log('\nreferences');
   for (const [kind, times] of [...kinds].sort(([, a], [, b]) => b - a)) row(kind, String(times));
   console.log('');
-  row('', 'sent', 'shown');
-  for (const { label, sent: was, shown } of lines) row(label, was, shown);
   const unknown = sent.filter(({ acknowledged }) => !acknowledged).length;
   if (unknown > 0)
     console.log(`${unknown} were never acknowledged. They count as sent if the service shows them.`);
-  console.log('');
-  for (const difference of differences.slice(0, MAX_DIFFERENCES_SHOWN))
-    console.log(`DIFFERENCE ${difference}`);
-  if (differences.length > MAX_DIFFERENCES_SHOWN)
-    console.log(`… and ${differences.length - MAX_DIFFERENCES_SHOWN} more`);
-  console.log(
-    differences.length === 0
-      ? 'The service shows exactly what was sent.'
-      : `${differences.length} differences between what was sent and what the service shows.`,
-  );
-}
-
-function row(label: string, ...cells: string[]): void {
-  console.log(`  ${label.padEnd(26)}${cells.map((cell) => cell.padStart(16)).join('')}`.trimEnd());
+  printComparison(comparison);
 }
 
 function readOptions(): Options {
-  const text = (value: string) => ({ type: 'string', default: value }) as const;
-  const values = parse({
-    url: text('http://127.0.0.1:8080'),
-    provider: text('mobilemoney'),
-    rate: text('20'),
-    seconds: text('30'),
-    connections: text('8'),
-    accounts: text('20'),
-    existing: { type: 'boolean', default: false } as const,
-    seed: text(String(Date.now() % 1_000_000)),
-    email: text('simulator@example.com'),
-    'short-code': text('600638'),
-  });
-  if (!/^https?:\/\//.test(values.url) || !URL.canParse(values.url)) throw new UsageError(USAGE);
+  const values = parseOptions(
+    {
+      url: text('http://127.0.0.1:8080'),
+      provider: text('mobilemoney'),
+      rate: text('20'),
+      seconds: text('30'),
+      connections: text('8'),
+      accounts: text('20'),
+      existing: { type: 'boolean', default: false } as const,
+      seed: text(String(Date.now() % 1_000_000)),
+      email: text('simulator@example.com'),
+      'short-code': text('600638'),
+    },
+    USAGE,
+  );
   const gateway = GATEWAYS[values.provider];
   if (!gateway) throw new UsageError(USAGE);
+  const whole = (given: string, max: number) => wholeNumber(given, { max }, USAGE);
   return {
     gateway,
-    url: values.url.replace(/\/+$/, ''),
+    url: webAddress(values.url, USAGE),
     rate: whole(values.rate, 1_000),
     seconds: whole(values.seconds, 86_400),
     connections: whole(values.connections, 200),
@@ -226,18 +206,4 @@ function readOptions(): Options {
     email: values.email,
     shortCode: values['short-code'],
   };
-}
-
-function parse<T extends NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>>(options: T) {
-  try {
-    return parseArgs({ options }).values;
-  } catch (cause) {
-    throw new UsageError(USAGE, { cause });
-  }
-}
-
-function whole(text: string, max: number): number {
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number < 1 || number > max) throw new UsageError(USAGE);
-  return number;
 }

@@ -10,7 +10,7 @@ export interface ClientOptions {
   /** The address of the service, such as https://ams.example.com. */
   baseUrl: string;
   auth?: Authentication;
-  /** For each try of a call. Default: 30,000. */
+  /** The time limit of each try of a call. Default: 30,000. */
   timeoutMs?: number;
   /** How often a call is sent again after 429, 502, 503, 504 or a broken connection. Default: 3. */
   maxRetries?: number;
@@ -18,7 +18,7 @@ export interface ClientOptions {
   maxRetryDelayMs?: number;
   /** Called before a call is sent again. */
   onRetry?: (retry: Retry) => void;
-  /** In place of the global fetch, for proxies and tests. */
+  /** Replaces the global fetch, for proxies and tests. */
   fetch?: typeof fetch;
 }
 
@@ -211,7 +211,7 @@ function fileOf({ headers, bytes }: Received): ServiceFile {
   return { bytes, contentType: headers.get('content-type') ?? '', name };
 }
 
-/** Not randomUUID, because browsers have it only in secure contexts. */
+/** Does not use randomUUID, which browsers have only in secure contexts. */
 function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),

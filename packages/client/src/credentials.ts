@@ -6,13 +6,13 @@ export interface Tokens {
   refreshToken: string;
 }
 
-/** How the client signs in. Without any it can only make calls that need no token. */
+/** How the client signs in. Without authentication it can make only calls that need no token. */
 export type Authentication =
   /** A key, or an access token that somebody else renews. */
   | { apiKey: string }
   /**
-   * A user's tokens. `onTokens` is called with each new pair, and awaited: the old ones are no longer valid. If it fails, the call
-   * fails with that error, and later calls use the new pair.
+   * A user's tokens. `onTokens` is called with each new pair and awaited, because the old tokens are no longer valid. If `onTokens`
+   * fails, the call fails with its error. Later calls use the new pair.
    */
   | (Tokens & { onTokens?: (tokens: Tokens) => unknown })
   /** A user's password: signs in with the first call, and again when the tokens cannot be renewed. */
@@ -58,14 +58,14 @@ export function createCredentials(
   }
 }
 
-/** For a refused refresh token, which the password replaces. Any other error says nothing about the token. */
+/** Ignores that the refresh token was refused, because the client can use the password. Throws any other error. */
 function undefinedIfRefused(error: unknown): undefined {
   if (!(error instanceof ApiError && error.is('UNAUTHORIZED'))) throw error;
 }
 
 /**
- * @param obtain returns new tokens, with the help of the last ones.
- * @param onTokens is called with new tokens after they have replaced the last ones, so that its failure does not lose them.
+ * @param obtain gets the last tokens and returns new ones.
+ * @param onTokens is called after the new tokens are in use, so that the new tokens are not lost if `onTokens` fails.
  */
 function renewable(
   initial: Tokens | undefined,

@@ -11,7 +11,7 @@ export type ErrorDetails<Code extends ErrorCode = ErrorCode> = Extract<Problem, 
 /** Facts of an answer that is not a success. */
 export interface AnswerFacts {
   status: number;
-  /** Names the request in the log and in the audit trail of the service. */
+  /** The id of the request in the log and in the audit trail of the service. */
   requestId: string | undefined;
   /** The seconds of Retry-After. */
   retryAfterSeconds: number | undefined;

@@ -1,10 +1,10 @@
 /** How the client makes a call. The generator writes one for each method. */
 export interface Operation {
   method: string;
-  /** With parameters as {name}. */
+  /** The path, with parameters as `{name}`. */
   path: string;
   hasBody?: true;
-  /** If not application/json. */
+  /** The media type of the body, if it is not application/json. */
   bodyType?: string;
   hasQuery?: true;
   /** Whether it takes an Idempotency-Key. */

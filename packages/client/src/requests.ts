@@ -37,7 +37,7 @@ export interface Retry {
   /** 1 for the first repeat. */
   attempt: number;
   delayMs: number;
-  /** Why the try before failed. */
+  /** Why the previous try failed. */
   reason: ClientError;
 }
 
@@ -57,7 +57,7 @@ export interface Waiting {
 const FIRST_DELAY_MS = 250;
 const LONGEST_BACKOFF_MS = 8_000;
 
-/** @throws ApiError, UnexpectedAnswerError or ConnectionError; the reason of the signal if that ended the call. */
+/** @throws ApiError, UnexpectedAnswerError or ConnectionError; the reason of the signal if the signal ended the call. */
 export async function send(call: Call, waiting: Waiting): Promise<Received> {
   for (let retries = 0; ; retries++) {
     try {

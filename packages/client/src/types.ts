@@ -23,7 +23,7 @@ export type RowOf<Id extends OperationId> = DataOf<Id> extends readonly (infer R
 
 export type EventType = Schemas['Event']['type'];
 
-/** An event of a type, or of any: `if (event.type === 'account.suspended') event.data.cause`. */
+/** An event of one type, or of any type: `if (event.type === 'account.suspended') event.data.cause`. */
 export type EventOf<Type extends EventType = EventType> = Extract<Schemas['Event'], { type: Type }>;
 
 /** What a call sends. */
@@ -36,7 +36,7 @@ export type BodyOf<Id extends OperationId> = operations[Id] extends { requestBod
 type GivenQuery<Id extends OperationId> = NonNullable<operations[Id]['parameters']['query']>;
 type FilterName<Key> = Key extends `filter[${infer Field}]` ? Field : never;
 
-/** One value, which must be equal, or operators. */
+/** A plain value, which means the same as `eq`, or an object of operators. */
 type Condition<Operators extends { eq?: unknown }> =
   | NonNullable<Operators['eq']>
   | {
@@ -53,7 +53,7 @@ type FilterOf<Query> = {
     | undefined;
 };
 
-/** A list may also be given as its one value. */
+/** A parameter that takes a list also accepts a single value. */
 type OneOrMore<Value> = Value extends readonly (infer Item)[] ? Item | readonly Item[] : Value;
 
 type ParametersOf<Query> = {
@@ -95,9 +95,9 @@ export interface ServiceFile {
 export interface CallOptions {
   /** Aborts the call and its retries. */
   signal?: AbortSignal | undefined;
-  /** For each try, in addition to `wait`. Default: that of the client. */
+  /** The time limit of each try. The seconds of the query parameter `wait` are added. Default: the limit of the client. */
   timeoutMs?: number | undefined;
-  /** Default: that of the client. */
+  /** Default: the setting of the client. */
   maxRetries?: number | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
   /** Gets the status and the headers of each answer, such as those of the rate limits and Idempotent-Replayed. */
@@ -106,6 +106,6 @@ export interface CallOptions {
 
 /** For a call that takes an Idempotency-Key. */
 export interface RepeatableCallOptions extends CallOptions {
-  /** By default a random key, which the retries of the call share. Pass one of your own to repeat the call later. */
+  /** By default a random key, which the retries of the call share. Pass your own key to repeat the call later. */
   idempotencyKey?: string;
 }

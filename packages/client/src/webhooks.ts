@@ -12,7 +12,7 @@ export interface VerifyOptions {
  * Verifies a delivery (https://www.standardwebhooks.com) and returns its parsed body.
  * @param body the bytes or the text as they were received: parsing and writing JSON again changes them.
  * @param secrets `whsec_…`; several while a secret is being replaced.
- * @throws WebhookVerificationError for a delivery that must be refused; another ClientError for a secret that cannot be one.
+ * @throws WebhookVerificationError for a delivery that must be refused; another ClientError for a text that cannot be a secret.
  */
 export async function verifyWebhook<Payload = unknown>(
   body: string | Uint8Array,
@@ -39,7 +39,7 @@ export async function verifyWebhook<Payload = unknown>(
       if (await crypto.subtle.verify('HMAC', key, signature, signed)) return JSON.parse(text) as Payload;
     }
   }
-  throw new WebhookVerificationError('No signature in webhook-signature fits a secret.');
+  throw new WebhookVerificationError('No signature in webhook-signature matches a secret.');
 }
 
 function readHeader(headers: WebhookHeaders, name: string): string {
@@ -59,7 +59,7 @@ async function importSecret(secret: string) {
   const bytes = decodeBase64(secret.replace(/^whsec_/, ''));
   if (!bytes || bytes.length < MIN_SECRET_BYTES)
     throw new ClientError(
-      `A webhook secret must be whsec_ followed by base64 of at least ${MIN_SECRET_BYTES} bytes, as the service answered it.`,
+      `A webhook secret must be whsec_ followed by base64 of at least ${MIN_SECRET_BYTES} bytes, as the service returned it.`,
     );
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }

@@ -81,7 +81,7 @@ describe('a batcher', () => {
     expect(await Promise.all([second, third])).toEqual(['b done', 'c done']);
   });
 
-  it('that is closed refuses new items, and ends when all others are done', async () => {
+  it('refuses new items when it is closed, and ends when all accepted items are done', async () => {
     const { run, end } = controlled();
     const { submit, close } = batcher(run, { maxItems: 3 });
     const all = ['a', 'b', 'c'].map(submit);

@@ -125,7 +125,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       return;
     }
     leave();
-    if (result === undefined) entry.reject(new Error('Each item of a batch has a result.'));
+    if (result === undefined) entry.reject(new Error('An item of the batch has no result.'));
     else if ('error' in result) entry.reject(result.error);
     else entry.resolve(result.outcome);
   }
@@ -184,8 +184,8 @@ export async function runIsolated<Item, Outcome>(
 }
 
 /**
- * Runs items in a savepoint of the transaction. If one fails, all of them run again one by one. An item that fails leaves no trace.
- * @param run rejects after all its statements have been answered. @returns the outcome of each of its items.
+ * Runs items in a savepoint of the transaction. If one fails, all of them run again one by one. An item that fails changes nothing.
+ * @param run returns the outcome of each item that it receives. It rejects only after all its statements have been answered.
  * @returns the result of each item, in their order.
  */
 export async function runInSavepoint<Item, Outcome>(

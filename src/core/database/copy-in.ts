@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
@@ -16,14 +16,26 @@ export type Load = <T>(caller: string, work: (tx: Tx, copyIn: CopyIn) => Promise
 /** @param statement `copy … from stdin`. Write the rows to the stream and end it. */
 export type CopyIn = (statement: string) => Writable;
 
-export const MAX_LOADS = 2;
+export const MAX_LOADS = 3;
 /** The longest wait for an earlier copy to end. */
 export const COPY_WAIT_MS = 3_000;
 /** More than the longest allowed upload. */
 const LOAD_TIMEOUT_MS = 20 * 60_000;
 
+/** Runs a statement that cannot be part of a transaction, such as `create index concurrently`. */
+export async function runAlone(pool: pg.Pool, statement: string): Promise<void> {
+  const client = await pool.connect();
+  try {
+    // The statement waits for every transaction that has used the table.
+    await client.query(`select set_config('lock_timeout', $1, false)`, [String(LOAD_TIMEOUT_MS)]);
+    await client.query(statement);
+  } finally {
+    client.release(true); // The connection has another time-out now.
+  }
+}
+
 /** @param running collects the streams to cancel when the service stops. */
-export function createLoader(pool: pg.Pool, running: Set<Writable>): Load {
+export function createLoader(pool: pg.Pool, running: Set<Readable | Writable>): Load {
   const slots = createSharedSlots({
     what: 'uploads',
     slots: MAX_LOADS,

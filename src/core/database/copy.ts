@@ -6,13 +6,15 @@ import { unavailable } from '../http/errors.ts';
 import { createSharedSlots } from '../http/shared-slots.ts';
 import { BYTE_ORDER_MARK } from '../values/csv.ts';
 import { type PlainDate, parsePlainDate } from '../values/dates.ts';
-import { COPY_WAIT_MS, createLoader, type Load, MAX_LOADS } from './copy-in.ts';
-import { columnTypes, type DatabaseOptions } from './db.ts';
+import { COPY_WAIT_MS, createLoader, type Load, MAX_LOADS, runAlone } from './copy-in.ts';
+import { type Connection, columnTypes, type DatabaseOptions } from './db.ts';
+import type { Replica, Snapshot } from './replica.ts';
 import { followClock } from './test-clock.ts';
 
 /**
  * Streams large results as CSV with `COPY … TO STDOUT`, on separate connections, which uploads share (see copy-in.ts). PostgreSQL
- * writes the CSV, because csv-stringify would use more CPU time in this process than the query.
+ * writes the CSV, because csv-stringify would use more CPU time in this process than the query. Exports use the replica if it can
+ * serve them. If the replica fails after the first bytes, the export fails.
  */
 export interface CopyPool {
   /**
@@ -26,11 +28,22 @@ export interface CopyPool {
    * @param quoted the names of text columns. They are quoted, so that programs that respect quotes do not convert them.
    * @throws AppError 429 while an export of the same caller runs, 503 while no connection is free.
    */
-  open(caller: string, query: string, quoted: readonly string[]): Promise<Readable>;
+  open(caller: string, query: string, quoted: readonly string[]): Promise<Snapshot<Readable>>;
+  /**
+   * Runs work that exports several results, one after the other, from one snapshot of the database. They are CSV with LF, and
+   * their cells may contain line breaks.
+   * @throws AppError like `open`.
+   */
+  openSnapshot<T>(caller: string, work: (copyOut: Snapshot<CopyOut>) => Promise<T>): Promise<T>;
   load: Load;
+  /** Runs a statement that cannot be part of a transaction. */
+  runAlone(statement: string): Promise<void>;
   /** Cancels running exports and uploads. */
   close(): Promise<void>;
 }
+
+/** @returns the rows, in UTF-8 without a byte order mark. Read them to the end before the next call. See `open` for `quoted`. */
+export type CopyOut = (query: string, quoted: readonly string[]) => Readable & { rowCount: number };
 
 const EXPORTS = 2;
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -43,17 +56,142 @@ const BEGIN = `
   begin transaction read only;
   set local datestyle = 'ISO';
   set local work_mem = '64MB'`;
+const BEGIN_SNAPSHOT = BEGIN.replace('transaction', 'transaction isolation level repeatable read');
 
-export function openCopyPool({
-  connection,
-  onConnectionLost,
-  testClock,
-}: Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'>): CopyPool {
+interface CopyOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'> {
+  replica?: Replica | undefined;
+}
+
+export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
+  const running = new Set<Readable | Writable>();
+  const working = new Set<pg.PoolClient>();
+  let closing = false;
+  const openPool = (connection: Connection, max: number) => {
+    const pool = openExportPool({ ...options, connection }, max);
+    pool.on('acquire', (client) => {
+      working.add(client);
+      if (closing) breakOff(client); // `close` could not end this connection, because it was still being opened.
+    });
+    pool.on('release', (_error, client) => working.delete(client));
+    return pool;
+  };
+  const pool = openPool(options.connection, EXPORTS + MAX_LOADS);
+  const standbyPool = replica && openPool(replica.connection, EXPORTS);
+  const slots = createSharedSlots({
+    what: 'exports',
+    slots: EXPORTS,
+    maxPerCaller: 2,
+    maxWaiting: 10,
+    waitMs: COPY_WAIT_MS,
+  });
+
+  async function open(caller: string, query: string, quoted: readonly string[]): Promise<Snapshot<Readable>> {
+    const leave = await slots.enter(caller);
+    try {
+      const { value, takenAtMs } = await onEither(async (client) => {
+        const { lines, ended } = await start(client, BEGIN, copyStatement(query, quoted));
+        await once(lines, 'readable');
+        return { lines, ended };
+      });
+      void value.ended.then(leave);
+      return { value: value.lines, takenAtMs };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  async function openSnapshot<T>(
+    caller: string,
+    work: (copyOut: Snapshot<CopyOut>) => Promise<T>,
+  ): Promise<T> {
+    const leave = await slots.enter(caller);
+    let failure: Error | undefined;
+    let client: pg.PoolClient | undefined;
+    try {
+      const begun = await onEither((connected) => begin(connected, BEGIN_SNAPSHOT));
+      client = begun.value;
+      return await work({ value: copierOn(client), takenAtMs: begun.takenAtMs });
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    } finally {
+      if (client) await giveBack(client, failure);
+      leave();
+    }
+  }
+
+  /** Starts work on a connection to the replica, or else to the primary. */
+  async function onEither<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<Snapshot<T>> {
+    const found = standbyPool && (await replica?.read(standbyPool, work));
+    if (found) return found;
+    const takenAtMs = performance.now();
+    return { value: await work(await pool.connect()), takenAtMs };
+  }
+
+  async function begin(client: pg.PoolClient, statement: string): Promise<pg.PoolClient> {
+    try {
+      await client.query(statement);
+      return client;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
+  /** @returns the lines, and a promise that resolves when the connection is free again. */
+  async function start(client: pg.PoolClient, beginning: string, statement: string) {
+    await begin(client, beginning);
+    const copy = client.query(copyTo(statement));
+    // A closed connection may emit `error` after the pipeline has removed its listeners.
+    copy.on('error', () => {});
+    const lines = crlfLines();
+    running.add(lines);
+    const ended = new Promise<void>((resolve) => {
+      pipeline(copy, lines, (error) => {
+        running.delete(lines);
+        void giveBack(client, error).finally(resolve);
+      });
+    });
+    return { lines, ended };
+  }
+
+  function copierOn(client: pg.PoolClient): CopyOut {
+    return (query, quoted) => {
+      const rows = client.query(copyTo(copyStatement(query, quoted)));
+      rows.on('error', () => {});
+      running.add(rows);
+      return rows.once('close', () => running.delete(rows));
+    };
+  }
+
+  async function close(): Promise<void> {
+    closing = true;
+    slots.close();
+    const reason = unavailable(new Error('The service is stopping.'));
+    for (const stream of running) stream.destroy(reason);
+    for (const client of working) breakOff(client);
+    await Promise.all([pool.end(), standbyPool?.end()]);
+  }
+
+  return {
+    open,
+    openSnapshot,
+    load: createLoader(pool, running),
+    runAlone: (statement) => runAlone(pool, statement),
+    close,
+  };
+}
+
+function openExportPool(
+  { connection, onConnectionLost, testClock }: Omit<CopyOptions, 'replica'>,
+  max: number,
+): pg.Pool {
   const target = typeof connection === 'string' ? { connectionString: connection } : connection;
   const pool = new pg.Pool({
     ...target,
     application_name: 'account-management-service export',
-    max: EXPORTS + MAX_LOADS,
+    max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 10_000,
     keepAlive: true,
@@ -66,62 +204,7 @@ export function openCopyPool({
   pool.on('error', onConnectionLost);
   pool.on('connect', (client) => client.on('error', onConnectionLost));
   if (testClock) followClock(pool, testClock);
-
-  const running = new Set<Transform | Writable>();
-  const working = new Set<pg.PoolClient>();
-  let closing = false;
-  const slots = createSharedSlots({
-    what: 'exports',
-    slots: EXPORTS,
-    maxPerCaller: 2,
-    maxWaiting: 10,
-    waitMs: COPY_WAIT_MS,
-  });
-  pool.on('acquire', (client) => {
-    working.add(client);
-    if (closing) breakOff(client); // It was still connecting.
-  });
-  pool.on('release', (_error, client) => working.delete(client));
-
-  async function open(caller: string, query: string, quoted: readonly string[]): Promise<Readable> {
-    const leave = await slots.enter(caller);
-    let client: pg.PoolClient | undefined;
-    try {
-      client = await pool.connect();
-      await client.query(BEGIN);
-    } catch (error) {
-      client?.release(true);
-      leave();
-      throw error;
-    }
-    const lines = start(client, copyStatement(query, quoted), leave);
-    await once(lines, 'readable');
-    return lines;
-  }
-
-  function start(client: pg.PoolClient, statement: string, leave: () => void): Readable {
-    const copy = client.query(copyTo(statement));
-    // A closed connection may emit `error` after the pipeline has removed its listeners.
-    copy.on('error', () => {});
-    const lines = crlfLines();
-    running.add(lines);
-    pipeline(copy, lines, (error) => {
-      running.delete(lines);
-      void giveBack(client, error).finally(leave);
-    });
-    return lines;
-  }
-
-  async function close(): Promise<void> {
-    closing = true;
-    slots.close();
-    const reason = unavailable(new Error('The service is stopping.'));
-    for (const stream of running) stream.destroy(reason);
-    for (const client of working) breakOff(client);
-    await pool.end();
-  }
-
-  return { open, load: createLoader(pool, running), close };
+  return pool;
 }
 
 /** A connection in the middle of a COPY is closed, which ends the statement on the server. */

@@ -41,8 +41,8 @@ export const SESSION_TIMEOUTS_MS = {
   idle_in_transaction_session_timeout: 10_000,
 } as const;
 /**
- * The margin of our own time-out over the server's time-out. Before a statement starts, it may wait for an earlier one
- * of its connection that waits for a lock. So our time-out only ends calls to a server that no longer answers.
+ * How much longer our own time-out is than the server's. A statement may first wait until an earlier statement of its connection
+ * gets a lock. The margin is longer than this wait. So our time-out only ends calls to a server that no longer answers.
  */
 const QUERY_TIMEOUT_MARGIN_MS = SESSION_TIMEOUTS_MS.lock_timeout + 500;
 const CONNECT_TIMEOUT_MS = 3_000;

@@ -1,23 +1,26 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { createSharedSlots } from '../http/shared-slots.ts';
-import { type DatabaseOptions, openDatabase, type Tx } from './db.ts';
-import { onConnection } from './transactions.ts';
+import { type DatabaseOptions, type Db, openDatabase, SESSION_TIMEOUTS_MS, type Tx } from './db.ts';
+import type { Replica, Snapshot } from './replica.ts';
+import { inSnapshot, onConnection } from './transactions.ts';
 
-/** A snapshot pool: a few separate connections for long consistent reads. */
+/** A snapshot pool: a few separate connections for long consistent reads. They use the replica if it can serve them. */
 export interface LongReads {
   /**
-   * Runs the work on a snapshot of the database. Waits a few seconds for a free connection.
+   * Runs the work on a snapshot of the database. Waits a few seconds for a free connection. If the replica fails, the work runs
+   * again on the primary.
    * @param caller see `callerOf` in access.ts.
    * @throws an error that is answered as 429 if the caller has reached its limit, or as 503 if no connection is free in time or
    *   the work takes too long.
    */
-  read<T>(caller: string, work: (tx: Tx) => Promise<T>): Promise<T>;
+  read<T>(caller: string, work: (tx: Tx) => Promise<T>): Promise<Snapshot<T>>;
   /** Cancels running reads. */
   close(): Promise<void>;
 }
 
 interface LongReadOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'> {
+  replica?: Replica | undefined;
   /** A plural noun for the reads, used in error messages. */
   what: string;
   /** The maximum number of reads at the same time. */
@@ -30,13 +33,15 @@ const MAX_PER_CALLER = 4;
 const MAX_WAITING = 50;
 const WAIT_MS = 3_000;
 
-export function openLongReads({ what, connections, timeoutMs, ...options }: LongReadOptions): LongReads {
-  const { pool, close: closePool } = openDatabase({
-    ...options,
-    poolSize: connections,
-    prepare: false,
-    statementTimeoutMs: timeoutMs,
-  });
+export function openLongReads({
+  what,
+  connections,
+  timeoutMs,
+  replica,
+  ...options
+}: LongReadOptions): LongReads {
+  const primary = openSnapshotPool({ ...options, connections, timeoutMs });
+  const standby = replica && openStandbyPool(replica, { ...options, connections, timeoutMs });
   const slots = createSharedSlots({
     what,
     slots: connections,
@@ -44,21 +49,79 @@ export function openLongReads({ what, connections, timeoutMs, ...options }: Long
     maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,
   });
-  const working = new Set<pg.PoolClient>();
 
-  async function read<T>(caller: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+  async function read<T>(caller: string, work: (tx: Tx) => Promise<T>): Promise<Snapshot<T>> {
     const leave = await slots.enter(caller);
     try {
-      return await readNow(work);
+      const untilMs = performance.now() + timeoutMs;
+      const found = await standby?.read(work, untilMs);
+      if (found) return found;
+      const takenAtMs = performance.now();
+      return { value: await primary.read(await primary.pool.connect(), work, untilMs), takenAtMs };
     } finally {
       leave();
     }
   }
 
-  async function readNow<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const client = await pool.connect();
+  async function close(): Promise<void> {
+    slots.close();
+    await Promise.all([primary.close(), standby?.close()]);
+  }
+
+  return { read, close };
+}
+
+/** Short reads of reports. They use the replica if it can serve them, and otherwise the connections of requests. */
+export interface ReportReads {
+  read<T>(work: (tx: Tx) => Promise<T>): Promise<Snapshot<T>>;
+  close(): Promise<void>;
+}
+
+const REPORT_CONNECTIONS = 4;
+
+export function openReportReads(
+  db: Db,
+  { replica, ...options }: Omit<LongReadOptions, 'what' | 'connections' | 'timeoutMs'>,
+): ReportReads {
+  const timeoutMs = SESSION_TIMEOUTS_MS.statement_timeout;
+  const standby =
+    replica && openStandbyPool(replica, { ...options, connections: REPORT_CONNECTIONS, timeoutMs });
+  return {
+    async read(work) {
+      const found = await standby?.read(work, performance.now() + timeoutMs);
+      if (found) return found;
+      const takenAtMs = performance.now();
+      return { value: await inSnapshot(db, work), takenAtMs };
+    },
+    close: async () => standby?.close(),
+  };
+}
+
+type PoolOptions = Omit<LongReadOptions, 'what' | 'replica'>;
+
+function openStandbyPool(replica: Replica, options: PoolOptions) {
+  const { pool, read, close } = openSnapshotPool({ ...options, connection: replica.connection });
+  return {
+    /** @returns undefined if the primary must serve the read. */
+    read: <T>(work: (tx: Tx) => Promise<T>, untilMs: number) =>
+      replica.read(pool, (client) => read(client, work, untilMs)),
+    close,
+  };
+}
+
+function openSnapshotPool({ connections, timeoutMs, ...options }: PoolOptions) {
+  const { pool, close: closePool } = openDatabase({
+    ...options,
+    poolSize: connections,
+    prepare: false,
+    statementTimeoutMs: timeoutMs,
+  });
+  const working = new Set<pg.PoolClient>();
+
+  /** @param untilMs the time of `performance.now` at which the read is cancelled. */
+  async function read<T>(client: pg.PoolClient, work: (tx: Tx) => Promise<T>, untilMs: number): Promise<T> {
     working.add(client);
-    const timer = setTimeout(() => cancel(client), timeoutMs);
+    const timer = setTimeout(() => cancel(client), untilMs - performance.now());
     try {
       return await onConnection(client, async (tx) => {
         await sql`set transaction isolation level repeatable read, read only`.execute(tx);
@@ -74,12 +137,11 @@ export function openLongReads({ what, connections, timeoutMs, ...options }: Long
   }
 
   async function close(): Promise<void> {
-    slots.close();
     for (const client of working) cancel(client);
     await closePool();
   }
 
-  return { read, close };
+  return { pool, read, close };
 }
 
 /** Closes the connection. The server ends the statement after its statement_timeout at the latest. */

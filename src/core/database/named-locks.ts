@@ -4,7 +4,7 @@ import { run } from './statements.ts';
 
 // Advisory locks on values that may have no row yet. A transaction holds them until its end.
 
-type Locked = 'idempotency key' | 'payment reference' | `${Resource} external id`;
+type Locked = 'idempotency key' | 'payment reference' | 'payment request phone' | `${Resource} external id`;
 
 export function lockName(locked: Locked, value: string): string {
   return `${locked} ${value}`;

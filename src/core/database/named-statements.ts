@@ -52,7 +52,7 @@ export function namingClient(client: pg.PoolClient, prepare: boolean): PostgresP
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
   function query(text: unknown, values: readonly unknown[] = []): unknown {
     if (typeof text !== 'string') throw new TypeError('Cursors are not supported.');
-    // A select is also planned if it has no parameters. PostgreSQL does not plan begin, commit or rollback.
+    // A select is planned even if it has no parameters. PostgreSQL does not plan begin, commit or rollback.
     const isPlanned = values.length > 0 || text.startsWith('select ');
     const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {

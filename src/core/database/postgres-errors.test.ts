@@ -20,7 +20,7 @@ describe('a database that cannot be reached or does not answer in time', () => {
     ['a broken pipe', systemError('EPIPE', 'write')],
     ['an unknown host', systemError('ENOTFOUND', 'getaddrinfo')],
     [
-      'a host none of whose addresses answers',
+      'a host with several addresses that do not answer',
       new AggregateError([systemError('ECONNREFUSED', 'connect'), systemError('ETIMEDOUT', 'connect')]),
     ],
     ['a full pool', new Error('timeout exceeded when trying to connect')],

@@ -51,7 +51,7 @@ export function openReadingLanes(
     lanes.delete(lane);
     connected.then(
       (client) => client.end(),
-      () => {}, // It never connected.
+      () => {}, // The connection was never made.
     );
   }
 

@@ -10,6 +10,10 @@ import type { Moment } from "./moment.ts";
 
 export type AccountStatus = "active" | "cancelled" | "completed" | "defaulted" | "pending" | "repossessed" | "suspended" | "written_off";
 
+export type ApprovalAction = "cancel_account" | "refund_credit" | "reverse_payment" | "transfer_credit" | "unassign_payment" | "write_off_account";
+
+export type ApprovalStatus = "approved" | "obsolete" | "pending" | "rejected" | "withdrawn";
+
 export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
   ? U[]
   : ArrayTypeImpl<T>;
@@ -18,6 +22,8 @@ export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S[], I[], U[]>
   : T[];
 
+export type BalanceGapState = "money_left" | "open" | "payments_found";
+
 export type CommissionStatus = "approved" | "calculated" | "paid";
 
 export type Frequency = "daily" | "monthly" | "weekly";
@@ -25,6 +31,8 @@ export type Frequency = "daily" | "monthly" | "weekly";
 export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
   : ColumnType<T, T | undefined, T>;
+
+export type ImportStatus = "checked" | "checking" | "done" | "failed" | "running" | "undoing" | "undone" | "uploading";
 
 export type InvitationPurpose = "link_identity" | "sign_up";
 
@@ -46,13 +54,15 @@ export type LedgerAccount = "bad_debt" | "clearing" | "customer_credit" | "recei
 
 export type LedgerEvent = "account_cancelled" | "account_opened" | "account_written_off" | "credit_refunded" | "credit_transferred" | "payment_assigned" | "payment_received" | "payment_reversed" | "payment_unassigned";
 
-export type MatchMethod = "account_id" | "account_number" | "assigned" | "learned" | "manual_entry" | "national_id" | "payer_phone" | "phone";
+export type MatchMethod = "account_id" | "account_number" | "assigned" | "learned" | "manual_entry" | "national_id" | "payer_phone" | "payment_request" | "phone";
 
 export type NotificationOutcome = "conflict" | "differs" | "linked" | "matched" | "repeated" | "unmatched";
 
 export type NotificationStatus = "pending" | "processed" | "rejected";
 
-export type PaymentSource = "import" | "manual" | "webhook";
+export type PaymentRequestStatus = "declined" | "expired" | "paid" | "requested" | "sent" | "unknown";
+
+export type PaymentSource = "import" | "manual" | "pull" | "webhook";
 
 export type PaymentStatus = "matched" | "reversed" | "unmatched";
 
@@ -61,6 +71,8 @@ export type ProviderLineResult = "amount_differs" | "conflict" | "contradictory"
 export type ProviderStatementStatus = "done" | "failed" | "importing" | "matching" | "received" | "reconciling";
 
 export type StatusCause = "non_payment" | "payment";
+
+export type StatusQueryState = "answered" | "failed" | "not_found" | "requested" | "unanswered";
 
 export type UserRole = "admin" | "agent" | "finance" | "manager" | "viewer";
 
@@ -88,6 +100,7 @@ export interface Accounts {
   frequency: Frequency;
   grace_days: number;
   id: Generated<Int8>;
+  import_id: Int8 | null;
   instalment_count: number;
   instalment_minor: Int8;
   metadata: Generated<Record<string, string>>;
@@ -143,6 +156,30 @@ export interface ApiKeySecrets {
   secret_hash: Buffer;
 }
 
+export interface Approvals {
+  account_id: Int8 | null;
+  action: ApprovalAction;
+  amount_minor: Int8;
+  api_key_id: Int8 | null;
+  body: Json;
+  counted_minor: Int8;
+  created_at: Generated<Moment>;
+  credit_move_id: Int8 | null;
+  decided_by: Int8 | null;
+  decision_reason: string | null;
+  ended_at: Moment | null;
+  facts: Json;
+  final_facts: Json | null;
+  id: Generated<Int8>;
+  payment_id: Int8 | null;
+  reason: string;
+  requested_by: Int8 | null;
+  responsible_user_id: Int8 | null;
+  status: Generated<ApprovalStatus>;
+  to_account_id: Int8 | null;
+  updated_at: Generated<Moment>;
+}
+
 export interface AuditEntries {
   action: string;
   actor: string;
@@ -156,6 +193,20 @@ export interface AuditEntries {
   request_id: string | null;
   resource: string;
   resource_id: Int8 | null;
+}
+
+export interface BalanceGaps {
+  created_at: Generated<Moment>;
+  difference_minor: Int8;
+  explained_at: Moment | null;
+  found_minor: Generated<Int8>;
+  from_time: Moment;
+  id: Generated<Int8>;
+  late_minor: Generated<Int8>;
+  provider: string;
+  short_code: string;
+  state: Generated<BalanceGapState>;
+  until_time: Moment;
 }
 
 export interface CommissionLines {
@@ -203,6 +254,7 @@ export interface CreditMoves {
   created_at: Generated<Moment>;
   created_by: Int8 | null;
   id: Generated<Int8>;
+  import_id: Int8 | null;
   payment_method_id: Int8 | null;
   reason: string;
   reference_key: string | null;
@@ -218,6 +270,7 @@ export interface Customers {
   external_id: string | null;
   first_name: string;
   id: Generated<Int8>;
+  import_id: Int8 | null;
   kyc_review_pending: Generated<boolean>;
   kyc_status: VerificationStatus | null;
   last_name: string;
@@ -235,6 +288,7 @@ export interface Employees {
   created_at: Generated<Moment>;
   external_id: string | null;
   id: Generated<Int8>;
+  import_id: Int8 | null;
   metadata: Generated<Record<string, string>>;
   name: string;
   phone: string | null;
@@ -277,6 +331,60 @@ export interface Identities {
   issuer: string;
   subject: string;
   user_id: Int8;
+}
+
+export interface ImportChunks {
+  content: Buffer;
+  file: string;
+  import_id: Int8;
+  number: number;
+}
+
+export interface ImportDifferences {
+  account: string;
+  computed_value: string;
+  figure: string;
+  id: Generated<Int8>;
+  import_id: Int8;
+  line: number;
+  source_value: string;
+}
+
+export interface ImportFiles {
+  created_at: Generated<Moment>;
+  file: string;
+  import_id: Int8;
+  sha256: Buffer;
+  size_bytes: Int8;
+}
+
+export interface ImportProblems {
+  allowed: string | null;
+  column_name: string | null;
+  file: string;
+  id: Generated<Int8>;
+  import_id: Int8;
+  line: number | null;
+  problem: string;
+  severity: string;
+  value: string | null;
+}
+
+export interface Imports {
+  created_at: Generated<Moment>;
+  created_by: Int8 | null;
+  difference_count: Generated<number>;
+  done_at: Moment | null;
+  error_count: Generated<number>;
+  failure: string | null;
+  id: Generated<Int8>;
+  progress: Generated<number>;
+  proof: Json | null;
+  requested_by: Int8 | null;
+  row_counts: Json | null;
+  status: Generated<ImportStatus>;
+  updated_at: Generated<Moment>;
+  warning_count: Generated<number>;
 }
 
 export interface Invitations {
@@ -339,6 +447,14 @@ export interface KycRecords {
   verification_type: VerificationType;
 }
 
+export interface LastProof {
+  check_count: number;
+  failed_checks: string[];
+  is_only_row: Generated<boolean>;
+  read_at: Moment;
+  violation_count: Int8;
+}
+
 export interface LearnedReferences {
   account_id: Int8;
   assigned_on: PlainDate;
@@ -379,6 +495,7 @@ export interface Notifications {
   payer: string | null;
   payer_name: string | null;
   payment_id: Int8 | null;
+  payment_request_id: Int8 | null;
   processed_at: Moment | null;
   provider: string;
   provider_statement_id: Int8 | null;
@@ -406,7 +523,38 @@ export interface PaymentMethods {
   code: string;
   created_at: Generated<Moment>;
   id: Generated<Int8>;
+  import_id: Int8 | null;
   name: string;
+  updated_at: Generated<Moment>;
+}
+
+export interface PaymentRequests {
+  account_id: Int8;
+  amount_minor: Int8;
+  api_key_id: Int8 | null;
+  callback_key: string;
+  created_at: Generated<Moment>;
+  created_by: Int8 | null;
+  ended_at: Moment | null;
+  holds_phone: Generated<boolean>;
+  id: Generated<Int8>;
+  merchant_request_id: string | null;
+  next_step_at: Generated<Moment | null>;
+  paid_body: string | null;
+  payment_id: Int8 | null;
+  payment_tried_at: Moment | null;
+  phone: string;
+  provider: string;
+  provider_message: string | null;
+  provider_request_id: string | null;
+  query_attempts: Generated<number>;
+  reason: string | null;
+  receipt: string | null;
+  requested_by: string;
+  send_attempts: Generated<number>;
+  send_started_at: Moment | null;
+  sent_at: Moment | null;
+  status: Generated<PaymentRequestStatus>;
   updated_at: Generated<Moment>;
 }
 
@@ -418,6 +566,7 @@ export interface Payments {
   created_by: Int8 | null;
   external_id: string | null;
   id: Generated<Int8>;
+  import_id: Int8 | null;
   match_method: MatchMethod | null;
   match_reason: string | null;
   metadata: Generated<Record<string, string>>;
@@ -444,6 +593,7 @@ export interface PayPlans {
   frequency: Frequency;
   grace_days: number;
   id: Generated<Int8>;
+  import_id: Int8 | null;
   instalment_count: number;
   instalment_minor: Int8;
   name: string;
@@ -469,11 +619,32 @@ export interface Products {
   description: Generated<string>;
   external_id: string | null;
   id: Generated<Int8>;
+  import_id: Int8 | null;
   metadata: Generated<Record<string, string>>;
   name: string;
   price_minor: Int8;
   sku: string;
   updated_at: Generated<Moment>;
+}
+
+export interface ProviderBalances {
+  provider: string;
+  segments: Json;
+  short_code: string;
+}
+
+export interface ProviderPulls {
+  complete_until: Moment | null;
+  failure: string | null;
+  failures_in_a_row: Generated<number>;
+  found_count: Generated<Int8>;
+  lost_from: Moment | null;
+  lost_until: Moment | null;
+  next_at: Generated<Moment>;
+  provider: string;
+  registered_at: Moment | null;
+  short_code: string;
+  succeeded_at: Moment | null;
 }
 
 export interface ProviderStatementLines {
@@ -533,10 +704,19 @@ export interface ProviderStatementTotals {
   statement_id: Int8;
 }
 
+export interface ProviderWatches {
+  last_heard_at: Moment | null;
+  provider: string;
+  read_id: Generated<Int8>;
+  read_until: Moment;
+  silent_since: Moment | null;
+}
+
 export interface Reconciliations {
   created_at: Generated<Moment>;
   created_by: Int8 | null;
   id: Generated<Int8>;
+  import_id: Int8 | null;
   payment_count: Generated<number>;
   payment_ids: ArrayType<Int8>;
   provider_statement_id: Int8 | null;
@@ -563,6 +743,29 @@ export interface Sessions {
 export interface Settings {
   key: string;
   value: string;
+}
+
+export interface StatusQueries {
+  answer: Json | null;
+  answer_body: string | null;
+  api_key_id: Int8 | null;
+  asked_by: string;
+  callback_key: string;
+  conversation_id: string | null;
+  created_at: Generated<Moment>;
+  created_by: Int8 | null;
+  ended_at: Moment | null;
+  id: Generated<Int8>;
+  message: string | null;
+  next_send_at: Generated<Moment | null>;
+  notification_id: Int8 | null;
+  payment_id: Int8 | null;
+  provider: string;
+  send_attempts: Generated<number>;
+  sent_at: Moment | null;
+  state: Generated<StatusQueryState>;
+  transaction_ref: string;
+  updated_at: Generated<Moment>;
 }
 
 export interface Users {
@@ -636,7 +839,9 @@ export interface DB {
   accounts: Accounts;
   api_key_secrets: ApiKeySecrets;
   api_keys: ApiKeys;
+  approvals: Approvals;
   audit_entries: AuditEntries;
+  balance_gaps: BalanceGaps;
   commission_lines: CommissionLines;
   commission_rules: CommissionRules;
   commission_sales: CommissionSales;
@@ -648,27 +853,38 @@ export interface DB {
   events: Events;
   idempotency_keys: IdempotencyKeys;
   identities: Identities;
+  import_chunks: ImportChunks;
+  import_differences: ImportDifferences;
+  import_files: ImportFiles;
+  import_problems: ImportProblems;
+  imports: Imports;
   invitations: Invitations;
   invoice_items: InvoiceItems;
   invoice_numbers: InvoiceNumbers;
   invoices: Invoices;
   kyc_records: KycRecords;
+  last_proof: LastProof;
   learned_references: LearnedReferences;
   ledger_entries: LedgerEntries;
   notifications: Notifications;
   oauth_states: OauthStates;
   pay_plans: PayPlans;
   payment_methods: PaymentMethods;
+  payment_requests: PaymentRequests;
   payments: Payments;
   product_configurations: ProductConfigurations;
   products: Products;
+  provider_balances: ProviderBalances;
+  provider_pulls: ProviderPulls;
   provider_statement_lines: ProviderStatementLines;
   provider_statement_totals: ProviderStatementTotals;
   provider_statements: ProviderStatements;
+  provider_watches: ProviderWatches;
   reconciliations: Reconciliations;
   refresh_tokens: RefreshTokens;
   sessions: Sessions;
   settings: Settings;
+  status_queries: StatusQueries;
   users: Users;
   webhook_deliveries: WebhookDeliveries;
   webhook_endpoints: WebhookEndpoints;

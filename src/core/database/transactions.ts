@@ -121,7 +121,7 @@ function runOnce<T>(
     const executor = reserved.getExecutor();
     const connection = await executor.provideConnection(async (held) => held);
     const begun = connection.executeQuery(begin);
-    begun.catch(() => {}); // It is awaited below and by each statement.
+    begun.catch(() => {}); // The error is reported below and by each statement.
     const pipeline = openPipeline(begun, connection);
     let result: T;
     try {
@@ -198,7 +198,7 @@ export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => P
   }
 }
 
-/** Runs the work with a time-out for each statement that is shorter than that of the connection; see `isTimeout`. */
+/** Runs the work with a shorter time-out for each statement than the connection has; see `isTimeout`. */
 export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Promise<T>): Promise<T> {
   return runOnce(databaseOf(db), BEGIN, async (tx) => {
     await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);

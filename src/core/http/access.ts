@@ -21,7 +21,7 @@ declare module 'fastify' {
     answerTimeoutMs?: number;
     /** Requests may wait for long without work. They have their own limits, see load-shedding.ts. */
     mayWait?: true;
-    /** Whether the route accepts an `Idempotency-Key`, see idempotency.ts. False: it refuses one. */
+    /** Whether the route accepts an `Idempotency-Key`, see idempotency.ts. If false, the route refuses requests with one. */
     repeatable?: boolean;
     /** The route answers 410 if the query refers to data that has been deleted. */
     expires?: true;
@@ -39,7 +39,7 @@ interface AccessOptions {
   /** The error if the actor may not call the route. */
   refusalOf(actor: Actor, access: Access): AppError | undefined;
   limiters: Limiters;
-  /** The rate class of a request that no route answers. */
+  /** The rate class of a request whose path has no route. */
   rateWithoutRoute(request: FastifyRequest): RateClass;
 }
 
@@ -68,7 +68,7 @@ export function guardRoutes(
 
 /** The signed-in user or the API key. Only for routes that are not public. */
 export function actorOf(request: FastifyRequest): Actor {
-  if (!request.actor) throw new Error('This route is public: there is no user.');
+  if (!request.actor) throw new Error('This route is public, so the request has no actor.');
   return request.actor;
 }
 
@@ -82,7 +82,7 @@ async function identifyRequest(request: FastifyRequest, identify: Identify): Pro
   }
 }
 
-/** An API key has a limit of its own instead of the general limit. */
+/** An API key has a separate limit instead of the general limit. */
 function rateClassOf({ actor, routeOptions }: FastifyRequest): RateClass {
   const { rate = 'general' } = routeOptions.config;
   return rate === 'general' && actor?.apiKey ? 'api_key' : rate;
@@ -102,7 +102,7 @@ export function callerOf({ actor, ip }: FastifyRequest): string {
 /** A unique name of a user or an API key, for rate limits, shares of a resource and idempotency keys. */
 export function nameCaller({ userId, apiKey }: Actor): string {
   if (apiKey) return `api key ${apiKey.id}`;
-  if (userId === null) throw new Error('The system sends no requests.');
+  if (userId === null) throw new Error('A request has the system as its actor.');
   return `user ${userId}`;
 }
 

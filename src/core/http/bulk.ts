@@ -40,7 +40,7 @@ import { type Checked, closed } from './validation.ts';
 const MAX_ITEMS = 1_000;
 /**
  * The number of items that one transaction creates. A longer transaction would delay the events of all other changes. A slice of
- * payments fits in one batch, so that single payments need not wait for more than that.
+ * payments fits in one batch, so that single payments need not wait for several batches.
  */
 const SLICE = 100;
 const CHECKED_AT_ONCE = 50;
@@ -68,9 +68,9 @@ export function openBulkSlots(poolSize: number): SharedSlots {
   });
 }
 
-/** Schema of the body. The route validates the items, because a wrong one is an outcome and not a refusal of the call. */
+/** Schema of the body. The route validates the items, because a wrong item must not cause the refusal of the whole call. */
 export function BulkBody<T extends TSchema>(item: T, title: string) {
-  // The description shows the examples of a body beside it, not in its schema.
+  // The API description shows the examples of an item beside the schema of the body, not inside it.
   const { examples: _shownBeside, ...described } = item as T & { examples?: unknown[] };
   const unchecked = Type.Unsafe<Static<T>>({ 'x-described-as': closed(described) });
   return Type.Object(
@@ -79,7 +79,7 @@ export function BulkBody<T extends TSchema>(item: T, title: string) {
   );
 }
 
-/** The serializer would compare each error with the schema of each code. */
+/** Without details for each code, because the serializer would compare each error with the schema of each code. */
 const UncheckedProblem = Type.Unsafe<Static<typeof Problem>>({
   type: 'object',
   additionalProperties: true,
@@ -106,9 +106,9 @@ export function BulkResult<T extends TSchema>(data: T, title: string) {
     {
       created: Type.Integer({ description: 'The number of items that were created.' }),
       existing: Type.Integer({ description: 'The number of items whose `externalId` existed.' }),
-      failed: Type.Integer({ description: 'The number of all other items.' }),
+      failed: Type.Integer({ description: 'The number of items that failed.' }),
       items: Type.Array(
-        // Each outcome is one of three, which the serializer would compare.
+        // One schema for the three kinds of outcome, because the serializer would compare each outcome with each kind.
         Type.Object(
           {
             index: Type.Integer(),
@@ -206,7 +206,7 @@ export function bulkRoute<Item extends TSchema, Data>(
       try {
         return await repeatable(context, request, reply, async ({ db }, key) => {
           if (key) await refuseInterrupted(context, key);
-          // Fastify types every check as one that returns a boolean. Those of our compiler return `Checked`.
+          // By Fastify's type, a check returns a boolean. The checks of our compiler return `Checked`.
           const check = request.compileValidationSchema(item, 'body') as unknown as (
             body: unknown,
           ) => Checked;
@@ -218,7 +218,7 @@ export function bulkRoute<Item extends TSchema, Data>(
           const results: ItemResult<Data>[] = [];
           for (let start = 0; start < valid.length; start += SLICE) {
             results.push(...(await create(actorOf(request), valid.slice(start, start + SLICE), key)));
-            // PostgreSQL ends a transaction that is idle for too long: here, that of the key.
+            // PostgreSQL would end the transaction of the key if it were idle for too long.
             if (key) await sql`select 1`.execute(db);
           }
           const items = outcomesOf(request, checked, results);
@@ -233,7 +233,10 @@ export function bulkRoute<Item extends TSchema, Data>(
   );
 }
 
-/** An interrupted call has stored no answer of its own. Only the answers of its items tell with which body it was sent. */
+/**
+ * Refuses another body if an interrupted call has used the key. Such a call has stored no answer. Only the stored answers of its
+ * items show which body it had.
+ */
 function refuseInterrupted(context: Context, key: IdempotencyKey): Promise<void> {
   return inTransaction(context.db, async (tx) => {
     // The interrupted call may still be committing its last slice.
@@ -243,8 +246,8 @@ function refuseInterrupted(context: Context, key: IdempotencyKey): Promise<void>
 }
 
 /**
- * Creates the items of a slice in one transaction, except those that an interrupted call with the same key has created, and those
- * whose external id exists. An item that fails leaves no trace and does not affect the others.
+ * Creates the items of a slice in one transaction. Leaves out items that an interrupted call with the same key has created, and
+ * items whose external id exists. An item that fails leaves no trace and does not affect the others.
  * @param create rejects after all its statements have been answered. @returns the answers of its items.
  */
 export function createMissing<Body extends ExternalValues, Data>(
@@ -287,14 +290,14 @@ export function createMissing<Body extends ExternalValues, Data>(
       const id = existingId(item);
       if (!stored && id !== undefined) return { error: duplicate(resource, 'externalId', id) };
       if (!stored || !item.key)
-        return results.next().value ?? { error: new Error('Each item of a slice has a result.') };
+        return results.next().value ?? { error: new Error('An item of the slice has no result.') };
       const kept = readAnswer(stored, item.key);
       return kept instanceof AppError ? { error: kept } : { outcome: JSON.parse(kept.answer) as Data };
     });
   });
 }
 
-/** Lets other requests run between the slices, because the problems of 1,000 items take long to name. */
+/** Lets other requests run after every few items, because it takes long to list the problems of 1,000 items. */
 async function checkAll(bodies: readonly unknown[], check: (body: unknown) => Checked): Promise<Checked[]> {
   const checked: Checked[] = [];
   for (let start = 0; start < bodies.length; start += CHECKED_AT_ONCE) {
@@ -304,7 +307,7 @@ async function checkAll(bodies: readonly unknown[], check: (body: unknown) => Ch
   return checked;
 }
 
-/** The outcome of each item, from the checks of all and the results of the valid ones. */
+/** The outcome of each item: its problems if it is invalid, otherwise its result. */
 function outcomesOf<Data>(
   request: FastifyRequest,
   checked: readonly Checked[],
@@ -325,13 +328,14 @@ function outcomesOf<Data>(
 
 /**
  * The error of an item.
- * @throws the error after which the item may have been created: the call fails, and its repeat finds out.
+ * @throws an error that leaves open whether the item was created. The call fails with this error, and a repeat of the call finds
+ *   out.
  */
 function errorOf(
   request: FastifyRequest,
   result: { error: unknown } | { busy: AppError } | undefined,
 ): AppError {
-  if (!result) throw new Error('Each item of a bulk call has a result.');
+  if (!result) throw new Error('An item of the bulk call has no result.');
   const error = 'busy' in result ? result.busy : result.error;
   const known = knownError(error);
   if (error instanceof StillRunning) throw error;

@@ -4,7 +4,9 @@ import type { HttpServer } from './server.ts';
 import { compressAnswer, encodingFor, isSharedContent, MIN_COMPRESSED_BYTES } from './static-content.ts';
 
 interface CompressionOptions {
-  /** Whether answers of the route may contain tokens. Their length must not depend on what else is in the answer. */
+  /**
+   * Whether answers of the route may contain tokens. Such answers are not compressed, because their length could reveal a token.
+   */
   mayHoldTokens(route: string): boolean;
 }
 
@@ -17,7 +19,7 @@ export function compressJson(app: HttpServer, { mayHoldTokens }: CompressionOpti
     const encoding = encodingFor(request.headers['accept-encoding'], payload.length);
     if (encoding === 'identity') return done(null, payload);
     compressAnswer(encoding, payload).then((compressed) => {
-      if (reply.raw.headersSent) return; // The time limit of the answer has passed.
+      if (reply.raw.headersSent) return; // Another answer was sent when the time limit had passed.
       reply.header('content-encoding', encoding);
       done(null, compressed);
     }, done);

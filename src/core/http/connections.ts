@@ -80,7 +80,7 @@ export function createConnectionServer(
       Object.assign(activity, seen);
       if (!isStalled) continue;
       log.info({ client: socket.remoteAddress }, 'Closed a connection whose client did not read its answer.');
-      // A reset, because some clients take a normal close for the end of the answer.
+      // A reset, because some clients would treat a normal close as the end of the answer.
       socket.resetAndDestroy();
     }
   }

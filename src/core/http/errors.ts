@@ -19,6 +19,8 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 export const RESOURCES = [
   'account',
   'api_key',
+  'approval',
+  'balance_gap',
   'commission',
   'commission_rule',
   'configuration',
@@ -26,17 +28,22 @@ export const RESOURCES = [
   'employee',
   'identity',
   'identity_provider',
+  'import',
   'invitation',
   'invoice',
   'notification',
   'payment',
   'payment_method',
+  'payment_request',
   'payplan',
   'product',
+  'proof',
+  'provider',
   'provider_statement',
   'reconciliation',
   'refund',
   'request',
+  'status_query',
   'user',
   'webhook_delivery',
   'webhook_endpoint',
@@ -91,9 +98,9 @@ export const ERROR_DETAILS = {
   }),
   DUPLICATE_ENTRY: Type.Object({
     resource: Choice('Resource', RESOURCES),
-    field: Type.String({ description: 'The field whose value is taken.' }),
+    field: Type.String({ description: 'The field whose value another resource already has.' }),
     id: Type.Optional(
-      Type.Integer({ description: 'The row that has the value, if the caller may read it.' }),
+      Type.Integer({ description: 'The id of the resource that has the value, if the caller may read it.' }),
     ),
   }),
   RATE_LIMITED: Type.Object({
@@ -142,7 +149,7 @@ export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** The problems that an error names, so that an answer is not much longer than its request. */
+/** The most problems that an error lists. Otherwise an answer could be much longer than its request. */
 export const MAX_PROBLEMS = 20;
 
 export function invalid(problems: readonly FieldProblem[]): AppError {

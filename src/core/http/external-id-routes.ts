@@ -17,7 +17,7 @@ interface ExternalIdRoutes<Answer extends TSchema, Query extends TSchema, Body e
     actor: Actor,
     query: Static<Query>,
   ): Promise<{ success: true; data: Static<Answer>; message: string }>;
-  /** Without it, there is no PUT. */
+  /** Missing if the resource has no PUT. */
   upsert?: {
     access: FastifyContextConfig['access'];
     body: Body;

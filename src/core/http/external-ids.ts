@@ -94,7 +94,7 @@ export async function findIdsByExternalId(
   return new Map(rows.map((row) => [row.external_id, row.id]));
 }
 
-/** The resource that has the external id is not the one to create. In a bulk call, this item fails and is not `existing`. */
+/** The resource with this external id differs from the item. In a bulk call, the item then fails and is not `existing`. */
 export class NotTheSame extends AppError<'DUPLICATE_ENTRY'> {
   constructor(resource: ExternalResource, id: number, difference: string) {
     super('DUPLICATE_ENTRY', `Another ${resource} already has this externalId. It ${difference}.`, {

@@ -49,13 +49,13 @@ export async function repeatable<Answer>(
   });
 }
 
-/** Refuses an `Idempotency-Key` where the caller would wrongly rely on it. */
+/** Refuses an `Idempotency-Key` on routes where a repeat would do the work again. */
 export function refuseUnusableKeys(app: HttpServer): void {
   app.addHook('onRequest', async ({ routeOptions, headers }) => {
     if (routeOptions.config.repeatable === false && headers[HEADER] !== undefined)
       throw invalidField(
         'Idempotency-Key',
-        'is not supported by this endpoint: a repeat does the work again; omit it',
+        'is not supported by this endpoint, where a repeated request does the work again; omit it',
       );
   });
 }
@@ -140,7 +140,7 @@ export function readAnswer(
 }
 
 /**
- * Refuses a key under which an interrupted request with another body has done a part of its work.
+ * Refuses a key if an interrupted request with this key and another body has done a part of its work.
  * @param count - the largest number of items of a request.
  * @throws AppError VALIDATION_ERROR (422).
  */
@@ -196,8 +196,8 @@ function addressOf({ routeOptions, params }: FastifyRequest): string {
 }
 
 /**
- * The HMAC of a body, because a password in it could be guessed from a plain hash. Other requests run while a long body is read:
- * the items of a bulk call are not checked yet.
+ * The HMAC of a body, because a password in it could be guessed from a plain hash. A long body is hashed in parts, and other
+ * requests run in between. Bodies of bulk calls may be long, because their items have not been checked yet.
  */
 async function hashOf(body: unknown, secret: string): Promise<Buffer> {
   const hmac = createHmac('sha256', secret);

@@ -6,12 +6,12 @@ import type { HttpServer } from './server.ts';
 import { isSharedContent } from './static-content.ts';
 
 /**
- * About the number of requests that the database connections complete in a second. Notifications have a larger limit of their own,
+ * About as many requests as the database connections complete in a second. Notifications have a separate, larger limit,
  * because a refused notification may be lost money.
  */
 const MAX_IN_FLIGHT = 128;
 const MAX_NOTIFICATIONS_IN_FLIGHT = 512;
-/** Requests that may wait for long, on this instance and of one caller. They do not count as load. */
+/** The most requests with `mayWait`, of all callers of this instance and of one caller. Such requests do not count as load. */
 const MAX_WAITING = 200;
 const MAX_WAITING_OF_CALLER = 10;
 const RETRY_AFTER_SECONDS = 1;
@@ -53,7 +53,7 @@ function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
   const notifications = { inFlight: 0, most: MAX_NOTIFICATIONS_IN_FLIGHT };
   const waiting = { inFlight: 0, most: MAX_WAITING };
   const waitingOfCaller = new Map<string, number>();
-  /** The counters of a request, to reduce when it is done. */
+  /** The functions that reduce the counters of a request when it is done. */
   const releases = new WeakMap<FastifyReply, (() => void)[]>();
   let closing = false;
 

@@ -148,6 +148,7 @@ export function createHttpServer(company: BusinessSettings, log: Log) {
       'idempotent-replayed',
       'etag',
       'content-disposition',
+      'snapshot-age',
     ],
   });
   return app;
@@ -181,7 +182,8 @@ function cutSlowBodies(app: FastifyInstance): void {
     if (!hasBody) return;
     const { bodyTimeoutMs = BODY_TIMEOUT_MS } = routeOptions.config;
     const timer = setTimeout(() => {
-      if (raw.complete === false) answerUnreadable(new SlowBody('The body took too long.'), raw.socket);
+      if (raw.complete === false)
+        answerUnreadable(new SlowBody('The body did not arrive in time.'), raw.socket);
     }, bodyTimeoutMs);
     raw.once('close', () => clearTimeout(timer));
   });
@@ -241,7 +243,7 @@ function unreadableAddress(status = 400): AppError {
   const message =
     status === 414
       ? `A part of the path has more than ${MAX_PARAM_LENGTH} characters.`
-      : 'The path cannot be decoded: after each % it needs two hexadecimal digits, and together they must be UTF-8.';
+      : 'The path cannot be decoded: each % must be followed by two hexadecimal digits, and the decoded bytes must be UTF-8.';
   return new AppError('VALIDATION_ERROR', message, { status });
 }
 
@@ -272,8 +274,9 @@ function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /**
- * Answers bytes that are not an HTTP request. Fastify creates no request and no reply for such bytes. While an earlier request is
- * being answered, it sends nothing. The caller would take the error for the answer to a request that may have been posted.
+ * Answers bytes that are not an HTTP request. Fastify creates no request and no reply for such bytes. Sends nothing while an
+ * earlier request of the connection is being answered: the caller would treat this error as the answer to the earlier request,
+ * whose payment may have been posted.
  */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
@@ -335,7 +338,12 @@ function withOtherParts(error: unknown, request: FastifyRequest): unknown {
 }
 
 function partError(request: FastifyRequest, part: Part, given: unknown): AppError | undefined {
-  const check = request.getValidationFunction(part) as ((given: unknown) => Checked | true) | undefined;
+  const check = request.getValidationFunction(part) as
+    | ((given: unknown) => Checked | true)
+    | object
+    | undefined;
+  // A body with several content types has one validation for each. Files are validated when they are read.
+  if (check !== undefined && typeof check !== 'function') return undefined;
   const checked = check?.(given ?? null);
   return typeof checked === 'object' && 'error' in checked ? checked.error : undefined;
 }

@@ -28,7 +28,7 @@ describe('shared slots', () => {
     expect(started).toEqual(['a', 'b', 'a']);
   });
 
-  it('go to callers in turns, not to the caller with the most requests', async () => {
+  it('are given to callers in turns, not to the caller with the most requests', async () => {
     const { started, entries } = enterAll(['a', 'a', 'a', 'b', 'c'], { slots: 1 });
     for (let turn = 0; turn < 5; turn++) {
       await expect.poll(() => started.length).toBe(turn + 1);

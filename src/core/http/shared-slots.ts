@@ -5,8 +5,8 @@ export interface SharedSlots {
   /**
    * Waits for a slot. Call the returned function to release it.
    * @param caller - see `callerOf` in access.ts.
-   * @throws AppError 429 if the caller has reached its limit, or if its own work still runs when the wait ends. 503 if too many
-   *   other callers wait, or if no slot is free in time.
+   * @throws AppError 429 if the caller has reached its limit, or still has a slot when the wait ends. 503 if too many other
+   * callers wait, or if no slot is free in time.
    */
   enter(caller: string): Promise<() => void>;
   /** Refuses all waiting callers. */

@@ -42,7 +42,7 @@ export type StaticContent = (request: FastifyRequest, reply: FastifyReply) => Pr
 
 interface StaticOptions {
   cacheControl?: string;
-  /** Reads what a build has compressed. */
+  /** Reads the content as the build has already compressed it. */
   readCompressed?: (encoding: CompressedEncoding) => Promise<Buffer>;
 }
 

@@ -56,8 +56,8 @@ export const FORMATS: Record<string, TextFormat> = {
   'mail-address': {
     check: isEmail,
     meaning:
-      'must be an e-mail address such as name@example.com, without full-width or other look-alike letters, its domain in ' +
-      'ASCII (an international one as xn--…)',
+      'must be an e-mail address such as name@example.com, without full-width or other look-alike letters, and with ' +
+      'a domain in ASCII (an international domain as xn--…)',
   },
 };
 
@@ -266,7 +266,7 @@ export function problemsOf(
 ): FieldProblem[] {
   const problems = new Map<string, FieldProblem>();
   for (const error of errors) {
-    if (problems.size > MAX_PROBLEMS) break; // One more shows that there are more.
+    if (problems.size > MAX_PROBLEMS) break; // One problem more than the message lists, so that the message can say that there are more.
     if (error.keyword === 'propertyNames' || error.keyword === 'if') continue; // An earlier error has the reason.
     const problem = problemOf(error, formats);
     // Keep the first problem of a field: a wrong type also fails every other rule.

@@ -65,7 +65,7 @@ async function findAfter<Row>(
 ): Promise<Page<Row>> {
   const { order, limit } = plan;
   const id = order.at(-1)?.field;
-  if (!id) throw new Error('The order of a list ends with the id.');
+  if (!id) throw new Error('The order of the list does not end with the id.');
   const conditions = [
     ...conditionsOf(plan, source),
     ...(source.where ?? []),
@@ -107,7 +107,7 @@ function whereOf(conditions: RawBuilder<boolean>[]): RawBuilder<unknown> {
   return conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
 }
 
-/** Rows may be added or deleted between the count and the page. If the two disagree, the page decides. */
+/** Rows may be added or deleted between the count and the page. If they disagree, the rows of the page determine the total. */
 function totalOf({ rows, total }: Found<unknown>, skipped: number, limit: number): number {
   const end = skipped + rows.length;
   if (rows.length === limit) return Math.max(total, end);
@@ -136,8 +136,8 @@ async function find<Row>(db: Db, parts: Parts<Row>): Promise<Found<Row>> {
 }
 
 /**
- * Reads the page and its total in one statement on the connection that lists share. If the page is not full, it gives the total. If
- * the page is full, the statement counts up to a limit, and a second statement counts if there are more rows.
+ * Reads the page and its total in one statement on the connection that lists share. A page that is not full shows the total. For a
+ * full page, the statement counts rows up to a limit. If there are more rows, a second statement counts them all.
  */
 async function findQuickly<Row>(db: Db, parts: Parts<Row>, { byKey }: ListSource<Row>): Promise<Found<Row>> {
   const { limit, offset, matching, orderBy } = parts;

@@ -49,12 +49,12 @@ export const MAX_LIMIT = 100;
 const MAX_SORT_KEYS = 5;
 const MAX_LIST_VALUES = 100;
 const MAX_VALUE_LENGTH = 1_000;
-/** Of the values of a list together: room for 100 external ids. */
+/** The maximum length of a list of values: room for 100 external ids. */
 const MAX_LIST_LENGTH = 10_100;
 const MAX_PAGE = 1_000_000_000;
 const DEFAULT_SORT = 'createdAt:desc';
 const AFTER =
-  'Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages ' +
+  'Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages ' +
   'take the same time, and no total is counted.';
 
 interface KindRules {
@@ -160,7 +160,7 @@ export function defineList<Extra extends TProperties>(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: `field:asc or field:desc, several by comma; fields: ${names.join(', ')}. Default: ${DEFAULT_SORT}.`,
+        description: `field:asc or field:desc, separated by commas. Fields: ${names.join(', ')}. Default: ${DEFAULT_SORT}.`,
       }),
     ),
     ...extra,
@@ -233,7 +233,7 @@ function filterSchema(field: NamedField) {
     ]),
   );
   const notes = [
-    `${parameterOf(field)}[op]=value, ops ${operators.join(', ')}; ${parameterOf(field)}=value means eq.`,
+    `${parameterOf(field)}[op]=value, operators ${operators.join(', ')}; ${parameterOf(field)}=value means eq.`,
     field.values && `Values: ${field.values.join(', ')}.`,
     field.kind === 'text' &&
       (field.key

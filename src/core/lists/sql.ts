@@ -34,7 +34,7 @@ export function orderOf({ order }: Pick<ListPlan, 'order'>, columns: ListColumns
   return sql.join(keys);
 }
 
-/** The condition that, in the sort order, a row comes after the position with these values. */
+/** The condition for rows that come after the position with these values in the sort order. */
 export function isAfter(
   order: ListOrder,
   values: readonly CursorValue[],
@@ -95,7 +95,7 @@ function usualCondition({ field, operator, values }: Filter, columns: ListColumn
     case 'in':
       return isOneOf(field, column, values);
     case 'nin':
-      // As ne, nin is true for a row without a value.
+      // Like ne, nin is true for a row without a value.
       return sql`(${isOneOf(field, column, values)}) is not true`;
     case 'eq':
     case 'ne':

@@ -1,5 +1,5 @@
 // CSV (RFC 4180) of rows in memory; copy.ts streams large files. Both must protect the same texts from being run as formulas.
-// So we do not use csv-stringify, because its rule differs from that of the database function csv_text.
+// csv-stringify is not used, because its rule differs from that of the database function csv_text.
 
 /** The start of a CSV file. Without this mark, a spreadsheet may use the legacy encoding of its locale instead of UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
@@ -18,7 +18,9 @@ export interface Bare {
 export function bare(value: string | number): Bare {
   const text = String(value);
   if (!/^[\w.-]*$/.test(text))
-    throw new RangeError('Only digits, dates and names may be written without quotes.');
+    throw new RangeError(
+      'The cell has characters that need quotes. Only digits, dates and names may be written without quotes.',
+    );
   return { bare: text };
 }
 

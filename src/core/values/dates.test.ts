@@ -138,7 +138,7 @@ describe('date arithmetic', () => {
     ]);
   });
 
-  it('counts whole months so that the step fits and one more does not', () => {
+  it('counts the most whole months that do not pass the date', () => {
     fc.assert(
       fc.property(dateArb, dateArb, (a, b) => {
         const n = wholeMonthsBetween(a, b);
@@ -227,7 +227,7 @@ describe('the business day', () => {
     expect(() => businessDay(new Date(8.64e15), NAIROBI)).toThrow(RangeError);
   });
 
-  it('has a clock that returns the present', () => {
+  it('has a clock that returns the present time', () => {
     const before = Date.now();
     const now = systemClock.now().getTime();
     expect(now).toBeGreaterThanOrEqual(before);

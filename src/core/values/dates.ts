@@ -91,6 +91,18 @@ export function startOfDayUtc(date: PlainDate, timeZone: string): Date {
 }
 
 /**
+ * The instant at which the clocks of a time zone show a time of a calendar date. Where summer time skips that time, the clocks
+ * show one hour more.
+ *
+ * @param ms - milliseconds from midnight.
+ * @throws RangeError for an unknown zone.
+ */
+export function localTimeUtc(date: PlainDate, ms: number, timeZone: string): Date {
+  const local = Temporal.PlainDate.from(date).toPlainDateTime().add({ milliseconds: ms });
+  return new Date(local.toZonedDateTime(timeZone).epochMilliseconds);
+}
+
+/**
  * The date n days later (earlier for a negative n).
  *
  * @throws RangeError when the result is outside the years 0000..9999 or n is not a whole number.

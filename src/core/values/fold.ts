@@ -1,6 +1,6 @@
 /**
  * Invisible characters: control and format characters, private use, unassigned code points, noncharacters, lone surrogates, and
- * characters that, according to Unicode, a program should hide if it does not support them.
+ * Default_Ignorable_Code_Point, which programs should hide.
  */
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}]/gu;
 /** White space, and U+2800: Unicode calls it a symbol, but it looks blank (a braille cell without dots). */

@@ -37,7 +37,7 @@ describe('currencyDecimals', () => {
     expect(() => currencyDecimals(code)).toThrow(`Unknown currency "${code}"`);
   });
 
-  it('is within what the other functions accept, for every currency', () => {
+  it('is accepted by the other functions, for every currency', () => {
     for (const code of Intl.supportedValuesOf('currency')) {
       expect(() => minorToText(1n, currencyDecimals(code))).not.toThrow();
     }
@@ -108,7 +108,7 @@ describe('parseMinor', () => {
         decimalsArb,
         (negative, whole, fraction, d) => {
           const text = `${negative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
-          // The reference scales everything to 6 decimals and asks whether the division leaves a rest.
+          // The reference scales everything to 6 decimals and checks whether the division has a remainder.
           const millionths = BigInt(whole + fraction.padEnd(6, '0')) * (negative ? -1n : 1n);
           const unit = 10n ** BigInt(6 - d);
           const expected = millionths % unit === 0n ? millionths / unit : undefined;
@@ -141,7 +141,7 @@ describe('text and numbers', () => {
     expect(minorToText(1n, 3)).toBe('0.001');
   });
 
-  it('gives back every amount through text', () => {
+  it('converts every amount to text and back', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }), decimalsArb, (minor, decimals) => {
         expect(parseMinor(minorToText(minor, decimals), decimals)).toBe(minor);
@@ -150,7 +150,7 @@ describe('text and numbers', () => {
     );
   });
 
-  it('gives back every amount within the limit through a JSON number', () => {
+  it('converts every amount within the limit to a JSON number and back', () => {
     fc.assert(
       fc.property(amountArb, ({ decimals, minor }) => {
         const n = minorToNumber(minor, decimals);
@@ -174,7 +174,7 @@ describe('text and numbers', () => {
     );
   });
 
-  it('never rounds: beyond the exact range the number fails', () => {
+  it('never rounds: fails beyond the exact range', () => {
     expect(() => minorToNumber(2n ** 53n, 0)).toThrow(RangeError);
     expect(() => minorToNumber(-(2n ** 53n), 2)).toThrow(RangeError);
     expect(() => minorToNumber(Number.MAX_SAFE_INTEGER, 2)).toThrow(RangeError);

@@ -156,6 +156,10 @@ export function divideHalfUp(numerator: bigint, denominator: bigint): bigint {
 }
 
 /** The smaller of two amounts; Math.min takes no bigint. */
+export function maxMinor(a: Minor, b: Minor): Minor {
+  return a > b ? a : b;
+}
+
 export function minMinor(a: Minor, b: Minor): Minor {
   if (a < b) return a;
   return b;

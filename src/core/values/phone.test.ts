@@ -41,7 +41,7 @@ it('phoneSha256 is the digest of the digits without plus, as providers send it',
   expect(phoneSha256('+254712345678')).toEqual(createHash('sha256').update('254712345678').digest());
 });
 
-it('nationalDigits is what is dialled at home', () => {
+it('nationalDigits returns the digits that are dialled within the country', () => {
   expect(nationalDigits('+254712345678')).toBe('0712345678');
   expect(nationalDigits('+49301234567')).toBe('0301234567');
 });

@@ -28,6 +28,10 @@ export const MATCH_METHODS = {
   },
   payer_phone: { isInterpretation: true, reason: 'the customer’s phone paid' },
   learned: { isInterpretation: false, reason: null },
+  payment_request: {
+    isInterpretation: false,
+    reason: 'the payer answered a payment request for the account',
+  },
   manual_entry: { isInterpretation: false, reason: 'staff had recorded it before the provider reported it' },
   assigned: { isInterpretation: false, reason: 'staff assigned it' },
 } as const satisfies Record<MatchMethod, { isInterpretation: boolean; reason: string | null }>;
@@ -67,7 +71,7 @@ export interface LearnedCandidate {
   method: 'learned';
   accountId: number;
   isOpen: true;
-  /** The account to which the reference alone led, before staff chose another account. */
+  /** The account that matched the reference before staff chose another account. */
   overruledAccountId: number | null;
   assignedOn: PlainDate;
 }
@@ -104,12 +108,31 @@ export function readReference(
   };
 }
 
+/** Only the account that the reference names counts. The payer's number does not matter. */
+export function readNumberOnly(reference: string | null): Interpretations {
+  return {
+    accountId: readAccountNumber(reference ?? '') ?? null,
+    nationalIdKey: null,
+    phone: null,
+    bareAccountId: null,
+    payerSha256: null,
+    typedKey: null,
+    referenceIsEmpty: false,
+  };
+}
+
 /** The SHA-256 of the payer's phone number; null for a masked or unreadable number. */
 export function readPayer(payer: string | null, region: string): Buffer | null {
   const text = (payer ?? '').trim();
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
-  const phone = readPhone(/^[1-9]\d{9,14}$/.test(text) ? `+${text}` : text, region);
+  const phone = readPlainPayer(text, region);
   return phone ? phoneSha256(phone) : null;
+}
+
+/** A number that is neither masked nor hashed, in E.164. */
+function readPlainPayer(payer: string | null, region: string): string | undefined {
+  const text = (payer ?? '').trim();
+  return readPhone(/^[1-9]\d{9,14}$/.test(text) ? `+${text}` : text, region);
 }
 
 /** The visible ends of a masked number such as `2547****149`. It gives suggestions, but never a match. */
@@ -136,11 +159,31 @@ export function fitsMask(phone: string, { start, end }: MaskedNumber): boolean {
   return phone.length > start.length + end.length && phone.startsWith(start) && phone.endsWith(end);
 }
 
+/** Whether two numbers as providers write them certainly belong to different phones. A masked number fits every phone with its ends. */
+export function areDifferentPayers(one: string | null, other: string | null, region: string): boolean {
+  const [hash, otherHash] = [readPayer(one, region), readPayer(other, region)];
+  if (hash && otherHash) return !hash.equals(otherHash);
+  const [mask, otherMask] = [readMasked(one, region), readMasked(other, region)];
+  if (mask && otherMask)
+    return !overlap(mask.start, otherMask.start) || !overlapAtEnd(mask.end, otherMask.end);
+  const masked = mask ?? otherMask;
+  const phone = mask ? readPlainPayer(other, region) : readPlainPayer(one, region);
+  return masked !== undefined && phone !== undefined && !fitsMask(phone, masked);
+}
+
+function overlap(one: string, other: string): boolean {
+  return one.startsWith(other) || other.startsWith(one);
+}
+
+function overlapAtEnd(one: string, other: string): boolean {
+  return one.endsWith(other) || other.endsWith(one);
+}
+
 /**
  * Decides which account the payment matches, or returns the candidates. The payer's phone decides only if there is no reference.
  *
- * If the interpretations give no account, or the account that staff have corrected, the learned account is used. It does not
- * override the typed number of another open account, because one phone may pay for several accounts.
+ * The learned account is used if the interpretations give no account, or the account that staff replaced by the learned one. The
+ * learned account does not override the typed number of another open account, because one phone may pay for several accounts.
  */
 export function decideMatch(candidates: Candidate[], referenceIsEmpty: boolean): Match {
   const read = decideByInterpretation(candidates, referenceIsEmpty);
@@ -193,8 +236,8 @@ export interface RelatedAssignment {
 
 /**
  * The accounts to suggest for a notification without a match, from clues of at least medium confidence. If no account fits the
- * typed reference, these are the accounts of the payer's phone, of the payer's earlier assignments, and of account numbers with
- * one typing error. An account with such a number may not exist.
+ * typed reference, suggests the accounts of the payer's phone, those of the payer's earlier assignments, and account numbers with
+ * one typing error. An account with such a number need not exist.
  */
 export function suggestedAccountIds(
   candidates: readonly Candidate[],

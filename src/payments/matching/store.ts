@@ -12,7 +12,7 @@ import { PAYMENT_COLUMNS } from '../store.ts';
 import { type Interpretations, MASK_END_LENGTH, type MaskedNumber, type RelatedAssignment } from './rules.ts';
 import type { Holder } from './suggestion-rules.ts';
 
-/** A name or a masked number that more customers share is not a clue. */
+/** A name or a masked number that more customers than this share is not a clue. */
 const MAX_NAMESAKES = 20;
 const MAX_ACCOUNTS_OF_CUSTOMER = 5;
 const MAX_LEARNED = 5;

@@ -132,7 +132,7 @@ export function rankSuggestions(
 function cluesOfPayer(accountId: number, { words, masked }: Payer, holder: Holder): Clue[] {
   const clues: Clue[] = [];
   if (masked && fitsMask(holder.phone, masked)) {
-    const reason = 'the customer’s phone has the digits that are shown of the payer’s';
+    const reason = 'the customer’s phone has the visible digits of the payer’s number';
     clues.push({ accountId, kind: 'masked_phone', reason });
   }
   const names = nameWords(nameOf(holder));

@@ -94,7 +94,7 @@ async function suggestFor(context: Context, log: Log, sent: Sent[]) {
   );
 }
 
-/** What staff compare with the amount of a payment before they assign it. */
+/** The figures that staff compare with the amount of a payment before they assign the payment. */
 function standingNow(context: Context, account: HeldAccountRow | undefined) {
   if (!account) throw new Error('A suggested account was not read.');
   const { status, balance, nextDueDate, nextDueAmount } = toAccount(

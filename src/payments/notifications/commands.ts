@@ -91,8 +91,8 @@ function incomingOf(
 }
 
 /**
- * Reprocesses the notifications that the change of a manual payment affects: notifications in conflict with payments of the same
- * reference, and the notification that was linked to the reversed payment.
+ * Reprocesses notifications after a change of a manual payment: those in conflict with payments of the same reference, and the one
+ * that was linked to the reversed payment.
  */
 export async function reprocessNotifications(
   tx: Tx,

@@ -1,13 +1,15 @@
+import { needsApproval } from '../../approvals/rules.ts';
 import { type Actor, amountOf, type Context } from '../../core/context.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { type AppError, illegalMove, invalidField, notFound } from '../../core/http/errors.ts';
 import { event } from '../../events/change-rules.ts';
 import { audit } from '../../events/change-store.ts';
+import type { AccountRow } from '../../ledger/rules.ts';
 import { lockAccounts } from '../../ledger/store.ts';
 import { lockPaymentsAndAccounts } from '../lock-commands.ts';
 import { lockReference } from '../posting/store.ts';
 import { reverseLocked } from '../reversal-commands.ts';
-import type { NotificationRow, PaymentRow } from '../rules.ts';
+import { amountToApprove, type NotificationRow, type PaymentRow } from '../rules.ts';
 import { findManualPayments } from '../store.ts';
 import { findAccountsToReprocess, reprocess } from './commands.ts';
 import type { Resolution } from './schema.ts';
@@ -39,7 +41,12 @@ export async function resolveConflict(
     if (row?.outcome !== 'conflict') throw notInConflict(row ?? seen);
     const payments = locked.map(({ payment }) => payment);
     checkResolution(context, row, payments, paymentId);
-    for (const payment of payments.filter((one) => one.id !== paymentId)) {
+    const reversed = payments.filter((one) => one.id !== paymentId);
+    checkNeedsNoApproval(
+      context,
+      locked.filter(({ payment }) => payment.id !== paymentId),
+    );
+    for (const payment of reversed) {
       // Read the account again: two of the payments may be on one account, which the first reversal has changed.
       const accounts = payment.account_id === null ? undefined : await lockAccounts(tx, [payment.account_id]);
       const [account] = accounts?.values() ?? [];
@@ -74,6 +81,26 @@ function checkResolution(
     const amount = reported === null ? 'none' : amountOf(reported, currency);
     throw invalidField('paymentId', `must refer to a payment of the reported amount, ${amount}`);
   }
+}
+
+/**
+ * The reversal of a payment above the limit must be requested separately. Once approved, it resolves the conflict as this command
+ * would.
+ */
+function checkNeedsNoApproval(
+  { config, currency }: Context,
+  locked: readonly { payment: PaymentRow; account: AccountRow | undefined }[],
+): void {
+  const large = locked.find(({ payment, account }) => {
+    const others = locked.filter((one) => one.payment !== payment && one.account?.id === account?.id);
+    const othersMinor = others.reduce((sum, one) => sum + BigInt(one.payment.amount_minor), 0n);
+    return needsApproval(config, amountToApprove(payment, account, othersMinor));
+  })?.payment;
+  if (!large) return;
+  throw invalidField(
+    'paymentId',
+    `would reverse payment ${large.id} of ${amountOf(large.amount_minor, currency)}, which needs approval; request it with POST /api/payments/${large.id}/reverse`,
+  );
 }
 
 function notInConflict({ outcome, status }: NotificationRow): AppError {

@@ -24,8 +24,8 @@ export function notificationRoutes(api: Api, context: Context): void {
         description:
           'Imported lines of a provider statement are notifications too. These filters select the notifications that need work. ' +
           '`filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve it. ' +
-          'Either the amounts differ, or there are two manual payments, or the notification means another account or customer and the ' +
-          'recorder may not assign payments. `filter[flags][contains]=payment_reversed`: the manual payment was reversed before an ' +
+          'Either the amounts differ, or there are two manual payments, or the notification names another account or customer and the user ' +
+          'who recorded the payment may not assign payments. `filter[flags][contains]=payment_reversed`: the manual payment was reversed before an ' +
           'upgrade. `filter[outcome]=differs`: a transaction was repeated with other fields. `filter[flags][contains]=repeated_after_reversal`: ' +
           'a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or ' +
           'was refused. `filter[status]=pending`: the service will retry it.',

@@ -5,7 +5,7 @@ import type { Minor } from '../../core/values/money.ts';
 import { auditRow, type ChangeRow, event, eventRow } from '../../events/change-rules.ts';
 import { booksOf, type EventRows, hasRoomFor } from '../../ledger/rules.ts';
 import { mayDo } from '../../rights.ts';
-import { matchColumns, readReference } from '../matching/rules.ts';
+import { type Match, matchColumns, readNumberOnly, readReference } from '../matching/rules.ts';
 import {
   type Decision,
   type Facts,
@@ -29,9 +29,9 @@ import {
 } from '../posting/rules.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
 
-// Decides the effects of a provider's notification. A provider transaction is paid once, by the payment that has its id.
+// Decides the effects of a provider's notification. A provider transaction is posted as one payment, which has its id.
 
-/** The notification does not mean the account of the manual payment: it names another account or suggests another customer. */
+/** The notification does not refer to the account of the manual payment: it names another account or suggests another customer. */
 const OTHER_ACCOUNT = 'other_account';
 const ACCOUNT_FULL = 'account_full';
 const DIFFERS_FROM_FIRST = 'differs_from_first';
@@ -63,7 +63,10 @@ export function asFlags(flags: string[]): NotificationFlag[] {
 /** @param region - the country whose phone numbers need no country code. */
 export function incomingNotification(notification: Notification, region: string): Incoming {
   const { transId: reference, billRef, payer, flags } = notification;
-  const interpretations = flags.includes(OTHER_SHORT_CODE) ? null : readReference(billRef, payer, region);
+  const isAnswer = notification.paymentRequestId !== null;
+  const isOther = flags.includes(OTHER_SHORT_CODE);
+  const read = () => (isAnswer ? readNumberOnly(billRef) : readReference(billRef, payer, region));
+  const interpretations = isOther ? null : read();
   const locks = [lockName('payment reference', reference)];
   return {
     notification,
@@ -97,9 +100,18 @@ export function decideNotification(
     conflictPaymentId: number | null = null,
   ) => outcomePlan(notification, { outcome, paymentId: own?.id ?? null, conflictPaymentId, flags }, now);
   if (own?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
-  if (own && isSamePayment(notification, own)) return withoutPayment('repeated');
+  if (own && isSamePayment(notification, own, others)) return withoutPayment('repeated');
   const isUndecided = stored === null || stored.outcome === null;
-  if (own || (isUndecided && others.some((one) => precedes(one, stored?.id)))) {
+  const hasAnswer = isAnyAnswer(notification, others);
+  // A pending report of the same payment has posted nothing. The retry of that report finds the payment of this notification.
+  const isPendingRepeat = (one: KnownNotification) =>
+    hasAnswer && one.status === 'pending' && hasAmount(one, amountMinor);
+  const earlier = isUndecided
+    ? others.filter((one) => precedes(one, stored?.id) && !isPendingRepeat(one))
+    : [];
+  if (!own && hasAnswer && earlier.length > 0 && earlier.every((one) => hasAmount(one, amountMinor)))
+    return withoutPayment('repeated');
+  if (own || earlier.length > 0) {
     flags.push(DIFFERS_FROM_FIRST);
     return withoutPayment('differs');
   }
@@ -153,7 +165,7 @@ function decideNewPayment(
       transaction_ref: transId,
       payment_date: businessDay(notification.transTime, timeZone),
       source: notification.source,
-      ...(accountId === null ? { match_method: null, match_reason: null } : matchColumns(match)),
+      ...matchOf(notification, accountId, match),
       provider,
       provider_trans_id: transId,
       external_id: null,
@@ -174,6 +186,13 @@ function decideNewPayment(
   if (account && !hasRoomFor(booksOf(account), amountMinor))
     return mustMatch ? giveBack('wrong_amount') : ifFull;
   return (paymentId) => ({ ...post(paymentId, match.accountId, flags), ifFull: () => ifFull(paymentId) });
+}
+
+function matchOf({ paymentRequestId }: Notification, accountId: number | null, match: Match) {
+  if (accountId === null) return { match_method: null, match_reason: null };
+  return paymentRequestId === null
+    ? matchColumns(match)
+    : { match_method: 'payment_request' as const, match_reason: null };
 }
 
 /** Inserts a new notification, or updates the outcome of a stored notification. */
@@ -222,6 +241,7 @@ export function notificationColumns(notification: Notification) {
     provider: notification.provider,
     source: notification.source,
     provider_statement_id: notification.providerStatementId,
+    payment_request_id: notification.paymentRequestId,
     raw_body: notification.rawBody,
     trans_id: notification.transId,
     content_hash: notification.contentHash,
@@ -240,18 +260,43 @@ function actorOf({ provider }: Notification): Actor {
   return { ...SYSTEM, name: `provider ${provider}` };
 }
 
-function hasAmount({ amount_minor: amount }: PaymentRow, amountMinor: Minor): boolean {
+function hasAmount({ amount_minor: amount }: Pick<PaymentRow, 'amount_minor'>, amountMinor: Minor): boolean {
   return BigInt(amount) === amountMinor;
 }
 
-/** For a statement line only the amount is compared, because the line and the call format the payer and the time differently. */
-function isSamePayment({ source, amountMinor }: Notification, payment: PaymentRow): boolean {
-  const isOneImported = source === 'import' || payment.source === 'import';
-  return isOneImported && hasAmount(payment, amountMinor);
+/**
+ * Whether the payment belongs to the notification. A provider's call is compared by its content, which the caller has done.
+ * Other reports (statement, import, pull, answer to a payment request) have payer, time and reference in other forms, so only
+ * their amount is compared.
+ *
+ * @param others - the other notifications of the transaction.
+ */
+function isSamePayment(
+  notification: Notification,
+  payment: PaymentRow,
+  others: readonly KnownNotification[],
+): boolean {
+  const reported = others.filter(({ payment_id: id }) => id === payment.id).map((one) => one.source);
+  const { source, amountMinor } = notification;
+  const isOneNotPosted = [source, payment.source, ...reported].some(
+    (one) => one === 'import' || one === 'pull',
+  );
+  const isComparable = isOneNotPosted || isAnyAnswer(notification, others);
+  return isComparable && hasAmount(payment, amountMinor);
+}
+
+/** Whether one of the notifications of a transaction is the answer to a payment request. */
+function isAnyAnswer({ paymentRequestId }: Notification, others: readonly KnownNotification[]): boolean {
+  return paymentRequestId !== null || others.some((one) => one.payment_request_id !== null);
 }
 
 /** Whether another notification of the transaction comes first: one that was processed, or that is pending and older. */
-function precedes({ id, status, outcome }: KnownNotification, storedId = Number.POSITIVE_INFINITY): boolean {
+function precedes(
+  { id, status, outcome, payment_id: paymentId }: KnownNotification,
+  storedId = Number.POSITIVE_INFINITY,
+): boolean {
+  // A repeat without a payment reports no money by itself. The notification that it repeats decides.
+  if (outcome === 'repeated' && paymentId === null) return false;
   if (status === 'processed') return outcome === null || NOTIFICATION_OUTCOMES[outcome].isComparedWithLater;
   return status === 'pending' && id < storedId;
 }
@@ -296,6 +341,7 @@ export function notificationOf(row: NotificationRow, methodCode: string): Notifi
     mustMatch: false, // The service has already accepted it.
     source: row.source,
     providerStatementId: row.provider_statement_id,
+    paymentRequestId: row.payment_request_id,
     rawBody: row.raw_body,
     transId,
     amountMinor: BigInt(amount),

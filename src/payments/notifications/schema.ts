@@ -4,6 +4,7 @@ import { Choice, Id, Money, Nullable, Text, Timestamp } from '../../core/http/fi
 import { defineList } from '../../core/lists/query.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { NOTIFICATION_OUTCOMES } from '../posting/rules.ts';
+import { PAYMENT_SOURCES } from '../schema.ts';
 import { NOTIFICATION_FLAGS } from './rules.ts';
 
 const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const satisfies NotificationStatus[];
@@ -18,6 +19,7 @@ export const Notification = Type.Object(
     status: Choice('NotificationStatus', NOTIFICATION_STATUSES),
     outcome: Nullable(Choice('NotificationOutcome', OUTCOMES)),
     flags: Type.Array(Choice('NotificationFlag', NOTIFICATION_FLAGS)),
+    source: Choice('PaymentSource', PAYMENT_SOURCES),
     transactionRef: Nullable(Type.String()),
     amount: Nullable(Money),
     reference: Nullable(Type.String({ description: 'The reference that the payer typed.' })),
@@ -43,6 +45,7 @@ export const Notification = Type.Object(
         status: 'processed',
         outcome: 'matched',
         flags: [],
+        source: 'webhook',
         transactionRef: 'SKB2XQ19ZT',
         amount: 2400,
         reference: 'ACC10000012',
@@ -65,7 +68,7 @@ export const Resolution = Type.Object(
   {
     paymentId: Nullable({
       ...Id,
-      description: 'The manual payment of this transaction. Null if none of them belongs to it.',
+      description: 'The manual payment of this transaction. Null if no manual payment belongs to it.',
     }),
     reason: Text(500),
   },
@@ -83,6 +86,7 @@ export const notificationList = defineList(
     status: { kind: 'enum', column: 'n.status', values: NOTIFICATION_STATUSES },
     outcome: { kind: 'enum', column: 'n.outcome', values: OUTCOMES, nullable: true },
     flags: { kind: 'text' },
+    source: { kind: 'enum', column: 'n.source', values: PAYMENT_SOURCES },
     transactionRef: {
       kind: 'text',
       column: 'n.trans_id',

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
+import type { PaymentSource } from '../../core/database/tables.ts';
 import type { Page } from '../../core/http/envelope.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
@@ -23,10 +24,18 @@ export async function insertRejected(
   provider: string,
   rawBody: string,
   failure: string,
+  source: PaymentSource = 'webhook',
 ): Promise<void> {
   await db
     .insertInto('notifications')
-    .values({ provider, raw_body: rawBody, status: 'rejected', failure, processed_at: sql`business_now()` })
+    .values({
+      provider,
+      raw_body: rawBody,
+      status: 'rejected',
+      failure,
+      source,
+      processed_at: sql`business_now()`,
+    })
     .execute();
 }
 
@@ -77,8 +86,8 @@ export function getNotification(db: Db, id: number): Promise<NotificationRow> {
 }
 
 /**
- * Finds the notifications to reprocess when a manual payment with their reference changes: the notifications in conflict, and the
- * notification that is linked to the payment that is being reversed. Does not lock them.
+ * Finds the notifications to reprocess when a manual payment with their reference changes: those in conflict, and the one linked
+ * to the payment that is being reversed. Does not lock them.
  */
 export function findReprocessable(
   tx: Tx,
@@ -108,7 +117,7 @@ function reprocessable(tx: Tx, reference: string, reversedId: number | null = nu
 
 export type ListedNotification = Omit<
   NotificationRow,
-  'provider' | 'source' | 'content_hash' | 'payer_name' | 'trans_time' | 'provider_statement_id'
+  'provider' | 'content_hash' | 'payer_name' | 'trans_time' | 'provider_statement_id'
 >;
 
 const LISTED_BODY = sql.lit(MAX_LISTED_BODY_LENGTH);
@@ -117,7 +126,7 @@ export function listNotifications(db: Db, plan: ListPlan): Promise<Page<ListedNo
   return fetchPage<ListedNotification>(db, plan, {
     computed: { flags: sql`array_to_string(n.flags, ',')` },
     select: sql`
-      select n.id, n.status, n.outcome, n.flags, n.trans_id, n.amount_minor, n.bill_ref, n.payer,
+      select n.id, n.status, n.outcome, n.flags, n.source, n.trans_id, n.amount_minor, n.bill_ref, n.payer,
         n.business_short_code, n.payment_id, n.conflict_payment_id, n.failure, n.attempts, n.processed_at,
         n.received_at,
         case when length(n.raw_body) > ${LISTED_BODY} then left(n.raw_body, ${LISTED_BODY}) || '…'

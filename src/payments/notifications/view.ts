@@ -16,6 +16,7 @@ export function toNotification(row: ListedNotification, currency: Currency) {
     status: row.status,
     outcome: row.outcome,
     flags: asFlags(row.flags),
+    source: row.source,
     transactionRef: row.trans_id,
     amount: row.amount_minor === null ? null : amountOf(row.amount_minor, currency),
     reference: row.bill_ref,

@@ -12,8 +12,8 @@ interface BulkAnswer<Data> {
 }
 
 /**
- * Records manual payments of one call through the queue, each committed with its batch. The queue has room for those of all bulk
- * calls and of all other requests, so that none is refused half way.
+ * Records the manual payments of one call through the queue. Each payment is committed with its batch. The queue has room for the
+ * payments of all bulk calls and all other requests. So it refuses no payment of a call that has begun.
  */
 export function recordPayments<Data>(
   context: Context,

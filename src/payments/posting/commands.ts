@@ -86,7 +86,8 @@ export async function recordPayment(
  * If the provider needs the outcome at once, the failure is thrown instead.
  *
  * @returns the outcome, or why the provider returns the money to the payer.
- * @throws if the notification was not stored, or may not be stored. The provider must send it again.
+ * @throws if the notification could not be stored, or if posting failed and the provider needs the outcome. The provider must send
+ *   it again.
  */
 export async function receiveNotification(
   context: Context,
@@ -105,7 +106,7 @@ export async function receiveNotification(
     if ('outcome' in recorded) return recorded;
     throw new Error('Posting a notification returned no outcome.');
   } catch (error) {
-    // To accept or refuse could be wrong, because another instance may be posting the same notification.
+    // Neither accept nor refuse: another instance may be posting the same notification.
     if (notification.mustMatch) throw unavailable(error);
     await insertPending(context.db, notification, messageOf(error));
     log.error({ err: error, transId: notification.transId }, 'a notification is stored and will be retried');
@@ -113,7 +114,7 @@ export async function receiveNotification(
   }
 }
 
-/** The message for operators. If the error only says that the service is unavailable, this is the message of its cause. */
+/** The message for operators. If the error only says that the service is unavailable, returns the message of its cause. */
 export function messageOf(error: unknown): string {
   if (error instanceof AppError && error.cause) return messageOf(error.cause);
   return error instanceof Error ? error.message : String(error);
@@ -157,7 +158,7 @@ async function postBatch(context: Context, batch: readonly Incoming[]): Promise<
 }
 
 /**
- * Posts incoming payments in one transaction: locks and reads the data that they need, decides about each one, and writes.
+ * Posts incoming payments in one transaction: locks and reads the data that they need, decides about each payment, and writes.
  *
  * It does not wait for locks: a payment is `busy` if another transaction has locked its reference, key or account. Each payment
  * has its own result. A refused payment does not affect the others.
@@ -287,7 +288,9 @@ async function findSuggestedCustomers(
   return accountIds.length > 0 ? findCustomersOf(tx, accountIds) : [];
 }
 
-/** Writes the plans. One statement writes nearly everything. Links and changes of stored notifications have their own. */
+/**
+ * Writes the plans. One statement writes nearly everything. Links and changes of stored notifications need separate statements.
+ */
 async function write(
   tx: Tx,
   context: Context,
@@ -337,7 +340,8 @@ async function writeRefused(
   refusal: AppError,
 ): Promise<ItemResult<Recorded>> {
   // The error rolls the transaction back, and with it the unlinking.
-  if (unlinkPaymentId) throw new Error('The account of a payment filled up within its batch.');
+  if (unlinkPaymentId)
+    throw new Error('Earlier payments of the batch left no room on the account for this payment.');
   if (!ifFull) return { error: refusal };
   const [result] = await write(tx, context, new Map(), [ifFull()]);
   if (!result) throw new Error('A plan has no result.');

@@ -46,7 +46,7 @@ export function decideManual(
 ): Decision {
   if (answer)
     return { result: answer instanceof AppError ? { error: answer } : { outcome: { replay: answer } } };
-  // First, so that a repeated import finds its payment even if the account has no room for another.
+  // Checked first, so that a repeated import finds its payment even if the account has no room for another one.
   if (sameExternalId) return refuse(externalIdError(manual, sameExternalId));
   const { actor, accountId, paymentMethodId, amountMinor } = manual;
   const method = methods.find((one) => one.id === paymentMethodId);
@@ -87,7 +87,7 @@ export function decideManual(
   };
 }
 
-/** A repeated import takes a payment that agrees with the item as done. It may not take another one as done. */
+/** If an import is repeated, an item counts as done if its payment has the same data. Otherwise the item must fail. */
 function externalIdError(
   { accountId, amountMinor, paymentMethodId }: ManualPayment,
   { id, account_id, amount_minor, payment_method_id, status }: ExternalPayment,
@@ -143,7 +143,7 @@ function findReported(
 
 function onStatementError(actor: Actor, statementId: number): AppError {
   const message =
-    'An uploaded statement of the provider reports this transaction. Ask finance to import it from there.';
+    'An uploaded statement of the provider reports this transaction. Ask finance to import the payment from the statement.';
   const id = mayDo(actor, 'reconciliations:read') ? { id: statementId } : {};
   return new AppError('DUPLICATE_ENTRY', message, {
     details: { resource: 'provider_statement', field: 'transactionRef', ...id },

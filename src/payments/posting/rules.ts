@@ -35,6 +35,8 @@ export interface Notification {
   source: PaymentSource;
   /** The provider's statement that an imported notification comes from. */
   providerStatementId: number | null;
+  /** The payment request that this payment answers. `billRef` is then the number of the account of that request. */
+  paymentRequestId: number | null;
   rawBody: string;
   /** In the form of `referenceKey`. */
   transId: string;
@@ -94,10 +96,18 @@ export type KnownPayment = PaymentRow & {
 
 export type KnownNotification = Pick<
   Row<'notifications'>,
-  'id' | 'provider' | 'status' | 'outcome' | 'content_hash' | 'payment_id' | 'conflict_payment_id'
+  | 'id'
+  | 'provider'
+  | 'source'
+  | 'status'
+  | 'outcome'
+  | 'content_hash'
+  | 'payment_id'
+  | 'conflict_payment_id'
+  | 'payment_request_id'
 > & { trans_id: string; amount_minor: number };
 
-/** The stored data of a reference: notifications, and payments that are not reversed or that belong to a provider. */
+/** The stored data of a reference: notifications, unreversed payments, and reversed payments that have a provider. */
 export interface KnownTransaction {
   payments: KnownPayment[];
   notifications: KnownNotification[];
@@ -208,6 +218,7 @@ type PaymentColumns = Omit<
   | 'reversal_reason'
   | 'reconciliation_id'
   | 'reconciliation_date'
+  | 'import_id'
   | 'created_at'
   | 'updated_at'
 >;
@@ -224,6 +235,7 @@ export function paymentRow(id: number, now: Date, columns: PaymentColumns): Paym
     reversal_reason: null,
     reconciliation_id: null,
     reconciliation_date: null,
+    import_id: null,
     created_at: now.toISOString(),
     updated_at: now.toISOString(),
   };

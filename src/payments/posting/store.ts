@@ -86,7 +86,8 @@ export async function findTransactions(
     ),
     run<KnownNotification>(
       tx,
-      `select id, provider, trans_id, status, outcome, content_hash, amount_minor, payment_id, conflict_payment_id
+      `select id, provider, source, trans_id, status, outcome, content_hash, amount_minor, payment_id, conflict_payment_id,
+        payment_request_id
       from notifications where trans_id = any($1::text[]) order by id`,
       [keys],
     ),

@@ -127,7 +127,7 @@ function problemOfPayment(receipt: string, completedAt: Date | null, rules: Line
 
 function textsOf(cell: (column: Column) => string) {
   return {
-    ...readOtherParty(cell('otherParty')),
+    ...readParty(cell('otherParty')),
     reference: cell('reference') || null,
     details: cell('details') || null,
     linkedReceipt: readLinkedReceipt(cell('linkedReceipt')),
@@ -149,7 +149,7 @@ function rawOf(cells: readonly string[]) {
 }
 
 /** Reads `254712345678 - WANJIRU KAMAU`. The number may be masked or hashed, and either part may be missing. */
-function readOtherParty(text: string): { payer: string | null; payerName: string | null } {
+export function readParty(text: string): { payer: string | null; payerName: string | null } {
   const [, payer = '', name = ''] =
     /^((?:\+?[\d*][\d*\s]{4,30}|[0-9a-f]{64})?)\s*(?:-\s*)?(.*)$/i.exec(text) ?? [];
   return { payer: payer.replace(/\s/g, '') || null, payerName: name.trim() || null };

@@ -4,7 +4,11 @@ import { invalid, unavailable } from '../../core/http/errors.ts';
 import { Nullable } from '../../core/http/fields.ts';
 import { parseCompactTime } from '../../core/values/dates.ts';
 import { authenticateCaller } from './authentication.ts';
+import { createMobilemoneyApi } from './mobilemoney-api.ts';
+import { mobilemoneyPull } from './mobilemoney-pull.ts';
+import { mobilemoneyRequester } from './mobilemoney-requests.ts';
 import { mobilemoneyStatement } from './mobilemoney-statement.ts';
+import { mobilemoneyStatus, mobilemoneyStatusAnswers } from './mobilemoney-status.ts';
 import type { PaymentProvider, SentPayment } from './provider.ts';
 import { parseJsonObject, textOf } from './rules.ts';
 
@@ -138,9 +142,15 @@ export const mobilemoney: PaymentProvider = {
   acceptsUnmatched: true,
   format: 'a JSON object',
   statement: mobilemoneyStatement,
+  requester: mobilemoneyRequester,
+  statusAnswers: mobilemoneyStatusAnswers,
   authenticate: authenticateCaller,
   read: readCall,
   readTime: (text) => parseCompactTime(text, EAST_AFRICA_TIME),
+  readBalance(body) {
+    const fields = parseJsonObject(body);
+    return fields ? textOf(fields, 'OrgAccountBalance') : null;
+  },
   accept: (_sent, result) => ({
     contentType: JSON_TYPE,
     body: { ...ok(result, 'Notification accepted.'), ...ACCEPTED },
@@ -172,6 +182,12 @@ export const mobilemoney: PaymentProvider = {
       answer: { contentType: 'application/json', schema: Validation },
     },
   },
+  openApi({ mobilemoneyApi, mobilemoneyPull: pull, mobilemoneyStatus: status }) {
+    if (!mobilemoneyApi) return undefined;
+    const api = createMobilemoneyApi(mobilemoneyApi);
+    return { pull: pull && mobilemoneyPull(api, pull), status: status && mobilemoneyStatus(api, status) };
+  },
+  pulledShortCodes: ({ mobilemoneyPull: pull }) => pull?.shortCodes ?? [],
   description: {
     operationId: 'receiveMobileMoneyPayment',
     summary: 'Receive a mobile-money payment',

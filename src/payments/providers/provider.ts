@@ -5,6 +5,7 @@ import type { NotificationOutcome } from '../../core/database/tables.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
+import type { ProviderName } from './name-rules.ts';
 
 /**
  * Describes how to read and answer the calls of one payment provider. Each provider has one file, and one line in registry.ts that
@@ -12,7 +13,7 @@ import type { Minor } from '../../core/values/money.ts';
  */
 export interface PaymentProvider {
   /** The field `provider` of payments and notifications, and the last part of the path /webhooks/payments/<name>. */
-  readonly name: string;
+  readonly name: ProviderName;
   /** The code of the payment method that the provider's payments have. */
   readonly methodCode: string;
   /** The provider's names of the two required fields, for error messages. */
@@ -33,6 +34,11 @@ export interface PaymentProvider {
    * @returns undefined for an unreadable time.
    */
   readTime?(text: string): Date | undefined;
+  /**
+   * Reads the balance of the business after the payment from the body of a call, as a decimal. Absent for a provider whose calls
+   * have no balance.
+   */
+  readBalance?(body: Buffer): string | null;
   /** The answer to a notification that is stored. */
   accept(sent: SentPayment, result: NotificationResult): ProviderAnswer;
   /** The answer to a notification that is not posted. */
@@ -46,7 +52,186 @@ export interface PaymentProvider {
     answer(verdict: Verdict, accountNumber: string | null): ProviderAnswer;
     readonly description: RouteDescription;
   };
+  /**
+   * Opens the provider's API. Absent for a provider without one.
+   * @returns undefined if the settings do not turn it on.
+   */
+  openApi?(config: Config): ProviderApi | undefined;
+  /** The short codes whose payments the service asks for. Absent for a provider that lists no payments. */
+  pulledShortCodes?(config: Config): readonly string[];
+  /** Absent for a provider that does not answer status queries. */
+  readonly statusAnswers?: StatusAnswers;
+  /** Absent for a provider that cannot ask a phone to pay. */
+  readonly requester?: PaymentRequester;
   readonly description: RouteDescription;
+}
+
+/** Calls of the service to a provider. Every call throws a ProviderApiError if it has no result. */
+export interface ProviderApi {
+  /** Undefined if there are no short codes to pull. */
+  readonly pull: PullSource | undefined;
+  /** Undefined if the settings do not turn status queries on. */
+  readonly status: StatusSource | undefined;
+}
+
+/** Asks about one transaction. The provider accepts the query, and posts the answer later. */
+export interface StatusSource {
+  /** A repeat only causes another answer. @returns the provider's id of the query. */
+  ask(transaction: AskedTransaction, signal: AbortSignal): Promise<string | null>;
+}
+
+export interface AskedTransaction {
+  transactionRef: string;
+  /** The address for the provider's answer. */
+  answerUrl: string;
+}
+
+/** Receives the answers to status queries. */
+export interface StatusAnswers {
+  /** Whether the settings turn the status queries on. */
+  isOn(config: Config): boolean;
+  /** The address of this service for the provider's answers, without a slash at its end. */
+  callbackUrl(config: Config): string;
+  /** Reads an answer. @returns undefined if it is unreadable. */
+  read(body: Buffer): StatusAnswer | undefined;
+  readonly description: RouteDescription;
+  /** The answer to every readable call, even if it fits no query: the provider cannot correct it. */
+  readonly acknowledgement: ProviderAnswer;
+}
+
+export interface StatusAnswer {
+  /** The id of the transaction. */
+  transactionRef: string | null;
+  /** Null if the provider did not describe the transaction. */
+  transaction: DescribedTransaction | null;
+  /** Whether the provider says that there is no such transaction. */
+  doesNotExist: boolean;
+  /** The words of the provider. */
+  message: string | null;
+}
+
+/** A transaction as the provider describes it. The texts are the provider's. */
+export interface DescribedTransaction {
+  status: string | null;
+  /** Whether the status means that the money has moved. */
+  isCompleted: boolean;
+  /** A decimal number in units of the currency. */
+  amount: string | null;
+  /** The payer's number: plain, masked, or the SHA-256 of its digits. */
+  payer: string | null;
+  payerName: string | null;
+  /** The number of the business that was paid. */
+  receiver: string | null;
+  completedAt: Date | null;
+  reason: string | null;
+}
+
+/** Lists the payments that the provider has recorded. */
+export interface PullSource {
+  /** How far back the provider lists payments. */
+  readonly historyMs: number;
+  /** The longest window of one query. */
+  readonly longestWindowMs: number;
+  /** Asks the provider to list the payments of a short code. Repeats have no effect. */
+  register(shortCode: string, signal: AbortSignal): Promise<void>;
+  /** Reads the rows of a window that follow the first `offset` rows. */
+  readPage(window: PullWindow, offset: number, signal: AbortSignal): Promise<PulledPage>;
+}
+
+export interface PullWindow {
+  shortCode: string;
+  from: Date;
+  to: Date;
+}
+
+export interface PulledPage {
+  /** 0 after the last row. */
+  rowCount: number;
+  /** All rows as text. Two pages with the same content mean that the offset has no effect. */
+  content: string;
+  /** The rows that are payments. */
+  payments: PulledPayment[];
+}
+
+export interface PulledPayment {
+  sent: SentPayment;
+  /** Undefined if it is unreadable. */
+  time: Date | undefined;
+  /** The row as the provider sent it. */
+  raw: string;
+}
+
+/** Asks the phones of customers to pay. */
+export interface PaymentRequester {
+  /** Whether the settings turn payment requests on. */
+  isOn(config: Config): boolean;
+  /** The part of a request that the provider does not accept. */
+  problemsOf(request: Pick<PaymentToRequest, 'phone' | 'amountMinor'>, currency: Currency): FieldProblem[];
+  /** The short code that is paid. */
+  shortCode(config: Config): string;
+  /** The address of this service for the provider's answers, without a slash at its end. */
+  callbackUrl(config: Config): string;
+  /** The calls of one connection share an access token. */
+  connect(config: Config, currency: Currency): RequestConnection;
+  /** Reads the answer that the provider posts later. @returns undefined if it is unreadable. */
+  readAnswer(body: Buffer): RequestAnswer | undefined;
+  readonly description: RouteDescription;
+  /** The answer to every readable call, even if it fits no request: the provider cannot correct it. */
+  readonly acknowledgement: ProviderAnswer;
+}
+
+export interface RequestConnection {
+  /** Sends the request once. Never rejects. */
+  send(request: PaymentToRequest, now: Date): Promise<SendResult>;
+  /** Asks for the outcome of a request that the provider has accepted. Never rejects. */
+  findResult(requestId: string, now: Date): Promise<RequestResult>;
+}
+
+export interface PaymentToRequest {
+  phone: string;
+  amountMinor: Minor;
+  accountNumber: string;
+  /** The address for the provider's answer. */
+  answerUrl: string;
+}
+
+/** The result of sending a request. `not_sent` if the provider certainly has not processed the request. */
+export type SendResult =
+  | { outcome: 'sent'; requestId: string; merchantRequestId: string | null }
+  | { outcome: 'refused'; reason: EndReason; message: string }
+  | { outcome: 'not_sent' | 'unknown'; message: string };
+
+/**
+ * The outcome of a request, as the provider reports it. `waiting` if the customer has not answered, `unknown` if the provider did
+ * not report one.
+ */
+export type RequestResult =
+  | { outcome: 'paid'; message: string | null }
+  | { outcome: 'ended'; reason: EndReason; message: string | null }
+  | { outcome: 'waiting' | 'unknown'; message: string | null };
+
+/** Why a request ended without a payment. `refused` and `not_sent` concern the request, all others the customer. */
+export type EndReason =
+  | 'cancelled'
+  | 'insufficient_funds'
+  | 'wrong_pin'
+  | 'phone_busy'
+  | 'refused'
+  | 'no_answer'
+  | 'not_sent';
+
+/** The answer that a provider posts after the customer has paid or refused. */
+export interface RequestAnswer {
+  /** The provider's id of the request. */
+  requestId: string | null;
+  merchantRequestId: string | null;
+  result: Extract<RequestResult, { outcome: 'paid' | 'ended' }>;
+  /** The id of the transaction. */
+  receipt: string | null;
+  /** A decimal number in units of the currency. */
+  amount: string | null;
+  time: string | null;
+  payer: string | null;
 }
 
 /** Reads the statement that the provider exports as CSV. */
@@ -142,4 +327,39 @@ export interface RouteDescription {
   body: Content;
   /** With status 200. */
   answer: Content;
+}
+
+/**
+ * Why a call of a provider's API has no result.
+ * - not_sent: there was no access token or no connection, so the operation was not called.
+ * - unauthorized: the provider refuses the credentials of the settings.
+ * - busy: the provider did not process the call, because there were too many.
+ * - refused: the provider refused the call.
+ * - no_answer: unknown whether the provider processed the call.
+ * - too_large: the answer is larger than the service reads.
+ */
+export type ProviderApiProblem = 'not_sent' | 'unauthorized' | 'busy' | 'refused' | 'no_answer' | 'too_large';
+
+/** A call that is repeated with a new access token takes up to four time limits of 30 s. */
+export const LONGEST_CALL_SECONDS = 180;
+
+/** The message names the operation and the provider's reason, and never contains a credential. */
+export class ProviderApiError extends Error {
+  readonly problem: ProviderApiProblem;
+  /** How long the provider asks callers to wait. */
+  readonly retryAfterSeconds: number | null;
+  /** The HTTP status. Null without an answer. */
+  readonly status: number | null;
+
+  constructor(
+    problem: ProviderApiProblem,
+    message: string,
+    retryAfterSeconds: number | null = null,
+    status: number | null = null,
+  ) {
+    super(message);
+    this.problem = problem;
+    this.retryAfterSeconds = retryAfterSeconds;
+    this.status = status;
+  }
 }

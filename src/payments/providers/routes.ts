@@ -1,28 +1,18 @@
-import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
-import { Type } from 'typebox';
 import type { Context } from '../../core/context.ts';
 import type { Api } from '../../core/http/api.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
 import { validatePayment } from '../matching/inquiry-view.ts';
 import { insertRejected } from '../notifications/store.ts';
 import { type PostingQueue, receiveNotification } from '../posting/commands.ts';
-import type { PaymentProvider, ProviderAnswer, RouteDescription } from './provider.ts';
+import { acceptBytes, answer, bytesOf, optionsOf, storable } from './inbound.ts';
+import type { PaymentProvider } from './provider.ts';
 import { PROVIDERS } from './registry.ts';
 import { isOurs, readAmountOf, readNotification } from './rules.ts';
-
-/** Thirty times the usual size. The whole body is stored. */
-const BODY_LIMIT_BYTES = 64 * 1024;
 
 /** The routes that payment providers call: notifications and, for some providers, validation before the money moves. */
 export function providerRoutes(api: Api, context: Context, queue: PostingQueue): void {
   api.register(async (inbound) => {
-    // The handler needs the bytes for every content type, because unreadable bodies are stored too.
-    inbound.removeAllContentTypeParsers();
-    inbound.addContentTypeParser(
-      '*',
-      { parseAs: 'buffer' },
-      async (_request: FastifyRequest, bytes: Buffer) => bytes,
-    );
+    acceptBytes(inbound);
     for (const provider of PROVIDERS) {
       if (provider.validation) validationRoute(inbound, context, provider, provider.validation);
       notificationRoute(inbound, context, provider, queue);
@@ -87,61 +77,6 @@ function validationRoute(
       return answer(reply, validation.answer(verdict, accountNumber));
     },
   );
-}
-
-function optionsOf(
-  { config }: Context,
-  provider: PaymentProvider,
-  { operationId, summary, description, body, answer }: RouteDescription,
-  answerTimeoutMs?: number,
-) {
-  return {
-    bodyLimit: BODY_LIMIT_BYTES,
-    config: {
-      access: 'public',
-      rate: 'webhook',
-      errors: ['UNAUTHORIZED', 'FORBIDDEN'],
-      ...(answerTimeoutMs !== undefined && { answerTimeoutMs }),
-    },
-    schema: {
-      tags: ['Webhook'],
-      operationId,
-      summary,
-      description,
-      // Outside production, the secret and the networks may both be empty. Calls are then not authenticated.
-      security: [{ webhookSecret: [] }, { webhookToken: [] }, {}] as Record<string, string[]>[],
-      body: contentOf(body),
-      querystring: Type.Object({ token: Type.Optional(Type.String({ maxLength: 500 })) }),
-      response: { 200: contentOf(answer) },
-    },
-    // The provider's file validates the body, and accepts more than the schema describes. The gateway may add query parameters.
-    validatorCompiler: () => () => true,
-    onRequest: async (request: FastifyRequest) => {
-      provider.authenticate(request, config);
-      request.headers['content-type'] = JSON_TYPE; // Gateways name various types.
-    },
-  } satisfies RouteShorthandOptions;
-}
-
-const JSON_TYPE = 'application/json';
-
-/** JSON needs no content type in the description. */
-function contentOf({ contentType, schema }: RouteDescription['body']) {
-  const { description = '' } = schema as { description?: string };
-  return contentType === JSON_TYPE ? schema : { description, content: { [contentType]: { schema } } };
-}
-
-function bytesOf(request: FastifyRequest): Buffer {
-  return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-}
-
-function answer(reply: FastifyReply, { status = 200, contentType, body }: ProviderAnswer) {
-  return reply.status(status).type(contentType).send(body);
-}
-
-/** The body as text. NUL is escaped as in JSON, because PostgreSQL cannot store it. */
-function storable(body: Buffer): string {
-  return body.toString('utf8').replaceAll('\0', '\\u0000');
 }
 
 function unreadable({ format }: PaymentProvider): FieldProblem[] {

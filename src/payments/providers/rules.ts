@@ -6,7 +6,7 @@ import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.
 import { referenceKey } from '../../core/values/reference.ts';
 import { sha256 } from '../../core/values/secret.ts';
 import { FUTURE_TIME, type Notification, OTHER_SHORT_CODE, UNREADABLE_TIME } from '../posting/rules.ts';
-import type { PaymentProvider, SentPayment } from './provider.ts';
+import type { PaymentProvider, PulledPayment, SentPayment } from './provider.ts';
 
 // Converts a provider's call to a notification.
 
@@ -16,6 +16,8 @@ const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
 
 /** Much longer than any field that providers send. */
 const MAX_FIELD_LENGTH = 256;
+
+const EMPTY_AMOUNT = 'empty';
 
 const utf8 = new TextDecoder();
 
@@ -69,6 +71,18 @@ export function readNotification(
   };
 }
 
+/** Like `readNotification`, for a payment that the service asked for. It is posted in any case, because the money has moved. */
+export function readPulled(
+  provider: PaymentProvider,
+  { sent, time, raw }: PulledPayment,
+  receivedAt: Date,
+  settings: ReadingSettings,
+): { notification: Notification } | { problems: FieldProblem[] } {
+  const reading = readNotification({ ...provider, readTime: () => time }, sent, raw, receivedAt, settings);
+  if ('problems' in reading) return reading;
+  return { notification: { ...reading.notification, source: 'pull', mustMatch: false } };
+}
+
 /** A payment as the provider describes it, in a call or on a statement. */
 interface DescribedPayment extends Omit<SentPayment, 'transactionId' | 'amount'> {
   /** In the form of `referenceKey`. */
@@ -95,6 +109,7 @@ export function notificationFields(
     payer,
     payerName,
     flags: isOurs(payment, settings) ? [] : [OTHER_SHORT_CODE],
+    paymentRequestId: null,
     stored: null,
     acceptedPaymentId: null,
   };
@@ -155,6 +170,15 @@ export function textOf(fields: Record<string, unknown>, name: string, rawBody = 
   return typeof value === 'string' || typeof value === 'number' ? cleanText(String(value)) : null;
 }
 
+/**
+ * An amount in the words of the provider, of which `readAmountOf` reads amounts only. It is null only if there is none, so that an
+ * unreadable amount is not taken for a missing one.
+ */
+export function amountTextOf(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  return cleanText(typeof value === 'string' ? value : JSON.stringify(value)) ?? EMPTY_AMOUNT;
+}
+
 /** Trims and shortens a text, and removes invisible characters. @returns null for an empty text. */
 export function cleanText(text: string): string | null {
   const clean = text
@@ -165,6 +189,6 @@ export function cleanText(text: string): string | null {
   return clean === '' ? null : clean;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

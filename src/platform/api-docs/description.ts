@@ -59,8 +59,10 @@ const TAGS = {
   Customers: 'People who buy, and whether their identity is verified (KYC).',
   Accounts: 'A customer, a product and a pay plan, with the paid, due and late amounts.',
   Payments: 'Received money: recorded, matched to accounts, assigned and reversed, but never edited.',
+  'Payment requests': 'Requests to the phone of a customer to pay, and their outcomes.',
   Reconciliation:
     'Batches of payments whose money has arrived, and statements of the provider that prove it.',
+  Approvals: 'Actions above APPROVAL_LIMIT, which a second user approves or rejects.',
   Invoices: 'Invoices, numbered without gaps and never changed after issue, as JSON and PDF.',
   Products: 'Products for sale and their configurations.',
   'Pay plans': 'The terms that an account copies when it is opened.',
@@ -70,6 +72,7 @@ const TAGS = {
     'Commissions of an employee for a month, calculated by versioned rules, then approved and paid.',
   Search: 'One search over customers, accounts, payments and invoices.',
   Reports: 'The portfolio and the payments of a period.',
+  Portfolio: 'All customers, accounts and payments as CSV files, to move to or from another system.',
   Webhook: 'Routes that the mobile-money provider calls.',
   Users: 'People who can sign in, and their roles. For admins.',
   'API keys': 'Keys of other systems that call the API. For admins.',
@@ -104,7 +107,8 @@ const SECURITY_SCHEMES: Record<string, OpenAPIV3_1.SecuritySchemeObject> = {
     type: 'apiKey',
     in: 'query',
     name: 'token',
-    description: 'The same secret, for providers that only accept an address.',
+    description:
+      'The setting WEBHOOK_SECRET as a part of the address, for providers that cannot send a header.',
   },
 };
 
@@ -116,6 +120,12 @@ const HEADERS: Record<string, OpenAPIV3_1.HeaderObject> = {
   IdempotentReplayed: {
     description: '"true" if the answer was stored by an earlier request with the same Idempotency-Key.',
     schema: { type: 'string' },
+  },
+  SnapshotAge: {
+    description:
+      'The age of the data in seconds. The report contains everything that was acknowledged before the data was read.',
+    schema: { type: 'number' },
+    example: 1.2,
   },
   RetryAfter: { description: 'Seconds to wait before trying again.', schema: { type: 'integer' } },
 };

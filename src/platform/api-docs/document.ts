@@ -9,7 +9,10 @@ import { type ErrorName, errorResponses } from './errors.ts';
  */
 
 type Schema = Record<string, unknown>;
-type Operation = OpenAPIV3_1.OperationObject & { 'x-errors'?: ErrorName[] };
+type Operation = OpenAPIV3_1.OperationObject & {
+  'x-errors'?: ErrorName[];
+  'x-snapshot'?: true;
+};
 type Named = Record<string, unknown>;
 
 export function finishDocument(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
@@ -48,7 +51,14 @@ function operationsOf(paths: Record<string, Record<string, object>>): Operation[
 }
 
 function finishOperation(
-  { 'x-errors': errors = [], parameters = [], requestBody, responses = {}, ...operation }: Operation,
+  {
+    'x-errors': errors = [],
+    'x-snapshot': isSnapshot,
+    parameters = [],
+    requestBody,
+    responses = {},
+    ...operation
+  }: Operation,
   toSchema: (schema: unknown) => unknown,
   components: Named,
 ): object {
@@ -58,6 +68,7 @@ function finishOperation(
   const headers = {
     'X-Request-Id': { $ref: '#/components/headers/RequestId' },
     ...(takesKey && { 'Idempotent-Replayed': { $ref: '#/components/headers/IdempotentReplayed' } }),
+    ...(isSnapshot && { 'Snapshot-Age': { $ref: '#/components/headers/SnapshotAge' } }),
   };
   const own = Object.entries(responses).map(([status, response]) => [
     status,

@@ -8,6 +8,7 @@ import {
   notFound,
   unavailable,
 } from '../../core/http/errors.ts';
+import { changedSince } from '../../core/http/etags.ts';
 import { limited } from '../../core/http/rate-limit.ts';
 
 /** The error answers of the API, by component name: an example error, and its meaning. */
@@ -49,6 +50,7 @@ const ERRORS = {
     }),
     'The first request with this Idempotency-Key is still running: try again after Retry-After.',
   ],
+  Changed: [changedSince(), 'If-Match is not the current ETag: read the resource again.'],
   BodyTooLarge: [
     bodyTooLarge(1_048_576),
     'The body is larger than 1 MiB (bulk call: 4 MiB, provider statement: 64 MiB).',

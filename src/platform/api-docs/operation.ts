@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifySchema {
     /** Internal field, which document.ts replaces by responses. */
     'x-errors'?: ErrorName[];
+    /** Internal field, which document.ts replaces by a header of the answer. */
+    'x-snapshot'?: true;
   }
 }
 
@@ -16,24 +18,26 @@ export function describeOperation(route: RouteOptions): FastifySchema {
   const { schema = {}, config = {} } = route;
   if (!schema.operationId && !schema.hide)
     throw new Error(`${route.method} ${route.url} has no operationId.`);
-  const { access = 'public', repeatable } = config;
+  const { access = 'public', repeatable, snapshot } = config;
+  const takesEtag = config.editable !== undefined && route.method === 'PUT';
   return {
     ...schema,
     description: [schema.description, needs(access)].filter(Boolean).join('\n\n'),
     security: schema.security ?? securityOf(access),
     headers: {
       type: 'object',
-      properties: { ...REQUEST_ID, ...(repeatable && IDEMPOTENCY_KEY) },
+      properties: { ...REQUEST_ID, ...(repeatable && IDEMPOTENCY_KEY), ...(takesEtag && IF_MATCH) },
     },
     ...(schema.querystring !== undefined && { querystring: closed(schema.querystring) }),
     ...(schema.body !== undefined && { body: closed(schema.body) }),
     'x-errors': errorsOf(route),
+    ...(snapshot && { 'x-snapshot': snapshot }),
   };
 }
 
 function needs(access: Access): string {
   if (access === 'public') return 'Needs no token.';
-  if (access === 'signed-in') return 'Needs a token of a user; any role. API keys are refused.';
+  if (access === 'signed-in') return 'Needs the access token of a user with any role. API keys are refused.';
   const roles = rolesWith(access).join(', ');
   return `Needs the permission \`${access}\`: ${roles}. ${needsOfApiKeys(access, neededByApiKeys(access))}`.trim();
 }
@@ -49,8 +53,8 @@ function securityOf(access: Access): Record<string, string[]>[] {
   return neededByApiKeys(access) === null ? [{ bearer: [] }] : [{ bearer: [] }, { apiKey: [] }];
 }
 
-function errorsOf({ schema, config = {} }: RouteOptions): ErrorName[] {
-  const { access = 'public', rate, errors = [], repeatable, expires } = config;
+function errorsOf({ schema, method, config = {} }: RouteOptions): ErrorName[] {
+  const { access = 'public', rate, errors = [], repeatable, expires, editable } = config;
   return [
     'ValidationError',
     ...(access === 'public' ? [] : (['Unauthorized'] as const)),
@@ -58,6 +62,7 @@ function errorsOf({ schema, config = {} }: RouteOptions): ErrorName[] {
     ...errors.map((code) => NAME_OF[code]),
     ...(expires ? (['Gone'] as const) : []),
     ...(repeatable ? (['KeyInUse', 'KeyReused'] as const) : []),
+    ...(editable && method === 'PUT' ? (['Changed'] as const) : []),
     ...(schema?.body === undefined ? [] : (['BodyTooLarge', 'UnsupportedType'] as const)),
     ...(rate === 'none' ? [] : (['RateLimited'] as const)),
     'InternalError',
@@ -69,7 +74,7 @@ const REQUEST_ID = {
   'X-Request-Id': {
     type: 'string',
     description:
-      'Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id.',
+      'Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id.',
   },
 };
 
@@ -80,5 +85,13 @@ const IDEMPOTENCY_KEY = {
     maxLength: 255,
     description:
       'Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.',
+  },
+};
+
+const IF_MATCH = {
+  'If-Match': {
+    type: 'string',
+    description:
+      'The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins.',
   },
 };

@@ -3,10 +3,11 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { HttpServer } from '../../core/http/server.ts';
 import { type StaticContent, staticContent } from '../../core/http/static-content.ts';
+import { PACKAGE_ROOT } from '../../core/package-root.ts';
 
 export const DOCS_PATH = '/api-docs';
 
-const TEMPLATES = join(import.meta.dirname, '..', '..', '..', 'templates');
+const TEMPLATES = join(PACKAGE_ROOT, 'templates');
 const { resolve } = createRequire(import.meta.url);
 
 const HTML = 'text/html; charset=utf-8';

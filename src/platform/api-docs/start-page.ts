@@ -61,7 +61,7 @@ function wantsJson(accept = ''): boolean {
 const PROBLEMS: Record<HealthStatus['database'], string | undefined> = {
   up: undefined,
   down: 'Down: the database does not answer',
-  'other version': 'Down: the database has other migrations than this version',
+  'other version': 'Down: this version cannot work with the migrations of the database',
 };
 
 function sentenceOn({ status, database }: HealthStatus): string {

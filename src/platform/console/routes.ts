@@ -55,7 +55,7 @@ export function consoleRoutes(app: HttpServer, folder: string): StaticContent {
   return sendPage;
 }
 
-/** Whether a browser opens an address that may be one of the console. The console knows its addresses. */
+/** Whether a browser opens an address that may be a page of the console. Only the console knows which pages exist. */
 export function isConsoleNavigation({ method, headers, url }: FastifyRequest): boolean {
   const [, segment = ''] = pathOf(url).split('/', 2);
   const opensPage = quality(headers.accept ?? '', 'text/html') > 0;

@@ -50,7 +50,7 @@ async function createCluster(
   const data = join(draft, 'data');
   const password = join(draft, 'password');
   try {
-    // The account owns the contents of the draft, but not the draft itself, so it cannot replace these two by links.
+    // The account owns the contents of the draft, but not the draft itself, so it cannot replace `data` and `password` by links.
     await mkdir(data, 0o700);
     await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600 });
     for (const path of [data, password]) await giveTo(account, path);

@@ -3,10 +3,10 @@ import { codeOf } from './error.ts';
 import { programEnvironment, type SystemAccount } from './run-as.ts';
 
 /**
- * The guardian runs a program and interrupts it when the guardian's standard input ends. This is a pipe that only the service
- * holds, and the kernel closes it when the service dies for any reason. SIGINT means fast shutdown to PostgreSQL, and makes
- * initdb remove an incomplete folder. The guardian ends when its program ends, with the same status. It is a shell, because a
- * shell starts in a millisecond and needs one megabyte. File descriptor 3 is needed because a shell gives background jobs an
+ * The guardian runs a program and interrupts it when the guardian's standard input ends. This input is a pipe that only the
+ * service holds, and the kernel closes it when the service dies for any reason. For PostgreSQL, SIGINT means a fast shutdown. It
+ * makes initdb remove an incomplete folder. The guardian ends when its program ends, with the same status. It is a shell, because
+ * a shell starts in a millisecond and needs one megabyte. File descriptor 3 is needed because a shell gives background jobs an
  * empty stdin.
  */
 const guardianScript = `
@@ -26,7 +26,7 @@ const fastShutdownTimeoutMs = 30_000;
 const immediateShutdownTimeoutMs = 10_000;
 
 /**
- * Starts a program under a guardian, in a session of its own: Ctrl-C in a terminal does not reach them, so the service decides
+ * Starts a program under a guardian, in a separate session: Ctrl-C in a terminal does not reach them, so the service decides
  * the order of the shutdown.
  *
  * @param output where stdout and stderr go: a file descriptor, or `pipe` for the child's streams.
@@ -53,7 +53,7 @@ export function spawnGuarded(
           detached: true,
         });
   child.stdin?.on('error', () => {
-    // The error is ignored, because the child's `exit` event reports the end of the reader.
+    // The error is ignored: the pipe breaks only when the child has ended, and the `exit` event reports that.
   });
   return child;
 }

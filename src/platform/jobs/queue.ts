@@ -15,7 +15,7 @@ const MAX_ATTEMPTS = 5;
 /** NOTIFY announces a new job. Polling finds retries, and jobs whose queue was busy. */
 const POLL_INTERVAL_MS = 2_000;
 const RESTART_DELAY_MS = 5_000;
-/** The first job of a full minute is added after a start's own job has begun, which has the same key. */
+/** The first job for a full minute is added after the job of the start has begun, because both jobs have the same key. */
 const FIRST_MINUTE_JOB_MS = 5_000;
 /** Less than a minute, so that no minute is left out. An addition that fails is repeated sooner. */
 const NEXT_MINUTE_JOB_MS = 50_000;
@@ -73,7 +73,7 @@ export async function installJobQueue(pool: pg.Pool): Promise<void> {
 
 export interface Job {
   task: string;
-  /** Replaces a job with the same key that has not started. If one is running, the new job runs after it. */
+  /** Replaces a job with the same key that has not started. If a job with this key is running, the new job runs after it. */
   key: string;
   payload?: object;
   /** Adds no job if there is one with the key, even a failed or running one. */
@@ -151,7 +151,7 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
   return {
     async stop() {
       stopping.abort();
-      const stopped = runner?.stop().catch(() => {}); // It may have ended by itself.
+      const stopped = runner?.stop().catch(() => {}); // The runner may already have ended.
       await Promise.race([
         Promise.all([stopped, running]),
         sleep(LONGEST_STOP_MS, undefined, { ref: false }),
@@ -160,12 +160,12 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
   };
 }
 
-function openPool({ connection, log }: JobQueueOptions): pg.Pool {
+function openPool({ connection, log, tasks }: JobQueueOptions): pg.Pool {
   const target = typeof connection === 'string' ? { connectionString: connection } : connection;
   const pool = new pg.Pool({
     ...target,
     application_name: 'account-management-service jobs',
-    max: 2, // The first connection listens, the second one takes and completes jobs.
+    max: Math.max(2, concurrencyOf(tasks)), // One connection listens. The others take and complete jobs.
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
   });
@@ -173,6 +173,11 @@ function openPool({ connection, log }: JobQueueOptions): pg.Pool {
   pool.on('error', warn);
   pool.on('connect', (client) => client.on('error', warn));
   return pool;
+}
+
+/** Each task runs one job at a time, so no task waits for another one. */
+function concurrencyOf(tasks: JobQueueOptions['tasks']): number {
+  return Math.max(Object.keys(tasks).length, 1);
 }
 
 async function startRunner(
@@ -188,9 +193,10 @@ async function startRunner(
     events,
     logger: loggerOf(log),
     noHandleSignals: true,
-    concurrency: Math.max(Object.keys(tasks).length, 1), // Each task runs one job at a time, so no task waits for another one.
+    concurrency: concurrencyOf(tasks),
     pollInterval: POLL_INTERVAL_MS,
-    // Without batches, version 0.17 does not handle the rejection of a failed completion, which would end the process.
+    // Completes jobs in batches. Without batches, version 0.17 does not catch the error of a failed completion, which would end the
+    // process.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     taskList: Object.fromEntries(
       Object.entries(tasks).map(([name, task]) => [
@@ -217,7 +223,7 @@ export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void
     let isHeld = false;
     const beat = async () => {
       if (!isHeld) {
-        // The lock is shared, because a lost connection may still hold it.
+        // A shared lock, because a lost connection may still hold the lock.
         await client.query(
           `select set_config('idle_session_timeout', $1, false), pg_advisory_lock_shared($2, hashtext($3))`,
           [`${LONGEST_SILENCE_SECONDS}s`, ALIVE_LOCK, workerPool.id],
@@ -231,12 +237,12 @@ export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void
          where pg_try_advisory_xact_lock($3, hashtext(worker))`,
         [workerPool.id, LONGEST_SILENCE_SECONDS, ALIVE_LOCK],
       );
-      // A live worker has no lock while it reconnects. It is dead if it also has no lock at the next heartbeat.
+      // A live worker has no lock while it reconnects. A worker that also has no lock at the next heartbeat is dead.
       const dead = rows.map(({ worker }) => worker).filter((worker) => lockless.has(worker));
       lockless = new Set(rows.map(({ worker }) => worker));
       if (dead.length > 0) await client.query('select graphile_worker.force_unlock_workers($1)', [dead]);
-      // Releases queues without a job. A frozen worker that continues deletes its job, which another worker may have taken over
-      // with the queue.
+      // Releases queues that are locked without a job. A frozen worker can leave such a queue: when it continues, it deletes its
+      // job, although another worker has taken over the job and its queue.
       await client.query(
         `update graphile_worker._private_job_queues q set locked_by = null, locked_at = null
          where locked_at < now() - $1 * interval '1 second' and not exists (

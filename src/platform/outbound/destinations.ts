@@ -48,12 +48,12 @@ function isAllowedHost(host: string, { hosts, networks }: AllowedDestinations): 
 
 /** The only part of IPv6 that is assigned to the public internet: 2000::/3. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
-/** Azure serves metadata and DNS of its machines at this address, which is public by its number only. */
+/** Azure serves metadata and DNS of its machines at this address, although the address is in a public range. */
 const AZURE_HOST = '168.63.129.16';
 
 /**
- * Whether an address is one of the public internet: not private, local to the machine or its network, of a cloud's metadata
- * service, reserved, or an IPv6 form that carries an IPv4 address.
+ * Whether an address belongs to the public internet. It must not be private, local, reserved, the metadata service of a cloud, or
+ * an IPv6 form that contains an IPv4 address.
  *
  * @param text an address as a resolver returns it. Other text is not public.
  */

@@ -156,7 +156,7 @@ describe('a request', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('is sent again if the receiver closes the connection that it reuses', async () => {
+  it('is sent again if the receiver closes the reused connection', async () => {
     const { port, requests } = await receiver((request, response) => {
       // The second request on a connection gets no answer: as if the receiver had just closed it.
       const isReused = served.has(request.socket);

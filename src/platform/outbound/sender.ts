@@ -7,8 +7,8 @@ import { mayConnect, NOT_PUBLIC, problemOfDestination } from './destinations.ts'
 
 /**
  * Posts to addresses that users entered. A connection is made only to a checked address. The check is part of the DNS look-up
- * that the connection uses, so there is no second look-up with another answer. Redirects are not followed, and proxies of the
- * environment are not used.
+ * that the connection uses, so there is no second look-up with another answer. Redirects are not followed, and proxy settings of
+ * the environment are ignored.
  */
 export interface Sender {
   /** Sends a request. Never rejects. @param signal aborts the request. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler';
+import { PACKAGE_ROOT } from '../../core/package-root.ts';
 import type { PrintAnswer, PrintOrder } from './print-process.ts';
 
 /**
@@ -7,8 +8,8 @@ import type { PrintAnswer, PrintOrder } from './print-process.ts';
  * plain strings in the document, so it cannot contain instructions.
  */
 
-const TEMPLATES = join(import.meta.dirname, '..', '..', '..', 'templates');
-const FONTS = join(import.meta.dirname, '..', '..', '..', 'fonts');
+const TEMPLATES = join(PACKAGE_ROOT, 'templates');
+const FONTS = join(PACKAGE_ROOT, 'fonts');
 /** Evicts results from typst's cache that this many later documents did not use. */
 const CACHE_AGE = 3;
 
@@ -19,7 +20,7 @@ process.on('message', (order: PrintOrder) => {
   process.send?.(print(order));
 });
 process.on('disconnect', () => process.exit());
-// A signal to the process group is for the service, which ends this process after its running requests.
+// A signal to the process group also reaches this process. The service ends this process itself, after its running requests.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
 
 function print({ id, template, data, files }: PrintOrder): PrintAnswer {

@@ -71,12 +71,12 @@ describe('the print queue', () => {
   });
 
   it('kills a process that hangs and prints the next with another', async () => {
-    open({ timeoutMs: 1_000 });
+    open({ timeoutMs: 5_000 }); // More than a busy machine needs to start a process.
     await expect(print('hang')).rejects.toMatchObject({ status: 503 });
     await expect(print('next')).resolves.toBe('next');
   });
 
-  it('outlives a crash of the process', async () => {
+  it('continues after a crash of the process', async () => {
     open();
     const [lost, next] = await Promise.allSettled([print('crash'), print('next')]);
     expect(lost).toMatchObject({ reason: { status: 503 } });

@@ -4,10 +4,10 @@ import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
 import { ConfigError } from '../../config.ts';
 import type { Config } from '../../core/context.ts';
+import { PACKAGE_ROOT } from '../../core/package-root.ts';
 import { PrintError } from './print-process.ts';
 import { createPrintQueue } from './print-queue.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..', '..');
 const PROGRAM = join(import.meta.dirname, `print-program${extname(import.meta.filename)}`);
 const PRINT_WAIT_MS = 4_000;
 const PRINT_TIMEOUT_MS = 10_000;
@@ -104,11 +104,11 @@ function sha256(...parts: (string | Buffer)[]): string {
 
 /** Changes with the template, fonts, logo and compiler: everything that affects a document except its data. */
 function printerVersion(template: Template, logo: Buffer | undefined): string {
-  const fonts = readdirSync(join(ROOT, 'fonts')).sort();
+  const fonts = readdirSync(join(PACKAGE_ROOT, 'fonts')).sort();
   return sha256(
-    readFileSync(join(ROOT, 'templates', HOUSE)),
-    readFileSync(join(ROOT, 'templates', template)),
-    ...fonts.map((file) => readFileSync(join(ROOT, 'fonts', file))),
+    readFileSync(join(PACKAGE_ROOT, 'templates', HOUSE)),
+    readFileSync(join(PACKAGE_ROOT, 'templates', template)),
+    ...fonts.map((file) => readFileSync(join(PACKAGE_ROOT, 'fonts', file))),
     compilerVersion(),
     logo ?? '',
   );

@@ -8,7 +8,7 @@ import { Nullable } from '../../core/http/fields.ts';
 export interface SettableClock extends TestClock {
   /** @param moment the new time; null for real time. */
   set(moment: Date | null): void;
-  /** Runs the minute jobs that are due. */
+  /** Runs the minute jobs that are due. @throws AppError 503 if one of them fails. */
   catchUp(): Promise<void>;
 }
 
@@ -39,7 +39,8 @@ export function testClockRoutes(api: Api, clock: SettableClock): void {
         tags: ['Test'],
         operationId: 'setTestClock',
         summary: 'Set the clock of a test instance',
-        description: 'Sets the business clock; null for the real time.',
+        description:
+          'Sets the business clock; null for the real time. Answers after the minute jobs have run, with 503 if one of them failed.',
         body: Moment,
         response: {
           200: Envelope(

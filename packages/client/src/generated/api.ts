@@ -141,7 +141,7 @@ export interface paths {
         put?: never;
         /**
          * End this session
-         * @description Needs a token of a user; any role. API keys are refused.
+         * @description Needs the access token of a user with any role. API keys are refused.
          */
         post: operations["signOut"];
         delete?: never;
@@ -159,7 +159,7 @@ export interface paths {
         };
         /**
          * Get the signed-in user and permissions
-         * @description Needs a token of a user; any role. API keys are refused.
+         * @description Needs the access token of a user with any role. API keys are refused.
          */
         get: operations["getSignedInUser"];
         put?: never;
@@ -182,7 +182,7 @@ export interface paths {
          * Change your own password
          * @description Ends all other sessions of the user. A wrong current password answers AUTH_FAILED.
          *
-         *     Needs a token of a user; any role. API keys are refused.
+         *     Needs the access token of a user with any role. API keys are refused.
          */
         put: operations["changePassword"];
         post?: never;
@@ -275,7 +275,7 @@ export interface paths {
         put?: never;
         /**
          * Renew the session of the cookie
-         * @description Answers the signed-in user with a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. For ten seconds, using it again answers the newest cookie; later, it ends the session. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/refresh`.
+         * @description Returns the signed-in user and a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. Using it again within ten seconds returns the newest cookie. Using it later ends the session. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/refresh`.
          *
          *     Needs no token.
          */
@@ -461,7 +461,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key for another system
-         * @description Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, and cannot call what concerns one person, such as `/api/auth/me`. The answer shows the `key` once.
+         * @description Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, and cannot call endpoints that act on the signed-in person, such as `/api/auth/me`. The answer shows the `key` once.
          *
          *     Needs the permission `api-keys:administer`: admin. API keys are refused.
          */
@@ -509,7 +509,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of an API key
-         * @description The new secret works at once. The earlier one works for `overlapSeconds` more (up to 5 seconds longer without an overlap); a secret before it, still in the overlap of another rotation, ends at once. The answer shows the new `key` once.
+         * @description The new secret works at once. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. An older secret stops now, even if its own overlap has not ended. The answer shows the new `key` once.
          *
          *     Needs the permission `api-keys:administer`: admin. API keys are refused.
          */
@@ -726,7 +726,7 @@ export interface paths {
         get: operations["getAccount"];
         /**
          * Change an account’s status, external id or metadata
-         * @description A reason is required for the statuses defaulted, repossessed, written_off, cancelled. A status change that is not allowed gets VALIDATION_ERROR with details {from, to, allowed}.
+         * @description A reason is required for the statuses defaulted, repossessed, written_off, cancelled. A status change that is not allowed gets VALIDATION_ERROR with details {from, to, allowed}. A write-off or cancellation of a balance above APPROVAL_LIMIT is sent for approval (202).
          *
          *     Needs the permission `accounts:change-status`: admin, manager.
          */
@@ -747,7 +747,7 @@ export interface paths {
         };
         /**
          * Get the schedule of an account
-         * @description The deposit and all instalments with what is paid of them. Payments cover the items in their order.
+         * @description The deposit and all instalments, with the paid part of each. Payments cover these items in their order.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -908,7 +908,7 @@ export interface paths {
         get: operations["getPayment"];
         /**
          * Change a payment’s external id or metadata
-         * @description Payments that the provider reported have neither at first. No other field can be changed: reverse or assign the payment instead.
+         * @description No other field can be changed: reverse or assign the payment instead. A payment that the provider reported has no external id and no metadata at first.
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
@@ -995,7 +995,7 @@ export interface paths {
         put?: never;
         /**
          * Unassign a payment from its account
-         * @description The payment is unmatched again and can be assigned to another account, even if it is reconciled. The reference learned from the assignment is deleted. Payments that this reference has matched stay matched (`filter[matchMethod]=learned`).
+         * @description The payment is unmatched again and can be assigned to another account, even if it is reconciled. The reference learned from the assignment is deleted. Payments that this reference has matched stay matched (`filter[matchMethod]=learned`). An amount above APPROVAL_LIMIT is sent for approval (202).
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
@@ -1017,7 +1017,7 @@ export interface paths {
         put?: never;
         /**
          * Reverse a payment
-         * @description The payment stays in the list as reversed, and opposite ledger entries undo it. A notification that was linked to a manual payment, or conflicted with it, is posted in the same transaction.
+         * @description The payment stays in the list as reversed, and opposite ledger entries undo it. A notification that was linked to a manual payment, or conflicted with it, is posted in the same transaction. An amount above APPROVAL_LIMIT is sent for approval (202).
          *
          *     Needs the permission `payments:reverse`: admin, manager, finance.
          */
@@ -1048,6 +1048,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/accounts/{accountId}/payment-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the payment requests of an account
+         * @description Needs the permission `payment-requests:read`: admin, manager, finance, agent, viewer.
+         */
+        get: operations["listAccountPaymentRequests"];
+        put?: never;
+        /**
+         * Ask a phone to pay
+         * @description The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes. 409 if the operator has not turned payment requests on, see `paymentRequests` in `GET /settings`.
+         *
+         *     Needs the permission `payment-requests:create`: admin, manager, finance, agent.
+         */
+        post: operations["requestPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payment-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List payment requests
+         * @description Needs the permission `payment-requests:read`: admin, manager, finance, agent, viewer.
+         */
+        get: operations["listPaymentRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payment-requests/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a payment request
+         * @description Needs the permission `payment-requests:read`: admin, manager, finance, agent, viewer.
+         */
+        get: operations["getPaymentRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/notifications": {
         parameters: {
             query?: never;
@@ -1057,7 +1123,7 @@ export interface paths {
         };
         /**
          * List notifications and their outcomes
-         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve it. Either the amounts differ, or there are two manual payments, or the notification means another account or customer and the recorder may not assign payments. `filter[flags][contains]=payment_reversed`: the manual payment was reversed before an upgrade. `filter[outcome]=differs`: a transaction was repeated with other fields. `filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: the service will retry it.
+         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve it. Either the amounts differ, or there are two manual payments, or the notification names another account or customer and the user who recorded the payment may not assign payments. `filter[flags][contains]=payment_reversed`: the manual payment was reversed before an upgrade. `filter[outcome]=differs`: a transaction was repeated with other fields. `filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: the service will retry it.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
@@ -1114,6 +1180,134 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/providers/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show when each provider last sent a notification
+         * @description Shows for each provider when it last posted a notification, whether it is silent for longer than usual, and until when its payments were pulled. A pull asks the provider for payments whose notification was lost.
+         *
+         *     Needs the permission `payers:read`: admin, manager, finance.
+         */
+        get: operations["getProviderStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/balance-gaps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List gaps in the running balance
+         * @description A notification contains the balance after its payment. If the balance before the next payment differs, a notification was lost, or money left the short code. A gap changes nothing in the books. It makes the service pull the payments of the period.
+         *
+         *     Needs the permission `payers:read`: admin, manager, finance.
+         */
+        get: operations["listBalanceGaps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payments/{id}/status-queries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask the provider about a payment
+         * @description The provider answers within seconds, or never. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). 409 if the operator has not turned status queries on, see `statusQueries` in `GET /settings`.
+         *
+         *     Needs the permission `payments:assign`: admin, manager, finance.
+         */
+        post: operations["askAboutPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications/{id}/status-queries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask the provider about a notification
+         * @description The provider answers within seconds, or never. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). 409 if the operator has not turned status queries on, see `statusQueries` in `GET /settings`.
+         *
+         *     Needs the permission `payments:assign`: admin, manager, finance.
+         */
+        post: operations["askAboutNotification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/status-queries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List status queries and their answers
+         * @description Needs the permission `payers:read`: admin, manager, finance.
+         */
+        get: operations["listStatusQueries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/status-queries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a status query and its answer
+         * @description Needs the permission `payers:read`: admin, manager, finance.
+         */
+        get: operations["getStatusQuery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/accounts/{id}/credit/transfer": {
         parameters: {
             query?: never;
@@ -1125,7 +1319,7 @@ export interface paths {
         put?: never;
         /**
          * Transfer credit to another account
-         * @description The amount is at most the credit of the account. The other account accepts the credit in every status, like a payment.
+         * @description The amount is at most the credit of the account. The other account accepts the credit in every status, like a payment. If the transfers and refunds from the account on this day would exceed APPROVAL_LIMIT, the request is sent for approval (202).
          *
          *     Needs the permission `credit:transfer`: admin, manager, finance.
          */
@@ -1147,7 +1341,7 @@ export interface paths {
         put?: never;
         /**
          * Record a refund of credit
-         * @description The amount is at most the credit of the account. The request only records a refund that was paid. It does not send money.
+         * @description The amount is at most the credit of the account. The request only records a refund that was paid. It does not send money. If the transfers and refunds from the account on this day would exceed APPROVAL_LIMIT, the request is sent for approval (202).
          *
          *     Needs the permission `credit:refund`: admin, manager, finance.
          */
@@ -1196,6 +1390,114 @@ export interface paths {
         get: operations["listCreditMoves"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List requests for approval
+         * @description To list the requests that wait for a decision, use `filter[status]=pending`.
+         *
+         *     Needs the permission `approvals:read`: admin, manager, finance, viewer.
+         */
+        get: operations["listApprovals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a request for approval
+         * @description Needs the permission `approvals:read`: admin, manager, finance, viewer.
+         */
+        get: operations["getApproval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve a request and do its action
+         * @description The action is done in the same transaction. The caller also needs the permission of the action, and must be another person than the requester. A user may not approve a request of an API key that this user created or rotated. If a fact has changed since the request (`changedFacts`), nothing is done: the answer is VALIDATION_ERROR with status 409, and `details.fields` names the changed facts. The request is then obsolete, and a new one can be sent.
+         *
+         *     Needs the permission `approvals:decide`: admin, manager, finance. API keys are refused.
+         */
+        post: operations["approveApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject a request
+         * @description Nothing is done. The caller needs the same rights as for an approval.
+         *
+         *     Needs the permission `approvals:decide`: admin, manager, finance. API keys are refused.
+         */
+        post: operations["rejectApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw your own request
+         * @description Only the user or the API key that sent the request may withdraw it.
+         *
+         *     Needs the permission `approvals:read`: admin, manager, finance, viewer.
+         */
+        post: operations["withdrawApproval"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1253,7 +1555,7 @@ export interface paths {
         };
         /**
          * Get a reconciliation batch
-         * @description Its payments: GET /payments?filter[reconciliationId]=:id
+         * @description To list the payments of the batch, use GET /payments?filter[reconciliationId]=:id.
          *
          *     Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
          */
@@ -1928,6 +2230,226 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/exports/portfolio": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export the whole portfolio
+         * @description A ZIP file with one CSV file for each kind of row, from one snapshot of the database, in the format of the import. It contains the personal data of all customers. If the stream fails, the connection is reset.
+         *
+         *     Needs the permission `exports:read`: admin.
+         */
+        get: operations["exportPortfolio"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/templates/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the template of a file
+         * @description A CSV file with the header and an example row, to fill in with a spreadsheet.
+         *
+         *     Needs the access token of a user with any role. API keys are refused.
+         */
+        get: operations["getImportTemplate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List imports of portfolios
+         * @description Needs the permission `imports:run`: admin. API keys are refused.
+         */
+        get: operations["listImports"];
+        put?: never;
+        /**
+         * Start the import of a portfolio
+         * @description Then upload the files, check them, and run the import. Nothing is in the books before the run is done.
+         *
+         *     Needs the permission `imports:run`: admin. API keys are refused.
+         */
+        post: operations["createImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an import and its progress
+         * @description Needs the permission `imports:run`: admin. API keys are refused.
+         */
+        get: operations["getImport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check the files of an import
+         * @description A job reads the files, finds all errors, and compares the figures of the source system with those that this service computes. It writes nothing to the books.
+         *
+         *     Needs the permission `imports:run`: admin. API keys are refused.
+         */
+        post: operations["checkImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/{id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write a checked import to the books
+         * @description A job checks the files again and writes all rows in one transaction. Before it commits, all checks of the books run. If anything fails, nothing is written. Needs the status checked and no errors.
+         *
+         *     Needs the permission `imports:run`: admin. API keys are refused.
+         */
+        post: operations["runImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/{id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo an import as a whole
+         * @description A job deletes all rows of the import. If a row was used or changed after the import, nothing is deleted: the status is done again, and failure names these rows.
+         *
+         *     Needs the permission `imports:run`: admin. API keys are refused.
+         */
+        post: operations["undoImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/{id}/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the errors and warnings of an import
+         * @description From the last check. The first 10,000 errors and warnings are listed.
+         *
+         *     Needs the permission `imports:run`: admin. API keys are refused.
+         */
+        get: operations["listImportProblems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/{id}/problems.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the problems of an import as CSV
+         * @description Needs the permission `imports:run`: admin. API keys are refused.
+         */
+        get: operations["getImportProblemsFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/{id}/differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List figures that differ from the source
+         * @description Accounts whose source_ columns or status differ from what this service computes. The first 10,000 are listed. A difference does not prevent the run.
+         *
+         *     Needs the permission `imports:run`: admin. API keys are refused.
+         */
+        get: operations["listImportDifferences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/reports/proof": {
         parameters: {
             query?: never;
@@ -1942,6 +2464,28 @@ export interface paths {
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
         get: operations["getProof"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reports/proof/last": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the result of the last checks
+         * @description The service runs all checks once a day, after 02:00. `npm run verify` and `GET /reports/proof` also store their result.
+         *
+         *     Needs the permission `reports:read`: admin, manager, finance, viewer.
+         */
+        get: operations["getLastProof"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1981,11 +2525,11 @@ export interface paths {
         };
         /**
          * Read the events after an id
-         * @description Each change of the books is one event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days.
+         * @description Each change of the books is one event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days. An API key gets all events. A user gets the events of resources that the user may read.
          *
-         *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have 10 requests and streams at a time.
+         *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have 10 requests and streams open at a time.
          *
-         *     Needs the permission `events:read`: admin, manager, finance.
+         *     Needs the permission `events:follow`: admin, manager, finance, agent, viewer. An API key needs `events:read`.
          */
         get: operations["listEvents"];
         put?: never;
@@ -2153,6 +2697,72 @@ export interface paths {
          */
         get: operations["getWebhookDelivery"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/payments/mobilemoney/requests/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive the answer to a payment request
+         * @description The provider reports the outcome of a payment request. The service sends this address with each request. Authenticated like a notification. An answer that fits no request is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.
+         *
+         *     Needs no token.
+         */
+        post: operations["receiveMobileMoneyRequestAnswer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/payments/mobilemoney/status/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive the status of a transaction
+         * @description The provider answers a status query. The service sends this address with each query. Authenticated like a notification. An answer that fits no query is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.
+         *
+         *     Needs no token.
+         */
+        post: operations["receiveMobileMoneyStatusAnswer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/{id}/files/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Upload a file of an import
+         * @description A CSV file in UTF-8 of at most 1 GiB, with commas, semicolons or tabs. The header names the columns in any order. Replaces a file with the same name. The file is read when the import is checked.
+         *
+         *     Needs the permission `imports:run`: admin. API keys are refused.
+         */
+        put: operations["uploadImportFile"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2346,7 +2956,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.activated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -2374,7 +2984,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.cancelled";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -2412,7 +3022,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.completed";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -2440,7 +3050,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.credit_changed";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -2469,7 +3079,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.defaulted";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -2497,7 +3107,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.opened";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -2531,7 +3141,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.paid_until_changed";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -2558,7 +3168,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.reactivated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -2586,7 +3196,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.reopened";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -2614,7 +3224,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.repossessed";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -2668,7 +3278,7 @@ export interface components {
             accountId: number;
             accountNumber: string;
             currency: string;
-            /** @description In the order in which payments cover them. */
+            /** @description All items, in the order in which payments cover them. */
             items: components["schemas"]["ScheduleItem"][];
         };
         /**
@@ -2853,7 +3463,7 @@ export interface components {
                 due: number;
                 /** @description Added to owedInTotal. */
                 charged: number;
-                /** @description Subtracted from both. */
+                /** @description Subtracted from dueSoFar and owedInTotal. */
                 paid: number;
                 /** @description The sum that has fallen due and is not paid. Negative if the customer has paid ahead. */
                 dueSoFar: number;
@@ -2897,7 +3507,7 @@ export interface components {
                 /** @description In units of the currency. */
                 paid: number;
             };
-            /** @description At the end of the last day. For today, these are the figures of the account. */
+            /** @description The figures at the end of the last day. If this day is today, they equal the figures of the account. */
             closing: {
                 /** @description The sum that has fallen due and is not paid. Negative if the customer has paid ahead. */
                 dueSoFar: number;
@@ -3057,7 +3667,7 @@ export interface components {
             contractValue: number;
             /** @description Unreversed payments on accounts minus refunded credit, dated in the period, up to asOf. */
             collected: number;
-            /** @description Gross receivables: the balances of the accounts that are active, suspended, defaulted, repossessed. The buckets add up to it. */
+            /** @description Gross receivables: the balances of the accounts that are active, suspended, defaulted, repossessed. The buckets add up to this sum. */
             outstanding: number;
             /** @description The due part of the outstanding sum. */
             arrears: number;
@@ -3199,7 +3809,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.suspended";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -3227,7 +3837,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.updated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -3254,7 +3864,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.written_off";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -3366,7 +3976,7 @@ export interface components {
              * @enum {string}
              */
             type: "api_key.created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "api_key";
@@ -3392,7 +4002,7 @@ export interface components {
              * @enum {string}
              */
             type: "api_key.revoked";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "api_key";
@@ -3416,7 +4026,7 @@ export interface components {
              * @enum {string}
              */
             type: "api_key.rotated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "api_key";
@@ -3433,7 +4043,7 @@ export interface components {
             data: Record<string, never>;
         };
         ApiKeyRotation: {
-            /** @description How long the earlier secret still works. Default: 0. */
+            /** @description How long the previous secret still works. Default: 0. */
             overlapSeconds?: number;
         };
         /** @description An API key was changed. */
@@ -3444,7 +4054,7 @@ export interface components {
              * @enum {string}
              */
             type: "api_key.updated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "api_key";
@@ -3461,6 +4071,260 @@ export interface components {
             data: {
                 /** @description The names of the fields that were sent. */
                 changedFields: string[];
+            };
+        };
+        /**
+         * @description A request for an action that a second user has to approve.
+         * @example {
+         *       "id": 1,
+         *       "action": "reverse_payment",
+         *       "status": "pending",
+         *       "accountId": 1,
+         *       "accountNumber": "ACC10000012",
+         *       "customerName": "Wanjiru Kamau",
+         *       "paymentId": 1,
+         *       "toAccountId": null,
+         *       "toAccountNumber": null,
+         *       "amount": 20400,
+         *       "countedAmount": 20400,
+         *       "currency": "KES",
+         *       "reason": "Entered twice",
+         *       "requestedBy": "amina@example.com",
+         *       "requestedByUserId": 1,
+         *       "decidedBy": null,
+         *       "decisionReason": null,
+         *       "facts": {
+         *         "paymentStatus": "matched",
+         *         "paymentAccountId": 1,
+         *         "reconciliationId": null,
+         *         "accountStatus": null,
+         *         "toAccountStatus": null,
+         *         "balance": null,
+         *         "credit": null
+         *       },
+         *       "currentFacts": {
+         *         "paymentStatus": "matched",
+         *         "paymentAccountId": 1,
+         *         "reconciliationId": null,
+         *         "accountStatus": null,
+         *         "toAccountStatus": null,
+         *         "balance": null,
+         *         "credit": null
+         *       },
+         *       "changedFacts": [],
+         *       "paymentMethodName": null,
+         *       "transactionRef": null,
+         *       "creditMoveId": null,
+         *       "endedAt": null,
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "updatedAt": "2026-11-02T08:15:30.000Z"
+         *     }
+         */
+        Approval: {
+            id: number;
+            action: components["schemas"]["ApprovalAction"];
+            /** @description obsolete: a fact had changed, so the request could no longer be approved. */
+            status: components["schemas"]["ApprovalStatus"];
+            accountId: number | null;
+            accountNumber: string | null;
+            customerName: string | null;
+            paymentId: number | null;
+            toAccountId: number | null;
+            toAccountNumber: string | null;
+            /** @description The amount of the payment or of the credit, or the balance that is given up. In units of the currency. */
+            amount: number;
+            /** @description The amount that was compared with APPROVAL_LIMIT. For credit, it includes the other transfers and refunds from the account on that day. For a payment on a written-off or cancelled account, it is what is unpaid without the payment. */
+            countedAmount: number;
+            currency: string;
+            /** @description The requester’s reason for the action. */
+            reason: string;
+            /** @description The e-mail of the user, or "api key" and its name. */
+            requestedBy: string;
+            requestedByUserId: number | null;
+            decidedBy: string | null;
+            decisionReason: string | null;
+            facts: components["schemas"]["ApprovalFacts"];
+            currentFacts: components["schemas"]["ApprovalFacts"] | null;
+            /** @description The facts that differ from those at the request: today if it is pending, or on the day it became obsolete. `currentFacts` has their values. */
+            changedFacts: components["schemas"]["ApprovalFact"][];
+            paymentMethodName: string | null;
+            transactionRef: string | null;
+            creditMoveId: number | null;
+            endedAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /** @enum {string} */
+        ApprovalAction: "reverse_payment" | "unassign_payment" | "refund_credit" | "transfer_credit" | "write_off_account" | "cancel_account";
+        /** @description A second user approved a request. The events of the action have their own types. */
+        ApprovalApprovedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "approval.approved";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "approval";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description What needs approval, such as `reverse_payment`. */
+                action: string;
+                accountId: number | null;
+                paymentId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
+            };
+        };
+        /** @enum {string} */
+        ApprovalFact: "paymentStatus" | "paymentAccountId" | "reconciliationId" | "accountStatus" | "toAccountStatus" | "balance" | "credit";
+        /** @description The facts on which a request is decided. A fact that does not matter for the action is null. */
+        ApprovalFacts: {
+            paymentStatus: string | null;
+            paymentAccountId: number | null;
+            reconciliationId: number | null;
+            accountStatus: string | null;
+            toAccountStatus: string | null;
+            balance: number | null;
+            credit: number | null;
+        };
+        /** @description A request ended because a fact that its requester saw has changed. */
+        ApprovalObsoleteEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "approval.obsolete";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "approval";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description What needs approval, such as `reverse_payment`. */
+                action: string;
+                accountId: number | null;
+                paymentId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
+            };
+        };
+        /** @description A second user rejected a request. */
+        ApprovalRejectedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "approval.rejected";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "approval";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description What needs approval, such as `reverse_payment`. */
+                action: string;
+                accountId: number | null;
+                paymentId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
+            };
+        };
+        /** @description A user or an API key asked for an action that a second user has to approve. */
+        ApprovalRequestedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "approval.requested";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "approval";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description What needs approval, such as `reverse_payment`. */
+                action: string;
+                accountId: number | null;
+                paymentId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
+            };
+        };
+        /** @enum {string} */
+        ApprovalStatus: "pending" | "approved" | "rejected" | "withdrawn" | "obsolete";
+        /** @description The requester withdrew a request. */
+        ApprovalWithdrawnEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "approval.withdrawn";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "approval";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description What needs approval, such as `reverse_payment`. */
+                action: string;
+                accountId: number | null;
+                paymentId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
             };
         };
         Assignment: {
@@ -3496,9 +4360,9 @@ export interface components {
             action: string;
             resource: components["schemas"]["Resource"];
             resourceId: number | null;
-            /** @description The same fields before the change; null for a new resource. */
+            /** @description The changed fields with their old values; null for a new resource. */
             before: unknown;
-            /** @description The fields after the change. Amounts are in minor units. */
+            /** @description The changed fields with their new values. Amounts are in minor units. */
             after: unknown;
             requestId: string | null;
             /** Format: date-time */
@@ -3518,6 +4382,77 @@ export interface components {
                 reason?: string;
             };
         };
+        /**
+         * @example {
+         *       "id": 1,
+         *       "provider": "mobilemoney",
+         *       "shortCode": "600638",
+         *       "state": "payments_found",
+         *       "from": "2026-11-02T08:15:30.000Z",
+         *       "until": "2026-11-02T08:17:02.000Z",
+         *       "difference": 800,
+         *       "explained": 800,
+         *       "createdAt": "2026-11-02T08:28:00.000Z",
+         *       "explainedAt": "2026-11-02T08:29:00.000Z"
+         *     }
+         */
+        BalanceGap: {
+            id: number;
+            provider: string;
+            shortCode: string;
+            /** @description open: not explained. payments_found: payments of the period explain the whole difference. money_left: money left the short code, such as a withdrawal or a charge. */
+            state: components["schemas"]["BalanceGapState"];
+            /**
+             * Format: date-time
+             * @description The time of the last payment before the gap.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The time of the first payment after the gap.
+             */
+            until: string;
+            /** @description The growth of the balance without a notification. Negative if the balance fell. In units of the currency. */
+            difference: number;
+            /** @description The payments of the period that were found, or reported late. In units of the currency. */
+            explained: number;
+            /** Format: date-time */
+            createdAt: string;
+            explainedAt: string | null;
+        };
+        /** @description The running balance of a short code has a gap: a notification was lost, or money left the short code. */
+        BalanceGapFoundEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "balance_gap.found";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "balance_gap";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The name of the payment provider. */
+                provider: string;
+                /** @description The number of the business that is paid. */
+                shortCode: string;
+                /** @description The growth of the balance without a notification. Negative if the balance fell. In units of the currency. */
+                difference: number;
+            };
+        };
+        /** @enum {string} */
+        BalanceGapState: "open" | "payments_found" | "money_left";
         BooleanFilter: {
             eq?: boolean;
             ne?: boolean;
@@ -3548,11 +4483,15 @@ export interface components {
          *         "accounts:change-status",
          *         "payments:read",
          *         "payments:record",
+         *         "payment-requests:read",
+         *         "payment-requests:create",
          *         "payments:reverse",
          *         "payers:read",
          *         "payments:assign",
          *         "credit:transfer",
          *         "credit:refund",
+         *         "approvals:read",
+         *         "approvals:decide",
          *         "reconciliations:read",
          *         "reconciliations:create",
          *         "commissions:read",
@@ -3563,6 +4502,7 @@ export interface components {
          *         "reports:read",
          *         "audit:read",
          *         "events:read",
+         *         "events:follow",
          *         "users:administer",
          *         "api-keys:administer",
          *         "webhook-endpoints:administer",
@@ -3570,7 +4510,9 @@ export interface components {
          *         "invoices:read",
          *         "invoices:create",
          *         "invoices:void",
-         *         "catalogue:read"
+         *         "catalogue:read",
+         *         "exports:read",
+         *         "imports:run"
          *       ],
          *       "accessToken": "eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature",
          *       "expiresIn": 3600
@@ -3648,7 +4590,7 @@ export interface components {
              * @enum {string}
              */
             type: "commission.approved";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "commission";
@@ -3678,7 +4620,7 @@ export interface components {
              * @enum {string}
              */
             type: "commission.calculated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "commission";
@@ -3711,7 +4653,7 @@ export interface components {
              * @enum {string}
              */
             type: "commission.paid";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "commission";
@@ -3761,7 +4703,7 @@ export interface components {
              * @enum {string}
              */
             type: "commission_rule.created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "commission_rule";
@@ -3811,6 +4753,8 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        /** @enum {string} */
+        ComparedField: "amount" | "payer" | "receiver" | "date" | "status";
         /** @enum {string} */
         Confidence: "high" | "medium" | "low";
         /**
@@ -3878,7 +4822,7 @@ export interface components {
             created: number;
             /** @description The number of items whose `externalId` existed. */
             existing: number;
-            /** @description The number of all other items. */
+            /** @description The number of items that failed. */
             failed: number;
             /** @description One outcome for each item, in their order. `index` is the position in the call, from 0. */
             items: ({
@@ -3940,7 +4884,7 @@ export interface components {
              * @enum {string}
              */
             type: "credit.received";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -3957,7 +4901,7 @@ export interface components {
             data: {
                 creditMoveId: number;
                 fromAccountId: number;
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -3978,7 +4922,7 @@ export interface components {
              * @enum {string}
              */
             type: "credit.refunded";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -3995,7 +4939,7 @@ export interface components {
             data: {
                 creditMoveId: number;
                 paymentMethodId: number;
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -4014,7 +4958,7 @@ export interface components {
              * @enum {string}
              */
             type: "credit.transferred";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "account";
@@ -4031,7 +4975,7 @@ export interface components {
             data: {
                 creditMoveId: number;
                 toAccountId: number;
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -4100,7 +5044,7 @@ export interface components {
              * @enum {string}
              */
             type: "customer.created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "customer";
@@ -4124,7 +5068,7 @@ export interface components {
              * @enum {string}
              */
             type: "customer.updated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "customer";
@@ -4206,9 +5150,9 @@ export interface components {
             message: string;
             details: {
                 resource: components["schemas"]["Resource"];
-                /** @description The field whose value is taken. */
+                /** @description The field whose value another resource already has. */
                 field: string;
-                /** @description The row that has the value, if the caller may read it. */
+                /** @description The id of the resource that has the value, if the caller may read it. */
                 id?: number;
             };
         };
@@ -4260,7 +5204,7 @@ export interface components {
              * @enum {string}
              */
             type: "employee.created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "employee";
@@ -4286,7 +5230,7 @@ export interface components {
              * @enum {string}
              */
             type: "employee.updated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "employee";
@@ -4321,7 +5265,7 @@ export interface components {
             error: components["schemas"]["AuthFailedProblem"] | components["schemas"]["UnauthorizedProblem"] | components["schemas"]["ForbiddenProblem"] | components["schemas"]["NotFoundProblem"] | components["schemas"]["ValidationErrorProblem"] | components["schemas"]["DuplicateEntryProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["InternalErrorProblem"];
         };
         /** @description One of many types. New types may be added: ignore those that you do not know. */
-        Event: components["schemas"]["PaymentReceivedEvent"] | components["schemas"]["PaymentMatchedEvent"] | components["schemas"]["PaymentUnmatchedEvent"] | components["schemas"]["PaymentAssignedEvent"] | components["schemas"]["PaymentUnassignedEvent"] | components["schemas"]["PaymentReversedEvent"] | components["schemas"]["PaymentLinkedEvent"] | components["schemas"]["PaymentReconciledEvent"] | components["schemas"]["PaymentUpdatedEvent"] | components["schemas"]["ReconciliationCreatedEvent"] | components["schemas"]["AccountOpenedEvent"] | components["schemas"]["AccountActivatedEvent"] | components["schemas"]["AccountSuspendedEvent"] | components["schemas"]["AccountReactivatedEvent"] | components["schemas"]["AccountDefaultedEvent"] | components["schemas"]["AccountRepossessedEvent"] | components["schemas"]["AccountWrittenOffEvent"] | components["schemas"]["AccountCancelledEvent"] | components["schemas"]["AccountCompletedEvent"] | components["schemas"]["AccountReopenedEvent"] | components["schemas"]["AccountPaidUntilChangedEvent"] | components["schemas"]["AccountCreditChangedEvent"] | components["schemas"]["AccountUpdatedEvent"] | components["schemas"]["CreditTransferredEvent"] | components["schemas"]["CreditReceivedEvent"] | components["schemas"]["CreditRefundedEvent"] | components["schemas"]["CustomerCreatedEvent"] | components["schemas"]["CustomerUpdatedEvent"] | components["schemas"]["KycSubmittedEvent"] | components["schemas"]["KycDecidedEvent"] | components["schemas"]["InvoiceIssuedEvent"] | components["schemas"]["InvoiceVoidedEvent"] | components["schemas"]["CommissionCalculatedEvent"] | components["schemas"]["CommissionApprovedEvent"] | components["schemas"]["CommissionPaidEvent"] | components["schemas"]["CommissionRuleCreatedEvent"] | components["schemas"]["NotificationConflictEvent"] | components["schemas"]["NotificationResolvedEvent"] | components["schemas"]["StatementReceivedEvent"] | components["schemas"]["StatementMatchingStartedEvent"] | components["schemas"]["StatementImportingStartedEvent"] | components["schemas"]["StatementReconcilingStartedEvent"] | components["schemas"]["StatementBreakFoundEvent"] | components["schemas"]["ProductCreatedEvent"] | components["schemas"]["ProductUpdatedEvent"] | components["schemas"]["ProductConfigurationCreatedEvent"] | components["schemas"]["ProductConfigurationUpdatedEvent"] | components["schemas"]["PayplanCreatedEvent"] | components["schemas"]["PayplanUpdatedEvent"] | components["schemas"]["PaymentMethodCreatedEvent"] | components["schemas"]["PaymentMethodUpdatedEvent"] | components["schemas"]["EmployeeCreatedEvent"] | components["schemas"]["EmployeeUpdatedEvent"] | components["schemas"]["UserCreatedEvent"] | components["schemas"]["UserUpdatedEvent"] | components["schemas"]["UserPasswordChangedEvent"] | components["schemas"]["UserIdentityLinkedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["ApiKeyCreatedEvent"] | components["schemas"]["ApiKeyUpdatedEvent"] | components["schemas"]["ApiKeyRotatedEvent"] | components["schemas"]["ApiKeyRevokedEvent"] | components["schemas"]["InvitationCreatedEvent"] | components["schemas"]["InvitationRevokedEvent"] | components["schemas"]["WebhookEndpointCreatedEvent"] | components["schemas"]["WebhookEndpointUpdatedEvent"] | components["schemas"]["WebhookEndpointDeletedEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookEndpointSecretRotatedEvent"] | components["schemas"]["WebhookEndpointResendRequestedEvent"] | components["schemas"]["InvitationAcceptedEvent"];
+        Event: components["schemas"]["PaymentReceivedEvent"] | components["schemas"]["PaymentMatchedEvent"] | components["schemas"]["PaymentUnmatchedEvent"] | components["schemas"]["PaymentAssignedEvent"] | components["schemas"]["PaymentUnassignedEvent"] | components["schemas"]["PaymentReversedEvent"] | components["schemas"]["PaymentLinkedEvent"] | components["schemas"]["PaymentReconciledEvent"] | components["schemas"]["PaymentUpdatedEvent"] | components["schemas"]["PaymentRequestCreatedEvent"] | components["schemas"]["PaymentRequestSentEvent"] | components["schemas"]["PaymentRequestUnknownEvent"] | components["schemas"]["PaymentRequestPaidEvent"] | components["schemas"]["PaymentRequestPaymentFoundEvent"] | components["schemas"]["PaymentRequestDeclinedEvent"] | components["schemas"]["PaymentRequestExpiredEvent"] | components["schemas"]["StatusQueryCreatedEvent"] | components["schemas"]["StatusQueryAnsweredEvent"] | components["schemas"]["StatusQueryNotFoundEvent"] | components["schemas"]["StatusQueryFailedEvent"] | components["schemas"]["StatusQueryUnansweredEvent"] | components["schemas"]["ReconciliationCreatedEvent"] | components["schemas"]["AccountOpenedEvent"] | components["schemas"]["AccountActivatedEvent"] | components["schemas"]["AccountSuspendedEvent"] | components["schemas"]["AccountReactivatedEvent"] | components["schemas"]["AccountDefaultedEvent"] | components["schemas"]["AccountRepossessedEvent"] | components["schemas"]["AccountWrittenOffEvent"] | components["schemas"]["AccountCancelledEvent"] | components["schemas"]["AccountCompletedEvent"] | components["schemas"]["AccountReopenedEvent"] | components["schemas"]["AccountPaidUntilChangedEvent"] | components["schemas"]["AccountCreditChangedEvent"] | components["schemas"]["AccountUpdatedEvent"] | components["schemas"]["CreditTransferredEvent"] | components["schemas"]["CreditReceivedEvent"] | components["schemas"]["CreditRefundedEvent"] | components["schemas"]["CustomerCreatedEvent"] | components["schemas"]["CustomerUpdatedEvent"] | components["schemas"]["KycSubmittedEvent"] | components["schemas"]["KycDecidedEvent"] | components["schemas"]["InvoiceIssuedEvent"] | components["schemas"]["InvoiceVoidedEvent"] | components["schemas"]["CommissionCalculatedEvent"] | components["schemas"]["CommissionApprovedEvent"] | components["schemas"]["CommissionPaidEvent"] | components["schemas"]["CommissionRuleCreatedEvent"] | components["schemas"]["NotificationConflictEvent"] | components["schemas"]["NotificationResolvedEvent"] | components["schemas"]["ProviderSilentEvent"] | components["schemas"]["ProviderHeardAgainEvent"] | components["schemas"]["BalanceGapFoundEvent"] | components["schemas"]["StatementReceivedEvent"] | components["schemas"]["StatementMatchingStartedEvent"] | components["schemas"]["StatementImportingStartedEvent"] | components["schemas"]["StatementReconcilingStartedEvent"] | components["schemas"]["StatementBreakFoundEvent"] | components["schemas"]["ProofFailedEvent"] | components["schemas"]["ProofPassedEvent"] | components["schemas"]["ImportCheckingStartedEvent"] | components["schemas"]["ImportCheckedEvent"] | components["schemas"]["ImportRunningStartedEvent"] | components["schemas"]["ImportCompletedEvent"] | components["schemas"]["ImportUndoingStartedEvent"] | components["schemas"]["ImportUndoneEvent"] | components["schemas"]["ImportFailedEvent"] | components["schemas"]["ImportFilesDeletedEvent"] | components["schemas"]["ProductCreatedEvent"] | components["schemas"]["ProductUpdatedEvent"] | components["schemas"]["ProductConfigurationCreatedEvent"] | components["schemas"]["ProductConfigurationUpdatedEvent"] | components["schemas"]["PayplanCreatedEvent"] | components["schemas"]["PayplanUpdatedEvent"] | components["schemas"]["PaymentMethodCreatedEvent"] | components["schemas"]["PaymentMethodUpdatedEvent"] | components["schemas"]["EmployeeCreatedEvent"] | components["schemas"]["EmployeeUpdatedEvent"] | components["schemas"]["UserCreatedEvent"] | components["schemas"]["UserUpdatedEvent"] | components["schemas"]["UserPasswordChangedEvent"] | components["schemas"]["UserIdentityLinkedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["ApiKeyCreatedEvent"] | components["schemas"]["ApiKeyUpdatedEvent"] | components["schemas"]["ApiKeyRotatedEvent"] | components["schemas"]["ApiKeyRevokedEvent"] | components["schemas"]["InvitationCreatedEvent"] | components["schemas"]["InvitationRevokedEvent"] | components["schemas"]["WebhookEndpointCreatedEvent"] | components["schemas"]["WebhookEndpointUpdatedEvent"] | components["schemas"]["WebhookEndpointDeletedEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookEndpointSecretRotatedEvent"] | components["schemas"]["WebhookEndpointResendRequestedEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalApprovedEvent"] | components["schemas"]["ApprovalRejectedEvent"] | components["schemas"]["ApprovalWithdrawnEvent"] | components["schemas"]["ApprovalObsoleteEvent"] | components["schemas"]["InvitationAcceptedEvent"];
         /**
          * @example {
          *       "events": [
@@ -4362,7 +5306,7 @@ export interface components {
         /** @enum {string} */
         EventStart: "latest";
         /** @enum {string} */
-        EventTypeFilter: "payment.received" | "payment.matched" | "payment.unmatched" | "payment.assigned" | "payment.unassigned" | "payment.reversed" | "payment.linked" | "payment.reconciled" | "payment.updated" | "reconciliation.created" | "account.opened" | "account.activated" | "account.suspended" | "account.reactivated" | "account.defaulted" | "account.repossessed" | "account.written_off" | "account.cancelled" | "account.completed" | "account.reopened" | "account.paid_until_changed" | "account.credit_changed" | "account.updated" | "credit.transferred" | "credit.received" | "credit.refunded" | "customer.created" | "customer.updated" | "kyc.submitted" | "kyc.decided" | "invoice.issued" | "invoice.voided" | "commission.calculated" | "commission.approved" | "commission.paid" | "commission_rule.created" | "notification.conflict" | "notification.resolved" | "statement.received" | "statement.matching_started" | "statement.importing_started" | "statement.reconciling_started" | "statement.break_found" | "product.created" | "product.updated" | "product.configuration_created" | "product.configuration_updated" | "payplan.created" | "payplan.updated" | "payment_method.created" | "payment_method.updated" | "employee.created" | "employee.updated" | "user.created" | "user.updated" | "user.password_changed" | "user.identity_linked" | "session.ended" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "invitation.created" | "invitation.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.disabled" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.resend_requested" | "invitation.accepted" | "payment.*" | "reconciliation.*" | "account.*" | "credit.*" | "customer.*" | "kyc.*" | "invoice.*" | "commission.*" | "commission_rule.*" | "notification.*" | "statement.*" | "product.*" | "payplan.*" | "payment_method.*" | "employee.*" | "user.*" | "session.*" | "api_key.*" | "invitation.*" | "webhook_endpoint.*" | "*";
+        EventTypeFilter: "payment.received" | "payment.matched" | "payment.unmatched" | "payment.assigned" | "payment.unassigned" | "payment.reversed" | "payment.linked" | "payment.reconciled" | "payment.updated" | "payment_request.created" | "payment_request.sent" | "payment_request.unknown" | "payment_request.paid" | "payment_request.payment_found" | "payment_request.declined" | "payment_request.expired" | "status_query.created" | "status_query.answered" | "status_query.not_found" | "status_query.failed" | "status_query.unanswered" | "reconciliation.created" | "account.opened" | "account.activated" | "account.suspended" | "account.reactivated" | "account.defaulted" | "account.repossessed" | "account.written_off" | "account.cancelled" | "account.completed" | "account.reopened" | "account.paid_until_changed" | "account.credit_changed" | "account.updated" | "credit.transferred" | "credit.received" | "credit.refunded" | "customer.created" | "customer.updated" | "kyc.submitted" | "kyc.decided" | "invoice.issued" | "invoice.voided" | "commission.calculated" | "commission.approved" | "commission.paid" | "commission_rule.created" | "notification.conflict" | "notification.resolved" | "provider.silent" | "provider.heard_again" | "balance_gap.found" | "statement.received" | "statement.matching_started" | "statement.importing_started" | "statement.reconciling_started" | "statement.break_found" | "proof.failed" | "proof.passed" | "import.checking_started" | "import.checked" | "import.running_started" | "import.completed" | "import.undoing_started" | "import.undone" | "import.failed" | "import.files_deleted" | "product.created" | "product.updated" | "product.configuration_created" | "product.configuration_updated" | "payplan.created" | "payplan.updated" | "payment_method.created" | "payment_method.updated" | "employee.created" | "employee.updated" | "user.created" | "user.updated" | "user.password_changed" | "user.identity_linked" | "session.ended" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "invitation.created" | "invitation.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.disabled" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.resend_requested" | "approval.requested" | "approval.approved" | "approval.rejected" | "approval.withdrawn" | "approval.obsolete" | "invitation.accepted" | "payment.*" | "payment_request.*" | "status_query.*" | "reconciliation.*" | "account.*" | "credit.*" | "customer.*" | "kyc.*" | "invoice.*" | "commission.*" | "commission_rule.*" | "notification.*" | "provider.*" | "balance_gap.*" | "statement.*" | "proof.*" | "import.*" | "product.*" | "payplan.*" | "payment_method.*" | "employee.*" | "user.*" | "session.*" | "api_key.*" | "invitation.*" | "webhook_endpoint.*" | "approval.*" | "*";
         ExistingItem: {
             index: number;
             /** @enum {string} */
@@ -4449,16 +5393,350 @@ export interface components {
             /** @description Seconds since the process started. */
             uptime: number;
             /**
-             * @description other version: the database does not have exactly the migrations of this version of the service.
+             * @description other version: the database lacks migrations of this version of the service, or a later version has migrated it so that this version cannot work with it.
              * @enum {string}
              */
             database: "up" | "other version" | "down";
             /** @enum {string} */
             redis: "up" | "down" | "disabled";
+            /**
+             * @description Reports read the primary unless the replica is up. behind: the replica is too far behind, or the primary changed in the last minute.
+             * @enum {string}
+             */
+            replica: "up" | "behind" | "not a standby" | "down" | "disabled";
+            /** @description Payment providers that are silent for longer than usual. Missing while the database is slow. */
+            silentProviders?: string[];
         };
         IdentityProvider: {
             /** @description For `GET /api/auth/{provider}`. */
             name: string;
+        };
+        /**
+         * @example {
+         *       "id": 1,
+         *       "status": "uploading",
+         *       "progress": 0,
+         *       "failure": null,
+         *       "files": [
+         *         {
+         *           "file": "accounts",
+         *           "sizeBytes": 183,
+         *           "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6"
+         *         }
+         *       ],
+         *       "rows": {},
+         *       "errors": 0,
+         *       "warnings": 0,
+         *       "differences": 0,
+         *       "checks": [],
+         *       "doneAt": null,
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "updatedAt": "2026-11-02T08:15:30.000Z"
+         *     }
+         */
+        Import: {
+            id: number;
+            /** @description In checking, running and undoing, a job works on the import. A run that fails, or finds errors, has written nothing. */
+            status: components["schemas"]["ImportStatus"];
+            /** @description Percent of the work in checking, running and undoing. */
+            progress: number;
+            failure: string | null;
+            /** @description The uploaded files. They are deleted when the import is done. */
+            files: components["schemas"]["ImportFile"][];
+            /** @description The rows of each file, from the last check. */
+            rows: {
+                payment_methods?: number;
+                employees?: number;
+                products?: number;
+                pay_plans?: number;
+                customers?: number;
+                accounts?: number;
+                account_changes?: number;
+                payments?: number;
+                credit_moves?: number;
+            };
+            /** @description The number of errors that the last check found. */
+            errors: number;
+            warnings: number;
+            /** @description The number of account figures that differ from those of the source system. */
+            differences: number;
+            /** @description The checks of all books at the end of the run, as `npm run verify` does them. */
+            checks: components["schemas"]["ImportProofCheck"][];
+            doneAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /** @description The files of a portfolio import were checked. Nothing was written to the books. */
+        ImportCheckedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "import.checked";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "import";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                errorCount: number;
+                warningCount: number;
+                /** @description The number of account figures that differ from those of the source system. */
+                differenceCount: number;
+            };
+        };
+        /** @description A user started to check the files of a portfolio import. */
+        ImportCheckingStartedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "import.checking_started";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "import";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+            };
+        };
+        /** @description A portfolio was imported. Its customers, accounts and payments have no events of their own. */
+        ImportCompletedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "import.completed";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "import";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                customerCount: number;
+                accountCount: number;
+                paymentCount: number;
+            };
+        };
+        /**
+         * @example {
+         *       "id": 1,
+         *       "line": 17,
+         *       "account": "LOAN-2001",
+         *       "figure": "paid",
+         *       "source": "3600.00",
+         *       "computed": "3200.00"
+         *     }
+         */
+        ImportDifference: {
+            id: number;
+            /** @description The line of accounts.csv. */
+            line: number;
+            /** @description The external id of the account. */
+            account: string;
+            /** @description payment_count, paid, balance, arrears, paid_until or status. */
+            figure: string;
+            /** @description What the file says. */
+            source: string;
+            /** @description What this service computes. */
+            computed: string;
+        };
+        /** @description The check, the run or the undo of a portfolio import failed, and changed nothing. */
+        ImportFailedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "import.failed";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "import";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+            };
+        };
+        ImportFile: {
+            file: components["schemas"]["PortfolioFile"];
+            sizeBytes: number;
+            /** @description SHA-256 of the file. */
+            sha256: string;
+        };
+        /** @description The files of a portfolio import were deleted, because nobody worked on it for 30 days. */
+        ImportFilesDeletedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "import.files_deleted";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "import";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
+        /**
+         * @example {
+         *       "id": 1,
+         *       "severity": "error",
+         *       "file": "customers",
+         *       "line": 17,
+         *       "column": "phone",
+         *       "value": "2.54712E+11",
+         *       "problem": "is a number that the spreadsheet has shortened, so its last digits are lost",
+         *       "allowed": "the full digits: format the column as text, enter the value again, and save the file as CSV UTF-8"
+         *     }
+         */
+        ImportProblem: {
+            id: number;
+            severity: components["schemas"]["ImportSeverity"];
+            file: components["schemas"]["PortfolioFile"];
+            line: number | null;
+            column: string | null;
+            value: string | null;
+            /** @description What is wrong. The subject of the sentence is the value. */
+            problem: string;
+            allowed: string | null;
+        };
+        ImportProofCheck: {
+            check: string;
+            lookedAt: number;
+            violationCount: number;
+        };
+        /** @description A user started to write a portfolio import to the books. */
+        ImportRunningStartedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "import.running_started";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "import";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+            };
+        };
+        /** @enum {string} */
+        ImportSeverity: "error" | "warning";
+        /** @enum {string} */
+        ImportStatus: "uploading" | "checking" | "checked" | "running" | "done" | "failed" | "undoing" | "undone";
+        /** @description A user started to undo a portfolio import. */
+        ImportUndoingStartedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "import.undoing_started";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "import";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+            };
+        };
+        /** @description A portfolio import was undone. All its rows are gone. */
+        ImportUndoneEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "import.undone";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "import";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
         };
         IntegerFilter: {
             eq?: number;
@@ -4527,7 +5805,7 @@ export interface components {
              * @enum {string}
              */
             type: "invitation.accepted";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "invitation";
@@ -4553,7 +5831,7 @@ export interface components {
              * @enum {string}
              */
             type: "invitation.created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "invitation";
@@ -4584,7 +5862,7 @@ export interface components {
              * @enum {string}
              */
             type: "invitation.revoked";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "invitation";
@@ -4680,7 +5958,7 @@ export interface components {
              * @enum {string}
              */
             type: "invoice.issued";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "invoice";
@@ -4762,7 +6040,7 @@ export interface components {
              * @enum {string}
              */
             type: "invoice.voided";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "invoice";
@@ -4917,7 +6195,7 @@ export interface components {
              * @enum {string}
              */
             type: "kyc.decided";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "customer";
@@ -4977,7 +6255,7 @@ export interface components {
              * @enum {string}
              */
             type: "kyc.submitted";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "customer";
@@ -5016,6 +6294,33 @@ export interface components {
                 [key: string]: string | number | boolean | null;
             }))[];
         };
+        /**
+         * @example {
+         *       "last": {
+         *         "readAt": "2026-11-02T23:00:04.120Z",
+         *         "checkCount": 30,
+         *         "violationCount": 0,
+         *         "failedChecks": []
+         *       },
+         *       "current": true
+         *     }
+         */
+        LastProof: {
+            last: {
+                /**
+                 * Format: date-time
+                 * @description The time of the snapshot that was checked.
+                 */
+                readAt: string;
+                checkCount: number;
+                /** @description The violations of all checks together. */
+                violationCount: number;
+                /** @description The names of the checks with violations. */
+                failedChecks: string[];
+            } | null;
+            /** @description Whether the last run is at most 26 hours old. If false, the result is out of date, because the daily run failed or the service did not run. */
+            current: boolean;
+        };
         ListPagination: {
             /** @description Absent if the query has the parameter `after`. */
             page?: number;
@@ -5031,8 +6336,15 @@ export interface components {
             email: string;
             password: string;
         };
+        /** @description The latest period that was never pulled, and that the provider no longer lists. Upload the statement of this period. */
+        LostPeriod: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            until: string;
+        };
         /** @enum {string} */
-        MatchMethod: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
+        MatchMethod: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "payment_request" | "manual_entry" | "assigned";
         MetadataFilter: {
             [key: string]: string;
         };
@@ -5060,8 +6372,8 @@ export interface components {
             name: string;
             /** @enum {string} */
             role?: "admin" | "manager" | "finance" | "agent" | "viewer";
-            /** @description Instead of a role. */
-            permissions?: ("customers:read" | "customers:create" | "customers:change" | "kyc:read" | "kyc:submit" | "kyc:decide" | "accounts:read" | "accounts:create" | "accounts:change-status" | "payments:read" | "payments:record" | "payments:reverse" | "payers:read" | "payments:assign" | "credit:transfer" | "credit:refund" | "reconciliations:read" | "reconciliations:create" | "commissions:read" | "commissions:calculate" | "commissions:approve" | "commission-rules:write" | "reports:read" | "audit:read" | "events:read" | "catalogue:write" | "invoices:read" | "invoices:create" | "invoices:void" | "catalogue:read")[];
+            /** @description The permissions of the key, instead of a role. */
+            permissions?: ("customers:read" | "customers:create" | "customers:change" | "kyc:read" | "kyc:submit" | "kyc:decide" | "accounts:read" | "accounts:create" | "accounts:change-status" | "payments:read" | "payments:record" | "payment-requests:read" | "payment-requests:create" | "payments:reverse" | "payers:read" | "payments:assign" | "credit:transfer" | "credit:refund" | "approvals:read" | "reconciliations:read" | "reconciliations:create" | "commissions:read" | "commissions:calculate" | "commissions:approve" | "commission-rules:write" | "reports:read" | "audit:read" | "events:read" | "catalogue:write" | "invoices:read" | "invoices:create" | "invoices:void" | "catalogue:read" | "exports:read")[];
             networks?: string[] | null;
             expiresAt?: string | null;
         };
@@ -5069,7 +6381,7 @@ export interface components {
             employeeId: number;
             /** @description YYYY-MM */
             period: string;
-            /** @description Each sale has an account or a product. An account earns commission once, for one employee or in shares. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000, each with the share that no other commission has. */
+            /** @description Each sale has an account or a product. An account earns commission only once, for one employee or in shares. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000, each with the share that no other commission has. */
             salesData?: {
                 accountId?: number;
                 productId?: number;
@@ -5194,6 +6506,12 @@ export interface components {
             name: string;
             active?: boolean;
         };
+        NewPaymentRequest: {
+            /** @description In units of the currency. The provider accepts only whole units. */
+            amount: number;
+            /** @description The phone to ask. */
+            phone: string;
+        };
         NewPayments: {
             items: components["schemas"]["NewPayment"][];
         };
@@ -5231,6 +6549,10 @@ export interface components {
             /** @description 250 is 2.5 %. */
             rateBasisPoints: number;
         };
+        NewStatusQuery: {
+            /** @description The transaction, only for a rejected notification whose transaction the service could not read. */
+            transactionRef?: string;
+        };
         NewUser: {
             /** Format: email */
             email: string;
@@ -5243,9 +6565,9 @@ export interface components {
             employeeId?: number | null;
         };
         NewWebhookEndpoint: {
-            /** @description https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow others. */
+            /** @description https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses. */
             url: string;
-            /** @description Types of events: a name such as payment.received, all of a subject by payment.*, or all by *. */
+            /** @description Event types: a name such as payment.received, payment.* for all types of a subject, or * for all types. */
             types: components["schemas"]["EventTypeFilter"][];
             description?: string | null;
             /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false. */
@@ -5281,6 +6603,7 @@ export interface components {
          *       "status": "processed",
          *       "outcome": "matched",
          *       "flags": [],
+         *       "source": "webhook",
          *       "transactionRef": "SKB2XQ19ZT",
          *       "amount": 2400,
          *       "reference": "ACC10000012",
@@ -5300,6 +6623,7 @@ export interface components {
             status: components["schemas"]["NotificationStatus"];
             outcome: components["schemas"]["NotificationOutcome"] | null;
             flags: components["schemas"]["NotificationFlag"][];
+            source: components["schemas"]["PaymentSource"];
             transactionRef: string | null;
             amount: number | null;
             reference: string | null;
@@ -5323,7 +6647,7 @@ export interface components {
              * @enum {string}
              */
             type: "notification.conflict";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "notification";
@@ -5339,7 +6663,7 @@ export interface components {
             createdAt: string;
             data: {
                 conflictingPaymentId: number | null;
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -5355,7 +6679,7 @@ export interface components {
              * @enum {string}
              */
             type: "notification.resolved";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "notification";
@@ -5427,7 +6751,7 @@ export interface components {
             created: number;
             /** @description The number of items whose `externalId` existed. */
             existing: number;
-            /** @description The number of all other items. */
+            /** @description The number of items that failed. */
             failed: number;
             /** @description One outcome for each item, in their order. `index` is the position in the call, from 0. */
             items: ({
@@ -5556,7 +6880,7 @@ export interface components {
              * @enum {string}
              */
             type: "payment.assigned";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payment";
@@ -5572,7 +6896,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -5591,7 +6915,7 @@ export interface components {
              * @enum {string}
              */
             type: "payment.linked";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payment";
@@ -5607,11 +6931,11 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
-        /** @description The account of a payment that a provider reported was found. */
+        /** @description The account was found for a payment that a provider had reported. */
         PaymentMatchedEvent: {
             id: number;
             /**
@@ -5619,7 +6943,7 @@ export interface components {
              * @enum {string}
              */
             type: "payment.matched";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payment";
@@ -5635,7 +6959,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 matchMethod: string | null;
             };
@@ -5673,7 +6997,7 @@ export interface components {
              * @enum {string}
              */
             type: "payment_method.created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payment_method";
@@ -5699,7 +7023,7 @@ export interface components {
              * @enum {string}
              */
             type: "payment_method.updated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payment_method";
@@ -5726,7 +7050,7 @@ export interface components {
              * @enum {string}
              */
             type: "payment.received";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payment";
@@ -5742,12 +7066,12 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 paymentMethodId: number;
                 /** @description The business day of the payment. YYYY-MM-DD. */
                 paymentDate: string;
-                /** @description `manual`, `webhook` or `import`. */
+                /** @description `manual`, `webhook`, `import` or `pull`. */
                 source: string;
                 status: string;
             };
@@ -5760,7 +7084,7 @@ export interface components {
              * @enum {string}
              */
             type: "payment.reconciled";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payment";
@@ -5775,11 +7099,256 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 reconciliationId: number;
                 /** @description The day on which the money is known to have arrived. YYYY-MM-DD. */
                 reconciliationDate: string;
+            };
+        };
+        /**
+         * @example {
+         *       "id": 1,
+         *       "accountId": 1,
+         *       "accountNumber": "ACC10000012",
+         *       "phone": "+254712345678",
+         *       "amount": 400,
+         *       "currency": "KES",
+         *       "status": "requested",
+         *       "reason": null,
+         *       "providerMessage": null,
+         *       "transactionRef": null,
+         *       "paymentId": null,
+         *       "requestedBy": "amina@example.com",
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "sentAt": null,
+         *       "endedAt": null
+         *     }
+         */
+        PaymentRequest: {
+            id: number;
+            accountId: number;
+            accountNumber: string;
+            phone: string;
+            /** @description In units of the currency. */
+            amount: number;
+            currency: string;
+            /** @description `requested`: stored, not yet sent. `sent`: the provider has accepted it, and the customer is asked. `unknown`: the provider has not yet said what happened. `paid`, `declined` and `expired`: the provider has reported the outcome. */
+            status: components["schemas"]["PaymentRequestStatus"];
+            reason: components["schemas"]["PaymentRequestReason"] | null;
+            providerMessage: string | null;
+            transactionRef: string | null;
+            paymentId: number | null;
+            /** @description The e-mail of the user, or the name of the API key. */
+            requestedBy: string;
+            /** Format: date-time */
+            createdAt: string;
+            sentAt: string | null;
+            endedAt: string | null;
+        };
+        /** @description Staff asked a phone to pay for an account. The request is not sent yet. */
+        PaymentRequestCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment_request.created";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment_request";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
+            };
+        };
+        /** @description The provider reported that the customer did not pay, or refused the request. */
+        PaymentRequestDeclinedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment_request.declined";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment_request";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
+                /** @description Why the request ended, such as `cancelled`. */
+                endReason: string;
+            };
+        };
+        /** @description The provider reported that the customer did not answer, or the request could not be sent. */
+        PaymentRequestExpiredEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment_request.expired";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment_request";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
+                /** @description Why the request ended, such as `cancelled`. */
+                endReason: string;
+            };
+        };
+        /** @description The provider reported that the customer paid, or the only payment that fits the request was found. This can follow `payment_request.declined` or `payment_request.expired`. */
+        PaymentRequestPaidEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment_request.paid";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment_request";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
+            };
+        };
+        /** @description The payment of a paid request was posted. */
+        PaymentRequestPaymentFoundEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment_request.payment_found";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment_request";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
+                paymentId: number | null;
+            };
+        };
+        /** @enum {string} */
+        PaymentRequestReason: "cancelled" | "insufficient_funds" | "wrong_pin" | "phone_busy" | "refused" | "no_answer" | "not_sent";
+        /** @description The provider accepted a payment request. The customer is asked. */
+        PaymentRequestSentEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment_request.sent";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment_request";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
+            };
+        };
+        /** @enum {string} */
+        PaymentRequestStatus: "requested" | "sent" | "unknown" | "paid" | "declined" | "expired";
+        /** @description The provider did not say what happened to a payment request. If the provider gave the request an id, the service asks for the outcome. */
+        PaymentRequestUnknownEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment_request.unknown";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment_request";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                amount: number;
             };
         };
         /** @description Staff reversed a payment. */
@@ -5790,7 +7359,7 @@ export interface components {
              * @enum {string}
              */
             type: "payment.reversed";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payment";
@@ -5806,12 +7375,12 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
         /** @enum {string} */
-        PaymentSource: "manual" | "webhook" | "import";
+        PaymentSource: "manual" | "webhook" | "import" | "pull";
         /** @enum {string} */
         PaymentState: "paid_off" | "closed" | "not_due" | "late" | "in_grace" | "paid_ahead" | "current";
         /** @enum {string} */
@@ -5824,7 +7393,7 @@ export interface components {
              * @enum {string}
              */
             type: "payment.unassigned";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payment";
@@ -5840,7 +7409,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -5852,7 +7421,7 @@ export interface components {
              * @enum {string}
              */
             type: "payment.unmatched";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payment";
@@ -5867,7 +7436,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 paymentMethodId: number;
                 /** @description The business day of the payment. YYYY-MM-DD. */
@@ -5882,7 +7451,7 @@ export interface components {
              * @enum {string}
              */
             type: "payment.updated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payment";
@@ -5983,7 +7552,7 @@ export interface components {
             totals: {
                 /** @description All payments of the period, including payments reversed later. */
                 received: number;
-                /** @description The reversed part. */
+                /** @description The part of `received` that was reversed later. */
                 reversed: number;
                 /** @description received − reversed. */
                 net: number;
@@ -5999,7 +7568,7 @@ export interface components {
                 paymentMethod: string;
                 /** @description All payments of the period, including payments reversed later. */
                 received: number;
-                /** @description The reversed part. */
+                /** @description The part of `received` that was reversed later. */
                 reversed: number;
                 /** @description received − reversed. */
                 net: number;
@@ -6013,7 +7582,7 @@ export interface components {
                 paymentDate: string;
                 /** @description All payments of the period, including payments reversed later. */
                 received: number;
-                /** @description The reversed part. */
+                /** @description The part of `received` that was reversed later. */
                 reversed: number;
                 /** @description received − reversed. */
                 net: number;
@@ -6047,7 +7616,7 @@ export interface components {
              * @enum {string}
              */
             type: "payplan.created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payplan";
@@ -6074,7 +7643,7 @@ export interface components {
              * @enum {string}
              */
             type: "payplan.updated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "payplan";
@@ -6094,7 +7663,9 @@ export interface components {
             };
         };
         /** @enum {string} */
-        Permission: "customers:read" | "customers:create" | "customers:change" | "kyc:read" | "kyc:submit" | "kyc:decide" | "accounts:read" | "accounts:create" | "accounts:change-status" | "payments:read" | "payments:record" | "payments:reverse" | "payers:read" | "payments:assign" | "credit:transfer" | "credit:refund" | "reconciliations:read" | "reconciliations:create" | "commissions:read" | "commissions:read-own" | "commissions:calculate" | "commissions:approve" | "commission-rules:write" | "reports:read" | "audit:read" | "events:read" | "users:administer" | "api-keys:administer" | "webhook-endpoints:administer" | "catalogue:write" | "invoices:read" | "invoices:create" | "invoices:void" | "catalogue:read";
+        Permission: "customers:read" | "customers:create" | "customers:change" | "kyc:read" | "kyc:submit" | "kyc:decide" | "accounts:read" | "accounts:create" | "accounts:change-status" | "payments:read" | "payments:record" | "payment-requests:read" | "payment-requests:create" | "payments:reverse" | "payers:read" | "payments:assign" | "credit:transfer" | "credit:refund" | "approvals:read" | "approvals:decide" | "reconciliations:read" | "reconciliations:create" | "commissions:read" | "commissions:read-own" | "commissions:calculate" | "commissions:approve" | "commission-rules:write" | "reports:read" | "audit:read" | "events:read" | "events:follow" | "users:administer" | "api-keys:administer" | "webhook-endpoints:administer" | "catalogue:write" | "invoices:read" | "invoices:create" | "invoices:void" | "catalogue:read" | "exports:read" | "imports:run";
+        /** @enum {string} */
+        PortfolioFile: "payment_methods" | "employees" | "products" | "pay_plans" | "customers" | "accounts" | "account_changes" | "payments" | "credit_moves";
         Probe: {
             status: string;
         };
@@ -6164,7 +7735,7 @@ export interface components {
              * @enum {string}
              */
             type: "product.configuration_created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "product";
@@ -6192,7 +7763,7 @@ export interface components {
              * @enum {string}
              */
             type: "product.configuration_updated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "product";
@@ -6219,7 +7790,7 @@ export interface components {
              * @enum {string}
              */
             type: "product.created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "product";
@@ -6246,7 +7817,7 @@ export interface components {
              * @enum {string}
              */
             type: "product.updated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "product";
@@ -6356,7 +7927,7 @@ export interface components {
          *       "checks": [
          *         {
          *           "check": "transactions_once",
-         *           "rule": "Every provider transaction is paid once.",
+         *           "rule": "Every provider transaction is posted as one payment only, with the name of a provider of this service and with the transaction as its reference.",
          *           "holds": true,
          *           "lookedAt": 2,
          *           "sums": [
@@ -6487,6 +8058,90 @@ export interface components {
                 }[];
             }[];
         };
+        /** @description The checks of the books found violations, and other checks fail than in the last run. */
+        ProofFailedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "proof.failed";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "proof";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The violations of all checks together. */
+                violationCount: number;
+                /** @description The names of the checks with violations. */
+                failedChecks: string[];
+            };
+        };
+        /** @description All checks of the books pass. Published after violations, after the first run, and after 26 hours without a run. */
+        ProofPassedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "proof.passed";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "proof";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                checkCount: number;
+            };
+        };
+        /** @description A silent payment provider has posted a notification. */
+        ProviderHeardAgainEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "provider.heard_again";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "provider";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The name of the payment provider. */
+                provider: string;
+                /** @description When the provider last posted a notification. */
+                lastHeardAt: string;
+            };
+        };
         ProviderNotification: {
             TransactionType?: string;
             /** @description The provider’s id of the transaction. */
@@ -6502,6 +8157,58 @@ export interface components {
             MSISDN?: string;
         } & {
             [key: string]: unknown;
+        };
+        ProviderRequestAnswer: {
+            Body: {
+                stkCallback: {
+                    MerchantRequestID?: string;
+                    /** @description The provider’s id of the request. */
+                    CheckoutRequestID: string;
+                    /** @description 0 means paid. */
+                    ResultCode: number;
+                    ResultDesc?: string;
+                    CallbackMetadata?: {
+                        Item: ({
+                            Name: string;
+                        } & {
+                            [key: string]: unknown;
+                        })[];
+                    };
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A payment provider has posted no notification for longer than usual at this time of the week. */
+        ProviderSilentEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "provider.silent";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "provider";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The name of the payment provider. */
+                provider: string;
+                /** @description When the provider last posted a notification. */
+                lastHeardAt: string;
+            };
         };
         /**
          * @example {
@@ -6714,6 +8421,45 @@ export interface components {
         ProviderStatementLineResult: "matched" | "conflict" | "amount_differs" | "missing_in_books" | "reversed_in_books" | "reversed_at_provider" | "missing_at_provider" | "other" | "repeated" | "contradictory" | "unreadable";
         /** @enum {string} */
         ProviderStatementStatus: "received" | "matching" | "importing" | "reconciling" | "done" | "failed";
+        ProviderStatus: {
+            provider: string;
+            lastHeardAt: string | null;
+            silentSince: string | null;
+            /** @description Gaps in the running balance that nothing explains yet. */
+            openBalanceGaps: number;
+            /** @description One for each short code whose payments the service asks for. */
+            pulls: components["schemas"]["PullState"][];
+        };
+        ProviderStatusAnswer: {
+            Result: {
+                /** @description 0 means that the transaction was found, and 2032 that it does not exist. */
+                ResultCode: number;
+                ResultDesc?: string;
+                OriginatorConversationID?: string;
+                /** @description The provider’s id of the query. */
+                ConversationID?: string;
+                ResultParameters?: {
+                    ResultParameter: ({
+                        Key: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                };
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        PullState: {
+            shortCode: string;
+            completeUntil: string | null;
+            succeededAt: string | null;
+            failure: string | null;
+            /** @description Payments that were found only by asking the provider. */
+            foundCount: number;
+            lostPeriod: components["schemas"]["LostPeriod"] | null;
+        };
         /**
          * @example {
          *       "accountId": 1,
@@ -6849,7 +8595,7 @@ export interface components {
              * @enum {string}
              */
             type: "reconciliation.created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "reconciliation";
@@ -6980,7 +8726,7 @@ export interface components {
             created: number;
             /** @description The number of items whose `externalId` existed. */
             existing: number;
-            /** @description The number of all other items. */
+            /** @description The number of items that failed. */
             failed: number;
             /** @description One outcome for each item, in their order. `index` is the position in the call, from 0. */
             items: ({
@@ -7003,6 +8749,15 @@ export interface components {
             lastName: string;
             /** @description The token of an invitation to this e-mail. It also works when registration is closed. */
             invitation?: string;
+        };
+        Rejection: {
+            /** @description Must be text with at least one visible character and no control characters. */
+            reason: string;
+        };
+        RequestAnswerStored: {
+            /** @enum {number} */
+            ResultCode: 0;
+            ResultDesc: string;
         };
         Resend: {
             /** @description Only these events. */
@@ -7031,7 +8786,7 @@ export interface components {
             reason: string;
         };
         /** @enum {string} */
-        Resource: "account" | "api_key" | "commission" | "commission_rule" | "configuration" | "customer" | "employee" | "identity" | "identity_provider" | "invitation" | "invoice" | "notification" | "payment" | "payment_method" | "payplan" | "product" | "provider_statement" | "reconciliation" | "refund" | "request" | "user" | "webhook_delivery" | "webhook_endpoint";
+        Resource: "account" | "api_key" | "approval" | "balance_gap" | "commission" | "commission_rule" | "configuration" | "customer" | "employee" | "identity" | "identity_provider" | "import" | "invitation" | "invoice" | "notification" | "payment" | "payment_method" | "payment_request" | "payplan" | "product" | "proof" | "provider" | "provider_statement" | "reconciliation" | "refund" | "request" | "status_query" | "user" | "webhook_delivery" | "webhook_endpoint";
         Reversal: {
             /** @description Must be text with at least one visible character and no control characters. */
             reason: string;
@@ -7048,9 +8803,9 @@ export interface components {
             dueDate: string;
             /** @description In units of the currency. */
             amount: number;
-            /** @description The paid part of the amount. Negative for the deposit if credit left the account before its payment was reversed. */
+            /** @description The paid part of the amount. Negative for the deposit if a payment was reversed after its credit was transferred or refunded. */
             paid: number;
-            /** @description The first that holds: `paid`; `not_owed` (the account is closed); `overdue`; `due` (today); `partly_paid`; `upcoming`. */
+            /** @description The first state that applies: `paid`; `not_owed` (the account is closed); `overdue`; `due` (today); `partly_paid`; `upcoming`. */
             state: components["schemas"]["ScheduleItemState"];
         };
         /** @enum {string} */
@@ -7099,7 +8854,7 @@ export interface components {
              * @enum {string}
              */
             type: "session.ended";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "user";
@@ -7128,7 +8883,10 @@ export interface components {
          *           "name": "google"
          *         }
          *       ],
+         *       "approvalLimit": 10000,
          *       "registrationOpen": false,
+         *       "paymentRequests": false,
+         *       "statusQueries": false,
          *       "version": "0.1.0"
          *     }
          */
@@ -7145,11 +8903,16 @@ export interface components {
              * @description YYYY-MM-DD
              */
             today: string;
-            /** @description Of phone numbers that are written without one: `+` and digits. */
+            /** @description The country code of phone numbers that are written without one: `+` and digits. */
             phoneCountryCode: string;
             identityProviders: components["schemas"]["IdentityProvider"][];
+            approvalLimit: number | null;
             /** @description Whether anyone may register without an invitation. */
             registrationOpen: boolean;
+            /** @description Whether phones can be asked to pay. */
+            paymentRequests: boolean;
+            /** @description Whether the provider can be asked about a transaction. */
+            statusQueries: boolean;
             /** @description The version of the service. */
             version: string;
         };
@@ -7206,11 +8969,15 @@ export interface components {
          *         "accounts:change-status",
          *         "payments:read",
          *         "payments:record",
+         *         "payment-requests:read",
+         *         "payment-requests:create",
          *         "payments:reverse",
          *         "payers:read",
          *         "payments:assign",
          *         "credit:transfer",
          *         "credit:refund",
+         *         "approvals:read",
+         *         "approvals:decide",
          *         "reconciliations:read",
          *         "reconciliations:create",
          *         "commissions:read",
@@ -7221,6 +8988,7 @@ export interface components {
          *         "reports:read",
          *         "audit:read",
          *         "events:read",
+         *         "events:follow",
          *         "users:administer",
          *         "api-keys:administer",
          *         "webhook-endpoints:administer",
@@ -7228,7 +8996,9 @@ export interface components {
          *         "invoices:read",
          *         "invoices:create",
          *         "invoices:void",
-         *         "catalogue:read"
+         *         "catalogue:read",
+         *         "exports:read",
+         *         "imports:run"
          *       ]
          *     }
          */
@@ -7256,7 +9026,7 @@ export interface components {
              * @enum {string}
              */
             type: "statement.break_found";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "provider_statement";
@@ -7283,7 +9053,7 @@ export interface components {
              * @enum {string}
              */
             type: "statement.importing_started";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "provider_statement";
@@ -7309,7 +9079,7 @@ export interface components {
              * @enum {string}
              */
             type: "statement.matching_started";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "provider_statement";
@@ -7335,7 +9105,7 @@ export interface components {
              * @enum {string}
              */
             type: "statement.received";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "provider_statement";
@@ -7368,7 +9138,7 @@ export interface components {
              * @enum {string}
              */
             type: "statement.reconciling_started";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "provider_statement";
@@ -7388,6 +9158,11 @@ export interface components {
         };
         /** @enum {string} */
         StatementRowType: "opened" | "deposit" | "instalment" | "payment" | "transfer_in" | "transfer_out" | "refund" | "reversal" | "cancelled" | "written_off" | "recovery";
+        StatusAnswerStored: {
+            /** @enum {number} */
+            ResultCode: 0;
+            ResultDesc: string;
+        };
         /** @enum {string} */
         StatusCause: "non_payment" | "payment";
         /**
@@ -7417,6 +9192,213 @@ export interface components {
             date: string;
             /** Format: date-time */
             createdAt: string;
+        };
+        StatusDifference: {
+            field: components["schemas"]["ComparedField"];
+            /** @description What the books say now. */
+            ours: string;
+            /** @description What the provider said. */
+            provider: string;
+        };
+        /**
+         * @example {
+         *       "id": 1,
+         *       "paymentId": 3,
+         *       "notificationId": null,
+         *       "provider": "mobilemoney",
+         *       "transactionRef": "SKB7MD40PL",
+         *       "state": "answered",
+         *       "message": "The service request is processed successfully.",
+         *       "answer": {
+         *         "status": "Completed",
+         *         "amount": 800,
+         *         "payer": "254701000000",
+         *         "payerName": "GRACE WANJIRU",
+         *         "receiver": "600638",
+         *         "completedAt": "2026-11-02T07:22:44.000Z",
+         *         "reason": "Pay Bill Online"
+         *       },
+         *       "differences": [
+         *         {
+         *           "field": "amount",
+         *           "ours": "80",
+         *           "provider": "800.00"
+         *         }
+         *       ],
+         *       "askedBy": "amina@example.com",
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "sentAt": "2026-11-02T08:15:31.000Z",
+         *       "endedAt": "2026-11-02T08:15:34.000Z"
+         *     }
+         */
+        StatusQuery: {
+            id: number;
+            paymentId: number | null;
+            notificationId: number | null;
+            provider: string;
+            transactionRef: string;
+            /** @description `requested`: waits for the provider. `answered`: the provider described the transaction. `not_found`: it says that there is no such transaction. `failed`: it could not say, or the query could not be sent, see `message`. `unanswered`: no answer within ten minutes. A late answer still counts. */
+            state: components["schemas"]["StatusQueryState"];
+            message: string | null;
+            answer: components["schemas"]["TransactionStatusAnswer"] | null;
+            /** @description Where the answer differs from the books. Empty without an answer. */
+            differences: components["schemas"]["StatusDifference"][];
+            /** @description The e-mail of the user, or the name of the API key. */
+            askedBy: string;
+            /**
+             * Format: date-time
+             * @description When the user asked.
+             */
+            createdAt: string;
+            sentAt: string | null;
+            endedAt: string | null;
+        };
+        /** @description The provider described the transaction. This can follow every other outcome of the query. */
+        StatusQueryAnsweredEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "status_query.answered";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "status_query";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                paymentId: number | null;
+                notificationId: number | null;
+                /** @description The name of the payment provider. */
+                provider: string;
+            };
+        };
+        /** @description Staff asked the provider about the transaction of a payment or a notification. The status query is not sent yet. */
+        StatusQueryCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "status_query.created";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "status_query";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                paymentId: number | null;
+                notificationId: number | null;
+                /** @description The name of the payment provider. */
+                provider: string;
+            };
+        };
+        /** @description The provider could not say anything about the transaction, or the query could not be sent. */
+        StatusQueryFailedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "status_query.failed";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "status_query";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                paymentId: number | null;
+                notificationId: number | null;
+                /** @description The name of the payment provider. */
+                provider: string;
+            };
+        };
+        /** @description The provider says that the transaction does not exist. This can follow `status_query.unanswered` or `status_query.failed`. */
+        StatusQueryNotFoundEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "status_query.not_found";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "status_query";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                paymentId: number | null;
+                notificationId: number | null;
+                /** @description The name of the payment provider. */
+                provider: string;
+            };
+        };
+        /** @enum {string} */
+        StatusQueryState: "requested" | "answered" | "not_found" | "failed" | "unanswered";
+        /** @description The provider did not answer within ten minutes. */
+        StatusQueryUnansweredEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "status_query.unanswered";
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "status_query";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                paymentId: number | null;
+                notificationId: number | null;
+                /** @description The name of the payment provider. */
+                provider: string;
+            };
         };
         TextFilter: {
             eq?: string;
@@ -7453,6 +9435,15 @@ export interface components {
             /** @description At most 100 values, separated by commas. */
             nin?: string;
             isnull?: boolean;
+        };
+        TransactionStatusAnswer: {
+            status: string | null;
+            amount: number | null;
+            payer: string | null;
+            payerName: string | null;
+            receiver: string | null;
+            completedAt: string | null;
+            reason: string | null;
         };
         Unassignment: {
             /** @description Must be text with at least one visible character and no control characters. */
@@ -7601,7 +9592,7 @@ export interface components {
              * @enum {string}
              */
             type: "user.created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "user";
@@ -7628,7 +9619,7 @@ export interface components {
              * @enum {string}
              */
             type: "user.identity_linked";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "user";
@@ -7652,7 +9643,7 @@ export interface components {
              * @enum {string}
              */
             type: "user.password_changed";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "user";
@@ -7676,7 +9667,7 @@ export interface components {
              * @enum {string}
              */
             type: "user.updated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "user";
@@ -7747,10 +9738,10 @@ export interface components {
             id: number;
             eventId: number | null;
             eventType: string;
-            /** @description 1 for the first; starts again when a user resends the event. */
+            /** @description 1 for the first attempt. The number starts at 1 again when a user resends the event. */
             attempt: number;
             /**
-             * @description failed: it is sent again at nextAttemptAt; given_up: only a user can resend it.
+             * @description failed: the event is sent again at nextAttemptAt; given_up: only a user can resend the event.
              * @enum {string}
              */
             outcome: "delivered" | "failed" | "given_up";
@@ -7800,10 +9791,10 @@ export interface components {
             id: number;
             eventId: number | null;
             eventType: string;
-            /** @description 1 for the first; starts again when a user resends the event. */
+            /** @description 1 for the first attempt. The number starts at 1 again when a user resends the event. */
             attempt: number;
             /**
-             * @description failed: it is sent again at nextAttemptAt; given_up: only a user can resend it.
+             * @description failed: the event is sent again at nextAttemptAt; given_up: only a user can resend the event.
              * @enum {string}
              */
             outcome: "delivered" | "failed" | "given_up";
@@ -7865,14 +9856,14 @@ export interface components {
             updatedAt: string;
         };
         WebhookEndpointChanges: {
-            /** @description https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow others. */
+            /** @description https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses. */
             url?: string;
-            /** @description Types of events: a name such as payment.received, all of a subject by payment.*, or all by *. */
+            /** @description Event types: a name such as payment.received, payment.* for all types of a subject, or * for all types. */
             types?: components["schemas"]["EventTypeFilter"][];
             description?: string | null;
             /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false. */
             inOrder?: boolean;
-            /** @description true delivers everything since the endpoint was disabled, but no event older than 30 days: those are deleted. */
+            /** @description true delivers the events since the endpoint was disabled, except those older than 30 days, which are deleted. */
             active?: boolean;
         };
         /** @description A webhook endpoint was added. */
@@ -7883,7 +9874,7 @@ export interface components {
              * @enum {string}
              */
             type: "webhook_endpoint.created";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "webhook_endpoint";
@@ -7907,7 +9898,7 @@ export interface components {
              * @enum {string}
              */
             type: "webhook_endpoint.deleted";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "webhook_endpoint";
@@ -7931,7 +9922,7 @@ export interface components {
              * @enum {string}
              */
             type: "webhook_endpoint.disabled";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "webhook_endpoint";
@@ -7958,7 +9949,7 @@ export interface components {
              * @enum {string}
              */
             type: "webhook_endpoint.resend_requested";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "webhook_endpoint";
@@ -7982,7 +9973,7 @@ export interface components {
              * @enum {string}
              */
             type: "webhook_endpoint.secret_rotated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "webhook_endpoint";
@@ -8006,7 +9997,7 @@ export interface components {
              * @enum {string}
              */
             type: "webhook_endpoint.updated";
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            /** @description The version of the data of this event type. Increased when a field is removed or changes its meaning. */
             version: number;
             /** @enum {string} */
             resource: "webhook_endpoint";
@@ -8051,10 +10042,10 @@ export interface components {
             id: number;
             eventId: number | null;
             eventType: string;
-            /** @description 1 for the first; starts again when a user resends the event. */
+            /** @description 1 for the first attempt. The number starts at 1 again when a user resends the event. */
             attempt: number;
             /**
-             * @description failed: it is sent again at nextAttemptAt; given_up: only a user can resend it.
+             * @description failed: the event is sent again at nextAttemptAt; given_up: only a user can resend the event.
              * @enum {string}
              */
             outcome: "delivered" | "failed" | "given_up";
@@ -8091,6 +10082,16 @@ export interface components {
         };
         /** @description VALIDATION_ERROR: The body is larger than 1 MiB (bulk call: 4 MiB, provider statement: 64 MiB). */
         BodyTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description VALIDATION_ERROR: If-Match is not the current ETag: read the resource again. */
+        Changed: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
@@ -8251,6 +10252,11 @@ export interface components {
         RequestId: string;
         /** @description "true" if the answer was stored by an earlier request with the same Idempotency-Key. */
         IdempotentReplayed: string;
+        /**
+         * @description The age of the data in seconds. The report contains everything that was acknowledged before the data was read.
+         * @example 1.2
+         */
+        SnapshotAge: number;
         /** @description Seconds to wait before trying again. */
         RetryAfter: number;
     };
@@ -8262,7 +10268,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -8270,7 +10276,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The service answers; degraded: without Redis. */
+            /** @description The service works. With the status `degraded`, it works without Redis or the replica, or a payment provider is silent. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -8283,7 +10289,9 @@ export interface operations {
                      *       "timestamp": "2026-11-02T08:15:30.000Z",
                      *       "uptime": 86400.5,
                      *       "database": "up",
-                     *       "redis": "disabled"
+                     *       "redis": "disabled",
+                     *       "replica": "disabled",
+                     *       "silentProviders": []
                      *     }
                      */
                     "application/json": components["schemas"]["Health"];
@@ -8291,7 +10299,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             500: components["responses"]["InternalError"];
-            /** @description The database is down, or of another version. */
+            /** @description The database is down, or this version of the service cannot work with its migrations. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -8304,7 +10312,9 @@ export interface operations {
                      *       "timestamp": "2026-11-02T08:15:30.000Z",
                      *       "uptime": 86400.5,
                      *       "database": "down",
-                     *       "redis": "disabled"
+                     *       "redis": "disabled",
+                     *       "replica": "disabled",
+                     *       "silentProviders": []
                      *     }
                      */
                     "application/json": components["schemas"]["Health"];
@@ -8316,7 +10326,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -8324,7 +10334,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is. */
+            /** @description The process is alive. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -8348,7 +10358,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -8356,7 +10366,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It does. */
+            /** @description The instance takes requests. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -8373,7 +10383,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             500: components["responses"]["InternalError"];
-            /** @description The instance stops, or the database is down or has other migrations. */
+            /** @description The instance is stopping, or the database is down, or this version of the service cannot work with its migrations. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -8394,7 +10404,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -8466,7 +10476,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -8535,7 +10545,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -8603,7 +10613,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -8653,7 +10663,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -8693,11 +10703,15 @@ export interface operations {
                      *           "accounts:change-status",
                      *           "payments:read",
                      *           "payments:record",
+                     *           "payment-requests:read",
+                     *           "payment-requests:create",
                      *           "payments:reverse",
                      *           "payers:read",
                      *           "payments:assign",
                      *           "credit:transfer",
                      *           "credit:refund",
+                     *           "approvals:read",
+                     *           "approvals:decide",
                      *           "reconciliations:read",
                      *           "reconciliations:create",
                      *           "commissions:read",
@@ -8708,6 +10722,7 @@ export interface operations {
                      *           "reports:read",
                      *           "audit:read",
                      *           "events:read",
+                     *           "events:follow",
                      *           "users:administer",
                      *           "api-keys:administer",
                      *           "webhook-endpoints:administer",
@@ -8715,7 +10730,9 @@ export interface operations {
                      *           "invoices:read",
                      *           "invoices:create",
                      *           "invoices:void",
-                     *           "catalogue:read"
+                     *           "catalogue:read",
+                     *           "exports:read",
+                     *           "imports:run"
                      *         ]
                      *       },
                      *       "message": "User found."
@@ -8741,7 +10758,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -8801,7 +10818,7 @@ export interface operations {
                 mode?: components["schemas"]["SignInMode"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -8839,7 +10856,7 @@ export interface operations {
                 error?: string;
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -8913,7 +10930,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -8965,11 +10982,15 @@ export interface operations {
                      *           "accounts:change-status",
                      *           "payments:read",
                      *           "payments:record",
+                     *           "payment-requests:read",
+                     *           "payment-requests:create",
                      *           "payments:reverse",
                      *           "payers:read",
                      *           "payments:assign",
                      *           "credit:transfer",
                      *           "credit:refund",
+                     *           "approvals:read",
+                     *           "approvals:decide",
                      *           "reconciliations:read",
                      *           "reconciliations:create",
                      *           "commissions:read",
@@ -8980,6 +11001,7 @@ export interface operations {
                      *           "reports:read",
                      *           "audit:read",
                      *           "events:read",
+                     *           "events:follow",
                      *           "users:administer",
                      *           "api-keys:administer",
                      *           "webhook-endpoints:administer",
@@ -8987,7 +11009,9 @@ export interface operations {
                      *           "invoices:read",
                      *           "invoices:create",
                      *           "invoices:void",
-                     *           "catalogue:read"
+                     *           "catalogue:read",
+                     *           "exports:read",
+                     *           "imports:run"
                      *         ],
                      *         "accessToken": "eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature",
                      *         "expiresIn": 3600
@@ -9017,7 +11041,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -9066,7 +11090,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -9114,11 +11138,15 @@ export interface operations {
                          *         "accounts:change-status",
                          *         "payments:read",
                          *         "payments:record",
+                         *         "payment-requests:read",
+                         *         "payment-requests:create",
                          *         "payments:reverse",
                          *         "payers:read",
                          *         "payments:assign",
                          *         "credit:transfer",
                          *         "credit:refund",
+                         *         "approvals:read",
+                         *         "approvals:decide",
                          *         "reconciliations:read",
                          *         "reconciliations:create",
                          *         "commissions:read",
@@ -9129,6 +11157,7 @@ export interface operations {
                          *         "reports:read",
                          *         "audit:read",
                          *         "events:read",
+                         *         "events:follow",
                          *         "users:administer",
                          *         "api-keys:administer",
                          *         "webhook-endpoints:administer",
@@ -9136,7 +11165,9 @@ export interface operations {
                          *         "invoices:read",
                          *         "invoices:create",
                          *         "invoices:void",
-                         *         "catalogue:read"
+                         *         "catalogue:read",
+                         *         "exports:read",
+                         *         "imports:run"
                          *       ],
                          *       "accessToken": "eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature",
                          *       "expiresIn": 3600
@@ -9163,7 +11194,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -9193,7 +11224,10 @@ export interface operations {
                      *             "name": "google"
                      *           }
                      *         ],
+                     *         "approvalLimit": 10000,
                      *         "registrationOpen": false,
+                     *         "paymentRequests": false,
+                     *         "statusQueries": false,
                      *         "version": "0.1.0"
                      *       },
                      *       "message": "Settings found."
@@ -9217,33 +11251,33 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, email, firstName, lastName, role, active, employeeId, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, email, firstName, lastName, role, active, employeeId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[firstName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[firstName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[lastName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[lastName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[role][op]=value, ops eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer.
+                 * @description filter[role][op]=value, operators eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer.
                  * @example {}
                  */
                 "filter[role]"?: {
@@ -9258,28 +11292,28 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq.
+                 * @description filter[active][op]=value, operators eq, ne, isnull; filter[active]=value means eq.
                  * @example {}
                  */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[employeeId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq.
+                 * @description filter[employeeId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq.
                  * @example {}
                  */
                 "filter[employeeId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -9340,7 +11374,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -9414,7 +11448,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -9470,8 +11504,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
+                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                "If-Match"?: string;
             };
             path: {
                 /** @example 1 */
@@ -9526,6 +11562,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["Changed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
@@ -9537,18 +11574,18 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, purpose, email, role, userId, status, expiresAt, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, purpose, email, role, userId, status, expiresAt, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[purpose][op]=value, ops eq, ne, in, nin, isnull; filter[purpose]=value means eq. Values: sign_up, link_identity.
+                 * @description filter[purpose][op]=value, operators eq, ne, in, nin, isnull; filter[purpose]=value means eq. Values: sign_up, link_identity.
                  * @example {}
                  */
                 "filter[purpose]"?: {
@@ -9563,12 +11600,12 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[role][op]=value, ops eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer.
+                 * @description filter[role][op]=value, operators eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer.
                  * @example {}
                  */
                 "filter[role]"?: {
@@ -9583,12 +11620,12 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[userId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[userId]=value means eq.
+                 * @description filter[userId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[userId]=value means eq.
                  * @example {}
                  */
                 "filter[userId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, accepted, revoked, expired.
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, accepted, revoked, expired.
                  * @example {}
                  */
                 "filter[status]"?: {
@@ -9603,23 +11640,23 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[expiresAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[expiresAt]=value means eq.
+                 * @description filter[expiresAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[expiresAt]=value means eq.
                  * @example {}
                  */
                 "filter[expiresAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -9684,7 +11721,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -9757,7 +11794,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -9817,7 +11854,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -9889,7 +11926,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -9961,23 +11998,23 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, name, role, status, expiresAt, lastUsedAt, createdBy, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, name, role, status, expiresAt, lastUsedAt, createdBy, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[role][op]=value, ops eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer.
+                 * @description filter[role][op]=value, operators eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer.
                  * @example {}
                  */
                 "filter[role]"?: {
@@ -9992,7 +12029,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: active, expired, revoked.
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: active, expired, revoked.
                  * @example {}
                  */
                 "filter[status]"?: {
@@ -10007,33 +12044,33 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[expiresAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[expiresAt]=value means eq.
+                 * @description filter[expiresAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[expiresAt]=value means eq.
                  * @example {}
                  */
                 "filter[expiresAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[lastUsedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[lastUsedAt]=value means eq.
+                 * @description filter[lastUsedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[lastUsedAt]=value means eq.
                  * @example {}
                  */
                 "filter[lastUsedAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[createdBy][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdBy]=value means eq.
+                 * @description filter[createdBy][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdBy]=value means eq.
                  * @example {}
                  */
                 "filter[createdBy]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10106,7 +12143,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10191,7 +12228,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -10259,8 +12296,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
+                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                "If-Match"?: string;
             };
             path: {
                 /** @example 1 */
@@ -10330,6 +12369,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["Changed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
@@ -10341,7 +12381,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -10421,7 +12461,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -10501,45 +12541,45 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, externalId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /** @description Part of a name, e-mail, phone or national id, in upper or lower case. All words must occur. */
                 search?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[firstName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[firstName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[lastName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[lastName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[nationalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @description filter[nationalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[nationalId]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[kycStatus][op]=value, ops eq, ne, in, nin, isnull; filter[kycStatus]=value means eq. Values: pending, verified, rejected, expired.
+                 * @description filter[kycStatus][op]=value, operators eq, ne, in, nin, isnull; filter[kycStatus]=value means eq. Values: pending, verified, rejected, expired.
                  * @example {}
                  */
                 "filter[kycStatus]"?: {
@@ -10554,22 +12594,22 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[kycReviewPending][op]=value, ops eq, ne, isnull; filter[kycReviewPending]=value means eq.
+                 * @description filter[kycReviewPending][op]=value, operators eq, ne, isnull; filter[kycReviewPending]=value means eq.
                  * @example {}
                  */
                 "filter[kycReviewPending]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[externalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
@@ -10580,7 +12620,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10646,7 +12686,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -10727,7 +12767,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -10823,7 +12863,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -10884,8 +12924,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
+                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                "If-Match"?: string;
             };
             path: {
                 /** @example 1 */
@@ -10946,6 +12988,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["DuplicateEntry"];
+            412: components["responses"]["Changed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
@@ -10957,7 +13000,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11021,7 +13064,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11138,18 +13181,18 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, verificationType, verificationStatus, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, verificationType, verificationStatus, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[verificationType][op]=value, ops eq, ne, in, nin, isnull; filter[verificationType]=value means eq. Values: national_id, passport, alien_id, driving_licence, voter_id, tax_pin, business_registration.
+                 * @description filter[verificationType][op]=value, operators eq, ne, in, nin, isnull; filter[verificationType]=value means eq. Values: national_id, passport, alien_id, driving_licence, voter_id, tax_pin, business_registration.
                  * @example {}
                  */
                 "filter[verificationType]"?: {
@@ -11164,7 +13207,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[verificationStatus][op]=value, ops eq, ne, in, nin, isnull; filter[verificationStatus]=value means eq. Values: pending, verified, rejected, expired.
+                 * @description filter[verificationStatus][op]=value, operators eq, ne, in, nin, isnull; filter[verificationStatus]=value means eq. Values: pending, verified, rejected, expired.
                  * @example {}
                  */
                 "filter[verificationStatus]"?: {
@@ -11179,13 +13222,13 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11255,7 +13298,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -11340,44 +13383,44 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, customerId, productId, payplanId, employeeId, status, activationDate, writtenOffDate, total, paid, credit, balance, nextDueDate, daysPastDue, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, customerId, productId, payplanId, employeeId, status, activationDate, writtenOffDate, total, paid, credit, balance, nextDueDate, daysPastDue, externalId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 status?: components["schemas"]["AccountStatus"];
                 customerId?: number;
-                /** @description In upper or lower case, with or without spaces and the prefix. */
+                /** @description The account number, in upper or lower case, with or without spaces and the prefix. */
                 accountNumber?: string;
                 /** @description Adds customer, product or both to the account. */
                 expand?: ("customer" | "product")[];
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[customerId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[customerId]=value means eq.
+                 * @description filter[customerId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[customerId]=value means eq.
                  * @example {}
                  */
                 "filter[customerId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[productId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[productId]=value means eq.
+                 * @description filter[productId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[productId]=value means eq.
                  * @example {}
                  */
                 "filter[productId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[payplanId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[payplanId]=value means eq.
+                 * @description filter[payplanId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[payplanId]=value means eq.
                  * @example {}
                  */
                 "filter[payplanId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[employeeId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq.
+                 * @description filter[employeeId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq.
                  * @example {}
                  */
                 "filter[employeeId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, active, suspended, defaulted, repossessed, completed, written_off, cancelled.
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, active, suspended, defaulted, repossessed, completed, written_off, cancelled.
                  * @example {}
                  */
                 "filter[status]"?: {
@@ -11392,57 +13435,57 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[activationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[activationDate]=value means eq.
+                 * @description filter[activationDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[activationDate]=value means eq.
                  * @example {}
                  */
                 "filter[activationDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[writtenOffDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[writtenOffDate]=value means eq.
+                 * @description filter[writtenOffDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[writtenOffDate]=value means eq.
                  * @example {}
                  */
                 "filter[writtenOffDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
+                 * @description filter[total][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
                  * @example {}
                  */
                 "filter[total]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[paid][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paid]=value means eq.
+                 * @description filter[paid][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paid]=value means eq.
                  * @example {}
                  */
                 "filter[paid]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[credit][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[credit]=value means eq.
+                 * @description filter[credit][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[credit]=value means eq.
                  * @example {}
                  */
                 "filter[credit]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[balance][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[balance]=value means eq.
+                 * @description filter[balance][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[balance]=value means eq.
                  * @example {}
                  */
                 "filter[balance]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[nextDueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[nextDueDate]=value means eq.
+                 * @description filter[nextDueDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[nextDueDate]=value means eq.
                  * @example {}
                  */
                 "filter[nextDueDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[daysPastDue][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[daysPastDue]=value means eq.
+                 * @description filter[daysPastDue][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[daysPastDue]=value means eq.
                  * @example {}
                  */
                 "filter[daysPastDue]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[externalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
@@ -11453,7 +13496,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11537,7 +13580,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -11624,7 +13667,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -11741,7 +13784,7 @@ export interface operations {
                 expand?: ("customer" | "product")[];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11820,7 +13863,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11890,6 +13933,71 @@ export interface operations {
                     };
                 };
             };
+            /** @description Sent for approval. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "action": "reverse_payment",
+                     *         "status": "pending",
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "customerName": "Wanjiru Kamau",
+                     *         "paymentId": 1,
+                     *         "toAccountId": null,
+                     *         "toAccountNumber": null,
+                     *         "amount": 20400,
+                     *         "countedAmount": 20400,
+                     *         "currency": "KES",
+                     *         "reason": "Entered twice",
+                     *         "requestedBy": "amina@example.com",
+                     *         "requestedByUserId": 1,
+                     *         "decidedBy": null,
+                     *         "decisionReason": null,
+                     *         "facts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "currentFacts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "changedFacts": [],
+                     *         "paymentMethodName": null,
+                     *         "transactionRef": null,
+                     *         "creditMoveId": null,
+                     *         "endedAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Sent for approval."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Approval"];
+                        message: string;
+                    };
+                };
+            };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -11906,7 +14014,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11979,18 +14087,18 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, cause, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, cause, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[cause][op]=value, ops eq, ne, in, nin, isnull; filter[cause]=value means eq. Values: non_payment, payment.
+                 * @description filter[cause][op]=value, operators eq, ne, in, nin, isnull; filter[cause]=value means eq. Values: non_payment, payment.
                  * @example {}
                  */
                 "filter[cause]"?: {
@@ -12005,13 +14113,13 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12078,7 +14186,7 @@ export interface operations {
                 expand?: ("customer" | "product")[];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12172,7 +14280,7 @@ export interface operations {
                 format?: "json" | "csv" | "pdf";
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12355,7 +14463,7 @@ export interface operations {
                 amount?: number;
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12430,45 +14538,45 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /** @description Adds account, customer or both. They are null for a payment without an account. */
                 expand?: ("account" | "customer")[];
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @description filter[accountId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
                  * @example {}
                  */
                 "filter[accountId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @description filter[amount][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
                  * @example {}
                  */
                 "filter[amount]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
+                 * @description filter[paymentMethodId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
                  * @example {}
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
+                 * @description filter[paymentDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
                  * @example {}
                  */
                 "filter[paymentDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed.
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed.
                  * @example {}
                  */
                 "filter[status]"?: {
@@ -12483,14 +14591,14 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import.
+                 * @description filter[source][op]=value, operators eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import, pull.
                  * @example {}
                  */
                 "filter[source]"?: {
                     /** @enum {string} */
-                    eq?: "manual" | "webhook" | "import";
+                    eq?: "manual" | "webhook" | "import" | "pull";
                     /** @enum {string} */
-                    ne?: "manual" | "webhook" | "import";
+                    ne?: "manual" | "webhook" | "import" | "pull";
                     /** @description At most 100 values, separated by commas. */
                     in?: string;
                     /** @description At most 100 values, separated by commas. */
@@ -12498,14 +14606,14 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, manual_entry, assigned.
+                 * @description filter[matchMethod][op]=value, operators eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, payment_request, manual_entry, assigned.
                  * @example {}
                  */
                 "filter[matchMethod]"?: {
                     /** @enum {string} */
-                    eq?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
+                    eq?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "payment_request" | "manual_entry" | "assigned";
                     /** @enum {string} */
-                    ne?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
+                    ne?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "payment_request" | "manual_entry" | "assigned";
                     /** @description At most 100 values, separated by commas. */
                     in?: string;
                     /** @description At most 100 values, separated by commas. */
@@ -12513,27 +14621,27 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
+                 * @description filter[reconciliationId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
                  * @example {}
                  */
                 "filter[reconciliationId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
+                 * @description filter[reconciliationDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
                  * @example {}
                  */
                 "filter[reconciliationDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[externalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
@@ -12544,7 +14652,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -12618,7 +14726,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -12708,7 +14816,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -12815,7 +14923,7 @@ export interface operations {
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12884,7 +14992,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12967,45 +15075,45 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /** @description Adds account, customer or both. They are null for a payment without an account. */
                 expand?: ("account" | "customer")[];
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @description filter[accountId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
                  * @example {}
                  */
                 "filter[accountId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @description filter[amount][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
                  * @example {}
                  */
                 "filter[amount]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
+                 * @description filter[paymentMethodId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
                  * @example {}
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
+                 * @description filter[paymentDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
                  * @example {}
                  */
                 "filter[paymentDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed.
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed.
                  * @example {}
                  */
                 "filter[status]"?: {
@@ -13020,14 +15128,14 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import.
+                 * @description filter[source][op]=value, operators eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import, pull.
                  * @example {}
                  */
                 "filter[source]"?: {
                     /** @enum {string} */
-                    eq?: "manual" | "webhook" | "import";
+                    eq?: "manual" | "webhook" | "import" | "pull";
                     /** @enum {string} */
-                    ne?: "manual" | "webhook" | "import";
+                    ne?: "manual" | "webhook" | "import" | "pull";
                     /** @description At most 100 values, separated by commas. */
                     in?: string;
                     /** @description At most 100 values, separated by commas. */
@@ -13035,14 +15143,14 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, manual_entry, assigned.
+                 * @description filter[matchMethod][op]=value, operators eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, payment_request, manual_entry, assigned.
                  * @example {}
                  */
                 "filter[matchMethod]"?: {
                     /** @enum {string} */
-                    eq?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
+                    eq?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "payment_request" | "manual_entry" | "assigned";
                     /** @enum {string} */
-                    ne?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
+                    ne?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "payment_request" | "manual_entry" | "assigned";
                     /** @description At most 100 values, separated by commas. */
                     in?: string;
                     /** @description At most 100 values, separated by commas. */
@@ -13050,27 +15158,27 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
+                 * @description filter[reconciliationId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
                  * @example {}
                  */
                 "filter[reconciliationId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
+                 * @description filter[reconciliationDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
                  * @example {}
                  */
                 "filter[reconciliationDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[externalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
@@ -13081,7 +15189,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13159,43 +15267,43 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @description filter[accountId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
                  * @example {}
                  */
                 "filter[accountId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @description filter[amount][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
                  * @example {}
                  */
                 "filter[amount]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
+                 * @description filter[paymentMethodId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
                  * @example {}
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
+                 * @description filter[paymentDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
                  * @example {}
                  */
                 "filter[paymentDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed.
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed.
                  * @example {}
                  */
                 "filter[status]"?: {
@@ -13210,14 +15318,14 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import.
+                 * @description filter[source][op]=value, operators eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import, pull.
                  * @example {}
                  */
                 "filter[source]"?: {
                     /** @enum {string} */
-                    eq?: "manual" | "webhook" | "import";
+                    eq?: "manual" | "webhook" | "import" | "pull";
                     /** @enum {string} */
-                    ne?: "manual" | "webhook" | "import";
+                    ne?: "manual" | "webhook" | "import" | "pull";
                     /** @description At most 100 values, separated by commas. */
                     in?: string;
                     /** @description At most 100 values, separated by commas. */
@@ -13225,14 +15333,14 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, manual_entry, assigned.
+                 * @description filter[matchMethod][op]=value, operators eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, payment_request, manual_entry, assigned.
                  * @example {}
                  */
                 "filter[matchMethod]"?: {
                     /** @enum {string} */
-                    eq?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
+                    eq?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "payment_request" | "manual_entry" | "assigned";
                     /** @enum {string} */
-                    ne?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
+                    ne?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "payment_request" | "manual_entry" | "assigned";
                     /** @description At most 100 values, separated by commas. */
                     in?: string;
                     /** @description At most 100 values, separated by commas. */
@@ -13240,27 +15348,27 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
+                 * @description filter[reconciliationId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
                  * @example {}
                  */
                 "filter[reconciliationId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
+                 * @description filter[reconciliationDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
                  * @example {}
                  */
                 "filter[reconciliationDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[externalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
@@ -13271,7 +15379,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -13359,7 +15467,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -13444,7 +15552,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -13512,11 +15620,77 @@ export interface operations {
                     };
                 };
             };
+            /** @description Sent for approval. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "action": "reverse_payment",
+                     *         "status": "pending",
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "customerName": "Wanjiru Kamau",
+                     *         "paymentId": 1,
+                     *         "toAccountId": null,
+                     *         "toAccountNumber": null,
+                     *         "amount": 20400,
+                     *         "countedAmount": 20400,
+                     *         "currency": "KES",
+                     *         "reason": "Entered twice",
+                     *         "requestedBy": "amina@example.com",
+                     *         "requestedByUserId": 1,
+                     *         "decidedBy": null,
+                     *         "decisionReason": null,
+                     *         "facts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "currentFacts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "changedFacts": [],
+                     *         "paymentMethodName": null,
+                     *         "transactionRef": null,
+                     *         "creditMoveId": null,
+                     *         "endedAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Sent for approval."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Approval"];
+                        message: string;
+                    };
+                };
+            };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["KeyInUse"];
+            409: components["responses"]["DuplicateEntryOrKeyInUse"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["KeyReused"];
@@ -13529,7 +15703,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -13597,6 +15771,72 @@ export interface operations {
                     };
                 };
             };
+            /** @description Sent for approval. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "action": "reverse_payment",
+                     *         "status": "pending",
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "customerName": "Wanjiru Kamau",
+                     *         "paymentId": 1,
+                     *         "toAccountId": null,
+                     *         "toAccountNumber": null,
+                     *         "amount": 20400,
+                     *         "countedAmount": 20400,
+                     *         "currency": "KES",
+                     *         "reason": "Entered twice",
+                     *         "requestedBy": "amina@example.com",
+                     *         "requestedByUserId": 1,
+                     *         "decidedBy": null,
+                     *         "decisionReason": null,
+                     *         "facts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "currentFacts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "changedFacts": [],
+                     *         "paymentMethodName": null,
+                     *         "transactionRef": null,
+                     *         "creditMoveId": null,
+                     *         "endedAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Sent for approval."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Approval"];
+                        message: string;
+                    };
+                };
+            };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -13617,7 +15857,7 @@ export interface operations {
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13685,22 +15925,445 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    listNotifications: {
+    listAccountPaymentRequests: {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, status, outcome, flags, transactionRef, amount, reference, payer, paymentId, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, phone, amount, status, reason, transactionRef, paymentId, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, processed, rejected.
+                 * @description filter[accountId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @example {}
+                 */
+                "filter[accountId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @example {}
+                 */
+                "filter[phone]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[amount][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @example {}
+                 */
+                "filter[amount]"?: components["schemas"]["AmountFilter"];
+                /**
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: requested, sent, unknown, paid, declined, expired.
+                 * @example {}
+                 */
+                "filter[status]"?: {
+                    /** @enum {string} */
+                    eq?: "requested" | "sent" | "unknown" | "paid" | "declined" | "expired";
+                    /** @enum {string} */
+                    ne?: "requested" | "sent" | "unknown" | "paid" | "declined" | "expired";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[reason][op]=value, operators eq, ne, in, nin, isnull; filter[reason]=value means eq. Values: cancelled, insufficient_funds, wrong_pin, phone_busy, refused, no_answer, not_sent.
+                 * @example {}
+                 */
+                "filter[reason]"?: {
+                    /** @enum {string} */
+                    eq?: "cancelled" | "insufficient_funds" | "wrong_pin" | "phone_busy" | "refused" | "no_answer" | "not_sent";
+                    /** @enum {string} */
+                    ne?: "cancelled" | "insufficient_funds" | "wrong_pin" | "phone_busy" | "refused" | "no_answer" | "not_sent";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @example {}
+                 */
+                "filter[transactionRef]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[paymentId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq.
+                 * @example {}
+                 */
+                "filter[paymentId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
+            };
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                accountId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Payment requests found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "accountId": 1,
+                     *           "accountNumber": "ACC10000012",
+                     *           "phone": "+254712345678",
+                     *           "amount": 400,
+                     *           "currency": "KES",
+                     *           "status": "requested",
+                     *           "reason": null,
+                     *           "providerMessage": null,
+                     *           "transactionRef": null,
+                     *           "paymentId": null,
+                     *           "requestedBy": "amina@example.com",
+                     *           "createdAt": "2026-11-02T08:15:30.000Z",
+                     *           "sentAt": null,
+                     *           "endedAt": null
+                     *         }
+                     *       ],
+                     *       "message": "Payment requests found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["PaymentRequest"][];
+                        pagination: components["schemas"]["ListPagination"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    requestPayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                accountId: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": 400,
+                 *       "phone": "0712345678"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewPaymentRequest"];
+            };
+        };
+        responses: {
+            /** @description Payment requested. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "phone": "+254712345678",
+                     *         "amount": 400,
+                     *         "currency": "KES",
+                     *         "status": "requested",
+                     *         "reason": null,
+                     *         "providerMessage": null,
+                     *         "transactionRef": null,
+                     *         "paymentId": null,
+                     *         "requestedBy": "amina@example.com",
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "sentAt": null,
+                     *         "endedAt": null
+                     *       },
+                     *       "message": "Payment requested."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["PaymentRequest"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["DuplicateEntryOrKeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPaymentRequests: {
+        parameters: {
+            query?: {
+                page?: number;
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                after?: string;
+                limit?: number;
+                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, phone, amount, status, reason, transactionRef, paymentId, createdAt. Default: createdAt:desc. */
+                sort?: string;
+                /**
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
+                "filter[id]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[accountId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @example {}
+                 */
+                "filter[accountId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @example {}
+                 */
+                "filter[phone]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[amount][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @example {}
+                 */
+                "filter[amount]"?: components["schemas"]["AmountFilter"];
+                /**
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: requested, sent, unknown, paid, declined, expired.
+                 * @example {}
+                 */
+                "filter[status]"?: {
+                    /** @enum {string} */
+                    eq?: "requested" | "sent" | "unknown" | "paid" | "declined" | "expired";
+                    /** @enum {string} */
+                    ne?: "requested" | "sent" | "unknown" | "paid" | "declined" | "expired";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[reason][op]=value, operators eq, ne, in, nin, isnull; filter[reason]=value means eq. Values: cancelled, insufficient_funds, wrong_pin, phone_busy, refused, no_answer, not_sent.
+                 * @example {}
+                 */
+                "filter[reason]"?: {
+                    /** @enum {string} */
+                    eq?: "cancelled" | "insufficient_funds" | "wrong_pin" | "phone_busy" | "refused" | "no_answer" | "not_sent";
+                    /** @enum {string} */
+                    ne?: "cancelled" | "insufficient_funds" | "wrong_pin" | "phone_busy" | "refused" | "no_answer" | "not_sent";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @example {}
+                 */
+                "filter[transactionRef]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[paymentId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq.
+                 * @example {}
+                 */
+                "filter[paymentId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
+            };
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Payment requests found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "accountId": 1,
+                     *           "accountNumber": "ACC10000012",
+                     *           "phone": "+254712345678",
+                     *           "amount": 400,
+                     *           "currency": "KES",
+                     *           "status": "requested",
+                     *           "reason": null,
+                     *           "providerMessage": null,
+                     *           "transactionRef": null,
+                     *           "paymentId": null,
+                     *           "requestedBy": "amina@example.com",
+                     *           "createdAt": "2026-11-02T08:15:30.000Z",
+                     *           "sentAt": null,
+                     *           "endedAt": null
+                     *         }
+                     *       ],
+                     *       "message": "Payment requests found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["PaymentRequest"][];
+                        pagination: components["schemas"]["ListPagination"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPaymentRequest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Payment request found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "phone": "+254712345678",
+                     *         "amount": 400,
+                     *         "currency": "KES",
+                     *         "status": "requested",
+                     *         "reason": null,
+                     *         "providerMessage": null,
+                     *         "transactionRef": null,
+                     *         "paymentId": null,
+                     *         "requestedBy": "amina@example.com",
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "sentAt": null,
+                     *         "endedAt": null
+                     *       },
+                     *       "message": "Payment request found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["PaymentRequest"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listNotifications: {
+        parameters: {
+            query?: {
+                page?: number;
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                after?: string;
+                limit?: number;
+                /** @description field:asc or field:desc, separated by commas. Fields: id, status, outcome, flags, source, transactionRef, amount, reference, payer, paymentId, createdAt. Default: createdAt:desc. */
+                sort?: string;
+                /**
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
+                "filter[id]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, processed, rejected.
                  * @example {}
                  */
                 "filter[status]"?: {
@@ -13715,7 +16378,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[outcome][op]=value, ops eq, ne, in, nin, isnull; filter[outcome]=value means eq. Values: matched, unmatched, linked, conflict, differs, repeated.
+                 * @description filter[outcome][op]=value, operators eq, ne, in, nin, isnull; filter[outcome]=value means eq. Values: matched, unmatched, linked, conflict, differs, repeated.
                  * @example {}
                  */
                 "filter[outcome]"?: {
@@ -13730,43 +16393,58 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[flags][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[flags][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[flags]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @description filter[source][op]=value, operators eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import, pull.
+                 * @example {}
+                 */
+                "filter[source]"?: {
+                    /** @enum {string} */
+                    eq?: "manual" | "webhook" | "import" | "pull";
+                    /** @enum {string} */
+                    ne?: "manual" | "webhook" | "import" | "pull";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @description filter[amount][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
                  * @example {}
                  */
                 "filter[amount]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[reference][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[reference]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[payer][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[payer]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[paymentId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq.
+                 * @description filter[paymentId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq.
                  * @example {}
                  */
                 "filter[paymentId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -13790,6 +16468,7 @@ export interface operations {
                      *           "status": "processed",
                      *           "outcome": "matched",
                      *           "flags": [],
+                     *           "source": "webhook",
                      *           "transactionRef": "SKB2XQ19ZT",
                      *           "amount": 2400,
                      *           "reference": "ACC10000012",
@@ -13834,7 +16513,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13860,6 +16539,7 @@ export interface operations {
                      *         "status": "processed",
                      *         "outcome": "matched",
                      *         "flags": [],
+                     *         "source": "webhook",
                      *         "transactionRef": "SKB2XQ19ZT",
                      *         "amount": 2400,
                      *         "reference": "ACC10000012",
@@ -13897,7 +16577,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -13936,6 +16616,7 @@ export interface operations {
                      *         "status": "processed",
                      *         "outcome": "matched",
                      *         "flags": [],
+                     *         "source": "webhook",
                      *         "transactionRef": "SKB2XQ19ZT",
                      *         "amount": 2400,
                      *         "reference": "ACC10000012",
@@ -13973,11 +16654,591 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getProviderStatus: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Status of the providers. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "provider": "mobilemoney",
+                     *           "lastHeardAt": "2026-11-02T08:15:30.000Z",
+                     *           "silentSince": null,
+                     *           "openBalanceGaps": 0,
+                     *           "pulls": [
+                     *             {
+                     *               "shortCode": "600638",
+                     *               "completeUntil": "2026-11-02T08:10:00.000Z",
+                     *               "succeededAt": "2026-11-02T08:10:02.000Z",
+                     *               "failure": null,
+                     *               "foundCount": 3,
+                     *               "lostPeriod": null
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "message": "Status of the providers."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        /**
+                         * @example [
+                         *       {
+                         *         "provider": "mobilemoney",
+                         *         "lastHeardAt": "2026-11-02T08:15:30.000Z",
+                         *         "silentSince": null,
+                         *         "openBalanceGaps": 0,
+                         *         "pulls": [
+                         *           {
+                         *             "shortCode": "600638",
+                         *             "completeUntil": "2026-11-02T08:10:00.000Z",
+                         *             "succeededAt": "2026-11-02T08:10:02.000Z",
+                         *             "failure": null,
+                         *             "foundCount": 3,
+                         *             "lostPeriod": null
+                         *           }
+                         *         ]
+                         *       }
+                         *     ]
+                         */
+                        data: components["schemas"]["ProviderStatus"][];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listBalanceGaps: {
+        parameters: {
+            query?: {
+                page?: number;
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                after?: string;
+                limit?: number;
+                /** @description field:asc or field:desc, separated by commas. Fields: id, provider, shortCode, state, from, until, difference, createdAt, explainedAt. Default: createdAt:desc. */
+                sort?: string;
+                /**
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
+                "filter[id]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[provider][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[provider]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @example {}
+                 */
+                "filter[provider]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[shortCode][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @example {}
+                 */
+                "filter[shortCode]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[state][op]=value, operators eq, ne, in, nin, isnull; filter[state]=value means eq. Values: open, payments_found, money_left.
+                 * @example {}
+                 */
+                "filter[state]"?: {
+                    /** @enum {string} */
+                    eq?: "open" | "payments_found" | "money_left";
+                    /** @enum {string} */
+                    ne?: "open" | "payments_found" | "money_left";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[from][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[from]=value means eq.
+                 * @example {}
+                 */
+                "filter[from]"?: components["schemas"]["TimestampFilter"];
+                /**
+                 * @description filter[until][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[until]=value means eq.
+                 * @example {}
+                 */
+                "filter[until]"?: components["schemas"]["TimestampFilter"];
+                /**
+                 * @description filter[difference][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[difference]=value means eq.
+                 * @example {}
+                 */
+                "filter[difference]"?: components["schemas"]["AmountFilter"];
+                /**
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
+                /**
+                 * @description filter[explainedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[explainedAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[explainedAt]"?: components["schemas"]["TimestampFilter"];
+            };
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Gaps found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "provider": "mobilemoney",
+                     *           "shortCode": "600638",
+                     *           "state": "payments_found",
+                     *           "from": "2026-11-02T08:15:30.000Z",
+                     *           "until": "2026-11-02T08:17:02.000Z",
+                     *           "difference": 800,
+                     *           "explained": 800,
+                     *           "createdAt": "2026-11-02T08:28:00.000Z",
+                     *           "explainedAt": "2026-11-02T08:29:00.000Z"
+                     *         }
+                     *       ],
+                     *       "message": "Gaps found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["BalanceGap"][];
+                        pagination: components["schemas"]["ListPagination"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    askAboutPayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 3 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The provider is asked. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "paymentId": 3,
+                     *         "notificationId": null,
+                     *         "provider": "mobilemoney",
+                     *         "transactionRef": "SKB7MD40PL",
+                     *         "state": "answered",
+                     *         "message": "The service request is processed successfully.",
+                     *         "answer": {
+                     *           "status": "Completed",
+                     *           "amount": 800,
+                     *           "payer": "254701000000",
+                     *           "payerName": "GRACE WANJIRU",
+                     *           "receiver": "600638",
+                     *           "completedAt": "2026-11-02T07:22:44.000Z",
+                     *           "reason": "Pay Bill Online"
+                     *         },
+                     *         "differences": [
+                     *           {
+                     *             "field": "amount",
+                     *             "ours": "80",
+                     *             "provider": "800.00"
+                     *           }
+                     *         ],
+                     *         "askedBy": "amina@example.com",
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "sentAt": "2026-11-02T08:15:31.000Z",
+                     *         "endedAt": "2026-11-02T08:15:34.000Z"
+                     *       },
+                     *       "message": "The provider is asked."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["StatusQuery"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["DuplicateEntryOrKeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    askAboutNotification: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["NewStatusQuery"];
+            };
+        };
+        responses: {
+            /** @description The provider is asked. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "paymentId": 3,
+                     *         "notificationId": null,
+                     *         "provider": "mobilemoney",
+                     *         "transactionRef": "SKB7MD40PL",
+                     *         "state": "answered",
+                     *         "message": "The service request is processed successfully.",
+                     *         "answer": {
+                     *           "status": "Completed",
+                     *           "amount": 800,
+                     *           "payer": "254701000000",
+                     *           "payerName": "GRACE WANJIRU",
+                     *           "receiver": "600638",
+                     *           "completedAt": "2026-11-02T07:22:44.000Z",
+                     *           "reason": "Pay Bill Online"
+                     *         },
+                     *         "differences": [
+                     *           {
+                     *             "field": "amount",
+                     *             "ours": "80",
+                     *             "provider": "800.00"
+                     *           }
+                     *         ],
+                     *         "askedBy": "amina@example.com",
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "sentAt": "2026-11-02T08:15:31.000Z",
+                     *         "endedAt": "2026-11-02T08:15:34.000Z"
+                     *       },
+                     *       "message": "The provider is asked."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["StatusQuery"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["DuplicateEntryOrKeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listStatusQueries: {
+        parameters: {
+            query?: {
+                page?: number;
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                after?: string;
+                limit?: number;
+                /** @description field:asc or field:desc, separated by commas. Fields: id, paymentId, notificationId, transactionRef, state, createdAt, endedAt. Default: createdAt:desc. */
+                sort?: string;
+                /**
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
+                "filter[id]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[paymentId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq.
+                 * @example {}
+                 */
+                "filter[paymentId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[notificationId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[notificationId]=value means eq.
+                 * @example {}
+                 */
+                "filter[notificationId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @example {}
+                 */
+                "filter[transactionRef]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[state][op]=value, operators eq, ne, in, nin, isnull; filter[state]=value means eq. Values: requested, answered, not_found, failed, unanswered.
+                 * @example {}
+                 */
+                "filter[state]"?: {
+                    /** @enum {string} */
+                    eq?: "requested" | "answered" | "not_found" | "failed" | "unanswered";
+                    /** @enum {string} */
+                    ne?: "requested" | "answered" | "not_found" | "failed" | "unanswered";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
+                /**
+                 * @description filter[endedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[endedAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[endedAt]"?: components["schemas"]["TimestampFilter"];
+            };
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Status queries found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "paymentId": 3,
+                     *           "notificationId": null,
+                     *           "provider": "mobilemoney",
+                     *           "transactionRef": "SKB7MD40PL",
+                     *           "state": "answered",
+                     *           "message": "The service request is processed successfully.",
+                     *           "answer": {
+                     *             "status": "Completed",
+                     *             "amount": 800,
+                     *             "payer": "254701000000",
+                     *             "payerName": "GRACE WANJIRU",
+                     *             "receiver": "600638",
+                     *             "completedAt": "2026-11-02T07:22:44.000Z",
+                     *             "reason": "Pay Bill Online"
+                     *           },
+                     *           "differences": [
+                     *             {
+                     *               "field": "amount",
+                     *               "ours": "80",
+                     *               "provider": "800.00"
+                     *             }
+                     *           ],
+                     *           "askedBy": "amina@example.com",
+                     *           "createdAt": "2026-11-02T08:15:30.000Z",
+                     *           "sentAt": "2026-11-02T08:15:31.000Z",
+                     *           "endedAt": "2026-11-02T08:15:34.000Z"
+                     *         }
+                     *       ],
+                     *       "message": "Status queries found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["StatusQuery"][];
+                        pagination: components["schemas"]["ListPagination"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getStatusQuery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Status query found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "paymentId": 3,
+                     *         "notificationId": null,
+                     *         "provider": "mobilemoney",
+                     *         "transactionRef": "SKB7MD40PL",
+                     *         "state": "answered",
+                     *         "message": "The service request is processed successfully.",
+                     *         "answer": {
+                     *           "status": "Completed",
+                     *           "amount": 800,
+                     *           "payer": "254701000000",
+                     *           "payerName": "GRACE WANJIRU",
+                     *           "receiver": "600638",
+                     *           "completedAt": "2026-11-02T07:22:44.000Z",
+                     *           "reason": "Pay Bill Online"
+                     *         },
+                     *         "differences": [
+                     *           {
+                     *             "field": "amount",
+                     *             "ours": "80",
+                     *             "provider": "800.00"
+                     *           }
+                     *         ],
+                     *         "askedBy": "amina@example.com",
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "sentAt": "2026-11-02T08:15:31.000Z",
+                     *         "endedAt": "2026-11-02T08:15:34.000Z"
+                     *       },
+                     *       "message": "Status query found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["StatusQuery"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     transferCredit: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -14039,11 +17300,77 @@ export interface operations {
                     };
                 };
             };
+            /** @description Sent for approval. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "action": "reverse_payment",
+                     *         "status": "pending",
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "customerName": "Wanjiru Kamau",
+                     *         "paymentId": 1,
+                     *         "toAccountId": null,
+                     *         "toAccountNumber": null,
+                     *         "amount": 20400,
+                     *         "countedAmount": 20400,
+                     *         "currency": "KES",
+                     *         "reason": "Entered twice",
+                     *         "requestedBy": "amina@example.com",
+                     *         "requestedByUserId": 1,
+                     *         "decidedBy": null,
+                     *         "decisionReason": null,
+                     *         "facts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "currentFacts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "changedFacts": [],
+                     *         "paymentMethodName": null,
+                     *         "transactionRef": null,
+                     *         "creditMoveId": null,
+                     *         "endedAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Sent for approval."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Approval"];
+                        message: string;
+                    };
+                };
+            };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["KeyInUse"];
+            409: components["responses"]["DuplicateEntryOrKeyInUse"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["KeyReused"];
@@ -14056,7 +17383,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -14111,6 +17438,72 @@ export interface operations {
                     };
                 };
             };
+            /** @description Sent for approval. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "action": "reverse_payment",
+                     *         "status": "pending",
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "customerName": "Wanjiru Kamau",
+                     *         "paymentId": 1,
+                     *         "toAccountId": null,
+                     *         "toAccountNumber": null,
+                     *         "amount": 20400,
+                     *         "countedAmount": 20400,
+                     *         "currency": "KES",
+                     *         "reason": "Entered twice",
+                     *         "requestedBy": "amina@example.com",
+                     *         "requestedByUserId": 1,
+                     *         "decidedBy": null,
+                     *         "decisionReason": null,
+                     *         "facts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "currentFacts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "changedFacts": [],
+                     *         "paymentMethodName": null,
+                     *         "transactionRef": null,
+                     *         "creditMoveId": null,
+                     *         "endedAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Sent for approval."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Approval"];
+                        message: string;
+                    };
+                };
+            };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -14128,18 +17521,18 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[kind][op]=value, ops eq, ne, in, nin, isnull; filter[kind]=value means eq. Values: transfer, refund.
+                 * @description filter[kind][op]=value, operators eq, ne, in, nin, isnull; filter[kind]=value means eq. Values: transfer, refund.
                  * @example {}
                  */
                 "filter[kind]"?: {
@@ -14154,43 +17547,43 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @description filter[accountId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
                  * @example {}
                  */
                 "filter[accountId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[toAccountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[toAccountId]=value means eq.
+                 * @description filter[toAccountId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[toAccountId]=value means eq.
                  * @example {}
                  */
                 "filter[toAccountId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @description filter[amount][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
                  * @example {}
                  */
                 "filter[amount]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
+                 * @description filter[paymentMethodId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
                  * @example {}
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[valueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq.
+                 * @description filter[valueDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq.
                  * @example {}
                  */
                 "filter[valueDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14260,18 +17653,18 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[kind][op]=value, ops eq, ne, in, nin, isnull; filter[kind]=value means eq. Values: transfer, refund.
+                 * @description filter[kind][op]=value, operators eq, ne, in, nin, isnull; filter[kind]=value means eq. Values: transfer, refund.
                  * @example {}
                  */
                 "filter[kind]"?: {
@@ -14286,43 +17679,43 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @description filter[accountId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
                  * @example {}
                  */
                 "filter[accountId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[toAccountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[toAccountId]=value means eq.
+                 * @description filter[toAccountId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[toAccountId]=value means eq.
                  * @example {}
                  */
                 "filter[toAccountId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @description filter[amount][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
                  * @example {}
                  */
                 "filter[amount]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
+                 * @description filter[paymentMethodId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
                  * @example {}
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[valueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq.
+                 * @description filter[valueDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq.
                  * @example {}
                  */
                 "filter[valueDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -14384,11 +17777,578 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listApprovals: {
+        parameters: {
+            query?: {
+                page?: number;
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                after?: string;
+                limit?: number;
+                /** @description field:asc or field:desc, separated by commas. Fields: id, action, status, accountId, paymentId, amount, requestedByUserId, endedAt, createdAt, updatedAt. Default: createdAt:desc. */
+                sort?: string;
+                /**
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
+                "filter[id]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[action][op]=value, operators eq, ne, in, nin, isnull; filter[action]=value means eq. Values: reverse_payment, unassign_payment, refund_credit, transfer_credit, write_off_account, cancel_account.
+                 * @example {}
+                 */
+                "filter[action]"?: {
+                    /** @enum {string} */
+                    eq?: "reverse_payment" | "unassign_payment" | "refund_credit" | "transfer_credit" | "write_off_account" | "cancel_account";
+                    /** @enum {string} */
+                    ne?: "reverse_payment" | "unassign_payment" | "refund_credit" | "transfer_credit" | "write_off_account" | "cancel_account";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, approved, rejected, withdrawn, obsolete.
+                 * @example {}
+                 */
+                "filter[status]"?: {
+                    /** @enum {string} */
+                    eq?: "pending" | "approved" | "rejected" | "withdrawn" | "obsolete";
+                    /** @enum {string} */
+                    ne?: "pending" | "approved" | "rejected" | "withdrawn" | "obsolete";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[accountId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @example {}
+                 */
+                "filter[accountId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[paymentId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq.
+                 * @example {}
+                 */
+                "filter[paymentId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[amount][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @example {}
+                 */
+                "filter[amount]"?: components["schemas"]["AmountFilter"];
+                /**
+                 * @description filter[requestedByUserId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[requestedByUserId]=value means eq.
+                 * @example {}
+                 */
+                "filter[requestedByUserId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[endedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[endedAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[endedAt]"?: components["schemas"]["TimestampFilter"];
+                /**
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
+                /**
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
+            };
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Approvals found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "action": "reverse_payment",
+                     *           "status": "pending",
+                     *           "accountId": 1,
+                     *           "accountNumber": "ACC10000012",
+                     *           "customerName": "Wanjiru Kamau",
+                     *           "paymentId": 1,
+                     *           "toAccountId": null,
+                     *           "toAccountNumber": null,
+                     *           "amount": 20400,
+                     *           "countedAmount": 20400,
+                     *           "currency": "KES",
+                     *           "reason": "Entered twice",
+                     *           "requestedBy": "amina@example.com",
+                     *           "requestedByUserId": 1,
+                     *           "decidedBy": null,
+                     *           "decisionReason": null,
+                     *           "facts": {
+                     *             "paymentStatus": "matched",
+                     *             "paymentAccountId": 1,
+                     *             "reconciliationId": null,
+                     *             "accountStatus": null,
+                     *             "toAccountStatus": null,
+                     *             "balance": null,
+                     *             "credit": null
+                     *           },
+                     *           "currentFacts": {
+                     *             "paymentStatus": "matched",
+                     *             "paymentAccountId": 1,
+                     *             "reconciliationId": null,
+                     *             "accountStatus": null,
+                     *             "toAccountStatus": null,
+                     *             "balance": null,
+                     *             "credit": null
+                     *           },
+                     *           "changedFacts": [],
+                     *           "paymentMethodName": null,
+                     *           "transactionRef": null,
+                     *           "creditMoveId": null,
+                     *           "endedAt": null,
+                     *           "createdAt": "2026-11-02T08:15:30.000Z",
+                     *           "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         }
+                     *       ],
+                     *       "message": "Approvals found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Approval"][];
+                        pagination: components["schemas"]["ListPagination"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getApproval: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Approval found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "action": "reverse_payment",
+                     *         "status": "pending",
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "customerName": "Wanjiru Kamau",
+                     *         "paymentId": 1,
+                     *         "toAccountId": null,
+                     *         "toAccountNumber": null,
+                     *         "amount": 20400,
+                     *         "countedAmount": 20400,
+                     *         "currency": "KES",
+                     *         "reason": "Entered twice",
+                     *         "requestedBy": "amina@example.com",
+                     *         "requestedByUserId": 1,
+                     *         "decidedBy": null,
+                     *         "decisionReason": null,
+                     *         "facts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "currentFacts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "changedFacts": [],
+                     *         "paymentMethodName": null,
+                     *         "transactionRef": null,
+                     *         "creditMoveId": null,
+                     *         "endedAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Approval found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Approval"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    approveApproval: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Approved and done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "action": "reverse_payment",
+                     *         "status": "pending",
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "customerName": "Wanjiru Kamau",
+                     *         "paymentId": 1,
+                     *         "toAccountId": null,
+                     *         "toAccountNumber": null,
+                     *         "amount": 20400,
+                     *         "countedAmount": 20400,
+                     *         "currency": "KES",
+                     *         "reason": "Entered twice",
+                     *         "requestedBy": "amina@example.com",
+                     *         "requestedByUserId": 1,
+                     *         "decidedBy": null,
+                     *         "decisionReason": null,
+                     *         "facts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "currentFacts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "changedFacts": [],
+                     *         "paymentMethodName": null,
+                     *         "transactionRef": null,
+                     *         "creditMoveId": null,
+                     *         "endedAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Approved and done."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Approval"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["DuplicateEntryOrKeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rejectApproval: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 2 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The customer has paid this by bank transfer"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Rejection"];
+            };
+        };
+        responses: {
+            /** @description Rejected. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "action": "reverse_payment",
+                     *         "status": "pending",
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "customerName": "Wanjiru Kamau",
+                     *         "paymentId": 1,
+                     *         "toAccountId": null,
+                     *         "toAccountNumber": null,
+                     *         "amount": 20400,
+                     *         "countedAmount": 20400,
+                     *         "currency": "KES",
+                     *         "reason": "Entered twice",
+                     *         "requestedBy": "amina@example.com",
+                     *         "requestedByUserId": 1,
+                     *         "decidedBy": null,
+                     *         "decisionReason": null,
+                     *         "facts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "currentFacts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "changedFacts": [],
+                     *         "paymentMethodName": null,
+                     *         "transactionRef": null,
+                     *         "creditMoveId": null,
+                     *         "endedAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Rejected."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Approval"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    withdrawApproval: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 3 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Withdrawn. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "action": "reverse_payment",
+                     *         "status": "pending",
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "customerName": "Wanjiru Kamau",
+                     *         "paymentId": 1,
+                     *         "toAccountId": null,
+                     *         "toAccountNumber": null,
+                     *         "amount": 20400,
+                     *         "countedAmount": 20400,
+                     *         "currency": "KES",
+                     *         "reason": "Entered twice",
+                     *         "requestedBy": "amina@example.com",
+                     *         "requestedByUserId": 1,
+                     *         "decidedBy": null,
+                     *         "decisionReason": null,
+                     *         "facts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "currentFacts": {
+                     *           "paymentStatus": "matched",
+                     *           "paymentAccountId": 1,
+                     *           "reconciliationId": null,
+                     *           "accountStatus": null,
+                     *           "toAccountStatus": null,
+                     *           "balance": null,
+                     *           "credit": null
+                     *         },
+                     *         "changedFacts": [],
+                     *         "paymentMethodName": null,
+                     *         "transactionRef": null,
+                     *         "creditMoveId": null,
+                     *         "endedAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Withdrawn."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Approval"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     reconcilePayments: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -14481,44 +18441,44 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, reconciliationDate, paymentCount, total, providerStatementId, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, reconciliationDate, paymentCount, total, providerStatementId, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
+                 * @description filter[reconciliationDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
                  * @example {}
                  */
                 "filter[reconciliationDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[paymentCount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentCount]=value means eq.
+                 * @description filter[paymentCount][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentCount]=value means eq.
                  * @example {}
                  */
                 "filter[paymentCount]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
+                 * @description filter[total][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
                  * @example {}
                  */
                 "filter[total]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[providerStatementId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[providerStatementId]=value means eq.
+                 * @description filter[providerStatementId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[providerStatementId]=value means eq.
                  * @example {}
                  */
                 "filter[providerStatementId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -14580,7 +18540,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14637,18 +18597,18 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, status, shortCode, periodStart, periodEnd, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, status, shortCode, periodStart, periodEnd, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: received, matching, importing, reconciling, done, failed.
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: received, matching, importing, reconciling, done, failed.
                  * @example {}
                  */
                 "filter[status]"?: {
@@ -14663,33 +18623,33 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[shortCode][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[shortCode][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[shortCode]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[periodStart][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[periodStart]=value means eq.
+                 * @description filter[periodStart][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[periodStart]=value means eq.
                  * @example {}
                  */
                 "filter[periodStart]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[periodEnd][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[periodEnd]=value means eq.
+                 * @description filter[periodEnd][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[periodEnd]=value means eq.
                  * @example {}
                  */
                 "filter[periodEnd]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -14807,7 +18767,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -14932,7 +18892,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15045,23 +19005,23 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, dayDiffers, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, dayDiffers, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[lineNumber][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[lineNumber]=value means eq.
+                 * @description filter[lineNumber][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[lineNumber]=value means eq.
                  * @example {}
                  */
                 "filter[lineNumber]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[result][op]=value, ops eq, ne, in, nin, isnull; filter[result]=value means eq. Values: matched, conflict, amount_differs, missing_in_books, reversed_in_books, reversed_at_provider, missing_at_provider, other, repeated, contradictory, unreadable.
+                 * @description filter[result][op]=value, operators eq, ne, in, nin, isnull; filter[result]=value means eq. Values: matched, conflict, amount_differs, missing_in_books, reversed_in_books, reversed_at_provider, missing_at_provider, other, repeated, contradictory, unreadable.
                  * @example {}
                  */
                 "filter[result]"?: {
@@ -15076,53 +19036,53 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[receipt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
+                 * @description filter[receipt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[receipt]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[completedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[completedAt]=value means eq.
+                 * @description filter[completedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[completedAt]=value means eq.
                  * @example {}
                  */
                 "filter[completedAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @description filter[amount][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
                  * @example {}
                  */
                 "filter[amount]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[reference][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[reference]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[payer][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[payer]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[payerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payerName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[payerName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payerName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[payerName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[paymentId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq.
+                 * @description filter[paymentId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq.
                  * @example {}
                  */
                 "filter[paymentId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[dayDiffers][op]=value, ops eq, ne, isnull; filter[dayDiffers]=value means eq.
+                 * @description filter[dayDiffers][op]=value, operators eq, ne, isnull; filter[dayDiffers]=value means eq.
                  * @example {}
                  */
                 "filter[dayDiffers]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15199,7 +19159,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -15324,7 +19284,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -15449,7 +19409,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -15578,40 +19538,40 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, number, accountId, customerName, total, status, issuedOn, dueDate, voidedAt, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, number, accountId, customerName, total, status, issuedOn, dueDate, voidedAt, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /** @description Adds account, customer or both. They are null for a payment without an account. */
                 expand?: ("account" | "customer")[];
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[number][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[number]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[number][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[number]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[number]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @description filter[accountId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
                  * @example {}
                  */
                 "filter[accountId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[customerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[customerName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[customerName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[customerName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[customerName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
+                 * @description filter[total][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
                  * @example {}
                  */
                 "filter[total]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: issued, void.
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: issued, void.
                  * @example {}
                  */
                 "filter[status]"?: {
@@ -15626,33 +19586,33 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[issuedOn][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[issuedOn]=value means eq.
+                 * @description filter[issuedOn][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[issuedOn]=value means eq.
                  * @example {}
                  */
                 "filter[issuedOn]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[dueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[dueDate]=value means eq.
+                 * @description filter[dueDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[dueDate]=value means eq.
                  * @example {}
                  */
                 "filter[dueDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[voidedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[voidedAt]=value means eq.
+                 * @description filter[voidedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[voidedAt]=value means eq.
                  * @example {}
                  */
                 "filter[voidedAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -15718,7 +19678,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -15821,7 +19781,7 @@ export interface operations {
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15896,7 +19856,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15938,7 +19898,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -16029,55 +19989,55 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, sku, name, category, price, active, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, sku, name, category, price, active, externalId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 category?: string;
                 active?: boolean;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[sku][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[sku]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[sku][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[sku]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[sku]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[category][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[category]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[price][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[price]=value means eq.
+                 * @description filter[price][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[price]=value means eq.
                  * @example {}
                  */
                 "filter[price]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq.
+                 * @description filter[active][op]=value, operators eq, ne, isnull; filter[active]=value means eq.
                  * @example {}
                  */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[externalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
@@ -16088,7 +20048,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16154,7 +20114,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -16237,7 +20197,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16298,8 +20258,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
+                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                "If-Match"?: string;
             };
             path: {
                 /** @example 1 */
@@ -16360,6 +20322,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["DuplicateEntry"];
+            412: components["responses"]["Changed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
@@ -16371,44 +20334,44 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, name, price, isDefault, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, name, price, isDefault, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[price][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[price]=value means eq.
+                 * @description filter[price][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[price]=value means eq.
                  * @example {}
                  */
                 "filter[price]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[isDefault][op]=value, ops eq, ne, isnull; filter[isDefault]=value means eq.
+                 * @description filter[isDefault][op]=value, operators eq, ne, isnull; filter[isDefault]=value means eq.
                  * @example {}
                  */
                 "filter[isDefault]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16476,7 +20439,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -16557,7 +20520,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16621,7 +20584,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16736,28 +20699,28 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, name, productId, frequency, active, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, name, productId, frequency, active, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[productId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[productId]=value means eq.
+                 * @description filter[productId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[productId]=value means eq.
                  * @example {}
                  */
                 "filter[productId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[frequency][op]=value, ops eq, ne, in, nin, isnull; filter[frequency]=value means eq. Values: daily, weekly, monthly.
+                 * @description filter[frequency][op]=value, operators eq, ne, in, nin, isnull; filter[frequency]=value means eq. Values: daily, weekly, monthly.
                  * @example {}
                  */
                 "filter[frequency]"?: {
@@ -16772,23 +20735,23 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq.
+                 * @description filter[active][op]=value, operators eq, ne, isnull; filter[active]=value means eq.
                  * @example {}
                  */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16852,7 +20815,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -16932,7 +20895,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16991,8 +20954,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
+                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                "If-Match"?: string;
             };
             path: {
                 /** @example 1 */
@@ -17052,6 +21017,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["DuplicateEntry"];
+            412: components["responses"]["Changed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
@@ -17063,44 +21029,44 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, code, name, active, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, code, name, active, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[code][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[code]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[code][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[code]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[code]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq.
+                 * @description filter[active][op]=value, operators eq, ne, isnull; filter[active]=value means eq.
                  * @example {}
                  */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17158,7 +21124,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -17225,7 +21191,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -17290,43 +21256,43 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, name, phone, active, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, name, phone, active, externalId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq.
+                 * @description filter[active][op]=value, operators eq, ne, isnull; filter[active]=value means eq.
                  * @example {}
                  */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[externalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
@@ -17337,7 +21303,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17399,7 +21365,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -17474,7 +21440,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -17531,8 +21497,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
+                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                "If-Match"?: string;
             };
             path: {
                 /** @example 1 */
@@ -17589,6 +21557,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["DuplicateEntry"];
+            412: components["responses"]["Changed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
@@ -17600,7 +21569,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -17660,7 +21629,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -17768,7 +21737,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -17857,31 +21826,31 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, employeeId, period, status, total, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, employeeId, period, status, total, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 employeeId?: number;
                 /** @description YYYY-MM */
                 period?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[employeeId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq.
+                 * @description filter[employeeId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq.
                  * @example {}
                  */
                 "filter[employeeId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[period][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[period]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[period][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[period]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[period]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: calculated, approved, paid.
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: calculated, approved, paid.
                  * @example {}
                  */
                 "filter[status]"?: {
@@ -17896,23 +21865,23 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
+                 * @description filter[total][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
                  * @example {}
                  */
                 "filter[total]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17973,7 +21942,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -18043,7 +22012,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -18124,39 +22093,39 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, category, version, rateBasisPoints, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, category, version, rateBasisPoints, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[category][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[category]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[version][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[version]=value means eq.
+                 * @description filter[version][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[version]=value means eq.
                  * @example {}
                  */
                 "filter[version]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[rateBasisPoints][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[rateBasisPoints]=value means eq.
+                 * @description filter[rateBasisPoints][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[rateBasisPoints]=value means eq.
                  * @example {}
                  */
                 "filter[rateBasisPoints]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18214,7 +22183,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -18289,7 +22258,7 @@ export interface operations {
                 limit?: number;
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18353,7 +22322,7 @@ export interface operations {
                 endDate?: string;
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18365,6 +22334,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "Snapshot-Age": components["headers"]["SnapshotAge"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18509,7 +22479,7 @@ export interface operations {
                 limit?: number;
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18521,6 +22491,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "Snapshot-Age": components["headers"]["SnapshotAge"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18610,6 +22581,801 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    exportPortfolio: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The files. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Snapshot-Age": components["headers"]["SnapshotAge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getImportTemplate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example customers */
+                file: components["schemas"]["PortfolioFile"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example name,instalment,frequency
+                     *     "Weekly, one year",700.00,weekly
+                     */
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listImports: {
+        parameters: {
+            query?: {
+                page?: number;
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                after?: string;
+                limit?: number;
+                /** @description field:asc or field:desc, separated by commas. Fields: id, status, createdAt, updatedAt. Default: createdAt:desc. */
+                sort?: string;
+                /**
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
+                "filter[id]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[status][op]=value, operators eq, ne, in, nin, isnull; filter[status]=value means eq. Values: uploading, checking, checked, running, done, failed, undoing, undone.
+                 * @example {}
+                 */
+                "filter[status]"?: {
+                    /** @enum {string} */
+                    eq?: "uploading" | "checking" | "checked" | "running" | "done" | "failed" | "undoing" | "undone";
+                    /** @enum {string} */
+                    ne?: "uploading" | "checking" | "checked" | "running" | "done" | "failed" | "undoing" | "undone";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
+                /**
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
+            };
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Imports found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "status": "uploading",
+                     *           "progress": 0,
+                     *           "failure": null,
+                     *           "files": [
+                     *             {
+                     *               "file": "accounts",
+                     *               "sizeBytes": 183,
+                     *               "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6"
+                     *             }
+                     *           ],
+                     *           "rows": {},
+                     *           "errors": 0,
+                     *           "warnings": 0,
+                     *           "differences": 0,
+                     *           "checks": [],
+                     *           "doneAt": null,
+                     *           "createdAt": "2026-11-02T08:15:30.000Z",
+                     *           "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         }
+                     *       ],
+                     *       "message": "Imports found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Import"][];
+                        pagination: components["schemas"]["ListPagination"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Import created. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "uploading",
+                     *         "progress": 0,
+                     *         "failure": null,
+                     *         "files": [
+                     *           {
+                     *             "file": "accounts",
+                     *             "sizeBytes": 183,
+                     *             "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6"
+                     *           }
+                     *         ],
+                     *         "rows": {},
+                     *         "errors": 0,
+                     *         "warnings": 0,
+                     *         "differences": 0,
+                     *         "checks": [],
+                     *         "doneAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Import created."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Import"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Import found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "uploading",
+                     *         "progress": 0,
+                     *         "failure": null,
+                     *         "files": [
+                     *           {
+                     *             "file": "accounts",
+                     *             "sizeBytes": 183,
+                     *             "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6"
+                     *           }
+                     *         ],
+                     *         "rows": {},
+                     *         "errors": 0,
+                     *         "warnings": 0,
+                     *         "differences": 0,
+                     *         "checks": [],
+                     *         "doneAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Import found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Import"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    checkImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Check started. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "uploading",
+                     *         "progress": 0,
+                     *         "failure": null,
+                     *         "files": [
+                     *           {
+                     *             "file": "accounts",
+                     *             "sizeBytes": 183,
+                     *             "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6"
+                     *           }
+                     *         ],
+                     *         "rows": {},
+                     *         "errors": 0,
+                     *         "warnings": 0,
+                     *         "differences": 0,
+                     *         "checks": [],
+                     *         "doneAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Check started."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Import"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    runImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Run started. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "uploading",
+                     *         "progress": 0,
+                     *         "failure": null,
+                     *         "files": [
+                     *           {
+                     *             "file": "accounts",
+                     *             "sizeBytes": 183,
+                     *             "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6"
+                     *           }
+                     *         ],
+                     *         "rows": {},
+                     *         "errors": 0,
+                     *         "warnings": 0,
+                     *         "differences": 0,
+                     *         "checks": [],
+                     *         "doneAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Run started."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Import"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    undoImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Undo started. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "uploading",
+                     *         "progress": 0,
+                     *         "failure": null,
+                     *         "files": [
+                     *           {
+                     *             "file": "accounts",
+                     *             "sizeBytes": 183,
+                     *             "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6"
+                     *           }
+                     *         ],
+                     *         "rows": {},
+                     *         "errors": 0,
+                     *         "warnings": 0,
+                     *         "differences": 0,
+                     *         "checks": [],
+                     *         "doneAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Undo started."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Import"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listImportProblems: {
+        parameters: {
+            query?: {
+                page?: number;
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                after?: string;
+                limit?: number;
+                /** @description field:asc or field:desc, separated by commas. Fields: id, severity, file, line, createdAt. Default: createdAt:desc. */
+                sort?: string;
+                /**
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
+                "filter[id]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[severity][op]=value, operators eq, ne, in, nin, isnull; filter[severity]=value means eq. Values: error, warning.
+                 * @example {}
+                 */
+                "filter[severity]"?: {
+                    /** @enum {string} */
+                    eq?: "error" | "warning";
+                    /** @enum {string} */
+                    ne?: "error" | "warning";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[file][op]=value, operators eq, ne, in, nin, isnull; filter[file]=value means eq. Values: payment_methods, employees, products, pay_plans, customers, accounts, account_changes, payments, credit_moves.
+                 * @example {}
+                 */
+                "filter[file]"?: {
+                    /** @enum {string} */
+                    eq?: "payment_methods" | "employees" | "products" | "pay_plans" | "customers" | "accounts" | "account_changes" | "payments" | "credit_moves";
+                    /** @enum {string} */
+                    ne?: "payment_methods" | "employees" | "products" | "pay_plans" | "customers" | "accounts" | "account_changes" | "payments" | "credit_moves";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[line][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[line]=value means eq.
+                 * @example {}
+                 */
+                "filter[line]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
+            };
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Problems found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "severity": "error",
+                     *           "file": "customers",
+                     *           "line": 17,
+                     *           "column": "phone",
+                     *           "value": "2.54712E+11",
+                     *           "problem": "is a number that the spreadsheet has shortened, so its last digits are lost",
+                     *           "allowed": "the full digits: format the column as text, enter the value again, and save the file as CSV UTF-8"
+                     *         }
+                     *       ],
+                     *       "message": "Problems found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["ImportProblem"][];
+                        pagination: components["schemas"]["ListPagination"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getImportProblemsFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The problems. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example file,line,column,value,severity,problem,allowed */
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listImportDifferences: {
+        parameters: {
+            query?: {
+                page?: number;
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                after?: string;
+                limit?: number;
+                /** @description field:asc or field:desc, separated by commas. Fields: id, line, account, figure, createdAt. Default: createdAt:desc. */
+                sort?: string;
+                /**
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
+                "filter[id]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[line][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[line]=value means eq.
+                 * @example {}
+                 */
+                "filter[line]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[account][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[account]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @example {}
+                 */
+                "filter[account]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[figure][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[figure]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @example {}
+                 */
+                "filter[figure]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
+            };
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Differences found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "line": 17,
+                     *           "account": "LOAN-2001",
+                     *           "figure": "paid",
+                     *           "source": "3600.00",
+                     *           "computed": "3200.00"
+                     *         }
+                     *       ],
+                     *       "message": "Differences found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["ImportDifference"][];
+                        pagination: components["schemas"]["ListPagination"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getProof: {
         parameters: {
             query?: {
@@ -18620,7 +23386,7 @@ export interface operations {
                 date?: string;
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18632,6 +23398,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "Snapshot-Age": components["headers"]["SnapshotAge"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18709,7 +23476,7 @@ export interface operations {
                      *         "checks": [
                      *           {
                      *             "check": "transactions_once",
-                     *             "rule": "Every provider transaction is paid once.",
+                     *             "rule": "Every provider transaction is posted as one payment only, with the name of a provider of this service and with the transaction as its reference.",
                      *             "holds": true,
                      *             "lookedAt": 2,
                      *             "sums": [
@@ -18742,63 +23509,113 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getLastProof: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Result found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "last": {
+                     *           "readAt": "2026-11-02T23:00:04.120Z",
+                     *           "checkCount": 30,
+                     *           "violationCount": 0,
+                     *           "failedChecks": []
+                     *         },
+                     *         "current": true
+                     *       },
+                     *       "message": "Result found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["LastProof"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listAuditEntries: {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, actor, userId, apiKeyId, action, resource, resourceId, requestId, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, actor, userId, apiKeyId, action, resource, resourceId, requestId, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[actor][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[actor]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[actor][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[actor]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[actor]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[userId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[userId]=value means eq.
+                 * @description filter[userId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[userId]=value means eq.
                  * @example {}
                  */
                 "filter[userId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[apiKeyId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[apiKeyId]=value means eq.
+                 * @description filter[apiKeyId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[apiKeyId]=value means eq.
                  * @example {}
                  */
                 "filter[apiKeyId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[action][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[action]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[action][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[action]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[action]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[resource][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[resource]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[resource][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[resource]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[resource]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[resourceId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[resourceId]=value means eq.
+                 * @description filter[resourceId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[resourceId]=value means eq.
                  * @example {}
                  */
                 "filter[resourceId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[requestId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[requestId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[requestId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[requestId]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[requestId]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18866,19 +23683,19 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description The `after` of the answer before. Default: the first event that is kept. */
+                /** @description The `after` of the previous answer. Default: the first event that is kept. */
                 after?: number;
-                /** @description Without `after`: only events from now on. */
+                /** @description `latest`: only events from now on. Has no effect together with `after`. */
                 from?: components["schemas"]["EventStart"];
                 /** @description The most events in an answer. */
                 limit?: number;
                 /** @description Seconds to wait for the first event if there is none. */
                 wait?: number;
-                /** @description Event types, separated by commas. `payment.*` stands for all that start with `payment.`. */
+                /** @description Event types, separated by commas. `payment.*` means all types that start with `payment.`. */
                 types?: components["schemas"]["EventTypeFilter"][];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18953,28 +23770,28 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, url, active, disabledReason, failingSince, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, url, active, disabledReason, failingSince, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[url][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[url]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[url][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[url]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[url]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq.
+                 * @description filter[active][op]=value, operators eq, ne, isnull; filter[active]=value means eq.
                  * @example {}
                  */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[disabledReason][op]=value, ops eq, ne, in, nin, isnull; filter[disabledReason]=value means eq. Values: user, gone, failing.
+                 * @description filter[disabledReason][op]=value, operators eq, ne, in, nin, isnull; filter[disabledReason]=value means eq. Values: user, gone, failing.
                  * @example {}
                  */
                 "filter[disabledReason]"?: {
@@ -18989,23 +23806,23 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[failingSince][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[failingSince]=value means eq.
+                 * @description filter[failingSince][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[failingSince]=value means eq.
                  * @example {}
                  */
                 "filter[failingSince]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
                 /**
-                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @description filter[updatedAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
                  * @example {}
                  */
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -19073,7 +23890,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -19150,7 +23967,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19213,8 +24030,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
+                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                "If-Match"?: string;
             };
             path: {
                 /** @example 1 */
@@ -19279,6 +24098,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["Changed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
@@ -19290,7 +24110,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19344,7 +24164,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19419,7 +24239,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19491,7 +24311,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -19556,33 +24376,33 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, eventId, eventType, attempt, outcome, status, durationMs, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, eventId, eventType, attempt, outcome, status, durationMs, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
-                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
                  * @example {}
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[eventId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[eventId]=value means eq.
+                 * @description filter[eventId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[eventId]=value means eq.
                  * @example {}
                  */
                 "filter[eventId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[eventType][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[eventType]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[eventType][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[eventType]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[eventType]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[attempt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[attempt]=value means eq.
+                 * @description filter[attempt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[attempt]=value means eq.
                  * @example {}
                  */
                 "filter[attempt]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[outcome][op]=value, ops eq, ne, in, nin, isnull; filter[outcome]=value means eq. Values: delivered, failed, given_up.
+                 * @description filter[outcome][op]=value, operators eq, ne, in, nin, isnull; filter[outcome]=value means eq. Values: delivered, failed, given_up.
                  * @example {}
                  */
                 "filter[outcome]"?: {
@@ -19597,23 +24417,23 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[status]=value means eq.
+                 * @description filter[status][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[status]=value means eq.
                  * @example {}
                  */
                 "filter[status]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[durationMs][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[durationMs]=value means eq.
+                 * @description filter[durationMs][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[durationMs]=value means eq.
                  * @example {}
                  */
                 "filter[durationMs]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
                  */
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19687,7 +24507,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19751,11 +24571,259 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    receiveMobileMoneyRequestAnswer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 0123456789abcdef0123456789abcdef */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "Body": {
+                 *         "stkCallback": {
+                 *           "MerchantRequestID": "29115-34620561-1",
+                 *           "CheckoutRequestID": "ws_CO_021120261015301234",
+                 *           "ResultCode": 0,
+                 *           "ResultDesc": "The service request is processed successfully.",
+                 *           "CallbackMetadata": {
+                 *             "Item": [
+                 *               {
+                 *                 "Name": "Amount",
+                 *                 "Value": 400
+                 *               },
+                 *               {
+                 *                 "Name": "MpesaReceiptNumber",
+                 *                 "Value": "SKB9QR71TT"
+                 *               },
+                 *               {
+                 *                 "Name": "TransactionDate",
+                 *                 "Value": 20261102101530
+                 *               },
+                 *               {
+                 *                 "Name": "PhoneNumber",
+                 *                 "Value": 254712345678
+                 *               }
+                 *             ]
+                 *           }
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProviderRequestAnswer"];
+            };
+        };
+        responses: {
+            /** @description Answer stored. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ResultCode": 0,
+                     *       "ResultDesc": "Accepted"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RequestAnswerStored"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    receiveMobileMoneyStatusAnswer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 0123456789abcdef0123456789abcdef */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "Result": {
+                 *         "ResultType": 0,
+                 *         "ResultCode": 0,
+                 *         "ResultDesc": "The service request is processed successfully.",
+                 *         "OriginatorConversationID": "10816-694520-2",
+                 *         "ConversationID": "AG_20261102_00007cdb1f9fb6494315",
+                 *         "TransactionID": "SKB0000000",
+                 *         "ResultParameters": {
+                 *           "ResultParameter": [
+                 *             {
+                 *               "Key": "ReceiptNo",
+                 *               "Value": "SKB7MD40PL"
+                 *             },
+                 *             {
+                 *               "Key": "TransactionStatus",
+                 *               "Value": "Completed"
+                 *             },
+                 *             {
+                 *               "Key": "Amount",
+                 *               "Value": 800
+                 *             },
+                 *             {
+                 *               "Key": "DebitPartyName",
+                 *               "Value": "254701000000 - GRACE WANJIRU"
+                 *             },
+                 *             {
+                 *               "Key": "CreditPartyName",
+                 *               "Value": "600638 - Sunrise Pumps Ltd"
+                 *             },
+                 *             {
+                 *               "Key": "InitiatedTime",
+                 *               "Value": 20261102102240
+                 *             },
+                 *             {
+                 *               "Key": "FinalisedTime",
+                 *               "Value": 20261102102244
+                 *             },
+                 *             {
+                 *               "Key": "ReasonType",
+                 *               "Value": "Pay Bill Online"
+                 *             }
+                 *           ]
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProviderStatusAnswer"];
+            };
+        };
+        responses: {
+            /** @description Answer stored. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ResultCode": 0,
+                     *       "ResultDesc": "Accepted"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusAnswerStored"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    uploadImportFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+                /** @example accounts */
+                file: components["schemas"]["PortfolioFile"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example external_id,customer,product,pay_plan,opened_at,instalment,opening_paid,opening_paid_on,source_paid
+                 *     LOAN-9001,CRM-1001,SHS-40,"Weekly, one year",2026-10-05,450,2900,2026-10-12,3350
+                 */
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description File received. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "uploading",
+                     *         "progress": 0,
+                     *         "failure": null,
+                     *         "files": [
+                     *           {
+                     *             "file": "accounts",
+                     *             "sizeBytes": 183,
+                     *             "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6"
+                     *           }
+                     *         ],
+                     *         "rows": {},
+                     *         "errors": 0,
+                     *         "warnings": 0,
+                     *         "differences": 0,
+                     *         "checks": [],
+                     *         "doneAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "File received."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Import"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     validateMobileMoneyPayment: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -19791,7 +24859,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -19839,7 +24907,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
                 "X-Request-Id"?: string;
             };
             path?: never;

@@ -197,6 +197,52 @@ export interface PaymentsCalls {
   getNotification(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getNotification'>>;
   /** Resolve a notification in conflict */
   resolveNotification(id: number, body: BodyOf<'resolveNotification'>, options?: RepeatableCallOptions): Promise<DataOf<'resolveNotification'>>;
+  /** Show when each provider last sent a notification */
+  getProviderStatus(query?: NoQuery, options?: CallOptions): Promise<DataOf<'getProviderStatus'>>;
+  /** List gaps in the running balance */
+  listBalanceGaps(query?: QueryOf<'listBalanceGaps'>, options?: CallOptions): Promise<PageOf<'listBalanceGaps'>>;
+  /** List gaps in the running balance: every row, reading page after page. */
+  iterateBalanceGaps(query?: IterationQueryOf<'listBalanceGaps'>, options?: CallOptions): AsyncGenerator<RowOf<'listBalanceGaps'>, void, undefined>;
+  /** Ask the provider about a payment */
+  askAbout(id: number, options?: RepeatableCallOptions): Promise<DataOf<'askAboutPayment'>>;
+  /** Ask the provider about a notification */
+  askAboutNotification(id: number, body?: BodyOf<'askAboutNotification'>, options?: RepeatableCallOptions): Promise<DataOf<'askAboutNotification'>>;
+  /** List status queries and their answers */
+  listStatusQueries(query?: QueryOf<'listStatusQueries'>, options?: CallOptions): Promise<PageOf<'listStatusQueries'>>;
+  /** List status queries and their answers: every row, reading page after page. */
+  iterateStatusQueries(query?: IterationQueryOf<'listStatusQueries'>, options?: CallOptions): AsyncGenerator<RowOf<'listStatusQueries'>, void, undefined>;
+  /** Get a status query and its answer */
+  getStatusQuery(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getStatusQuery'>>;
+}
+
+export interface PaymentRequestsCalls {
+  /** Ask a phone to pay */
+  requestPayment(accountId: number, body: BodyOf<'requestPayment'>, options?: RepeatableCallOptions): Promise<DataOf<'requestPayment'>>;
+  /** List the payment requests of an account */
+  listAccount(accountId: number, query?: QueryOf<'listAccountPaymentRequests'>, options?: CallOptions): Promise<PageOf<'listAccountPaymentRequests'>>;
+  /** List the payment requests of an account: every row, reading page after page. */
+  iterateAccount(accountId: number, query?: IterationQueryOf<'listAccountPaymentRequests'>, options?: CallOptions): AsyncGenerator<RowOf<'listAccountPaymentRequests'>, void, undefined>;
+  /** List payment requests */
+  list(query?: QueryOf<'listPaymentRequests'>, options?: CallOptions): Promise<PageOf<'listPaymentRequests'>>;
+  /** List payment requests: every row, reading page after page. */
+  iterate(query?: IterationQueryOf<'listPaymentRequests'>, options?: CallOptions): AsyncGenerator<RowOf<'listPaymentRequests'>, void, undefined>;
+  /** Get a payment request */
+  get(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getPaymentRequest'>>;
+}
+
+export interface ApprovalsCalls {
+  /** List requests for approval */
+  list(query?: QueryOf<'listApprovals'>, options?: CallOptions): Promise<PageOf<'listApprovals'>>;
+  /** List requests for approval: every row, reading page after page. */
+  iterate(query?: IterationQueryOf<'listApprovals'>, options?: CallOptions): AsyncGenerator<RowOf<'listApprovals'>, void, undefined>;
+  /** Get a request for approval */
+  get(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getApproval'>>;
+  /** Approve a request and do its action */
+  approve(id: number, options?: RepeatableCallOptions): Promise<DataOf<'approveApproval'>>;
+  /** Reject a request */
+  reject(id: number, body: BodyOf<'rejectApproval'>, options?: RepeatableCallOptions): Promise<DataOf<'rejectApproval'>>;
+  /** Withdraw your own request */
+  withdraw(id: number, options?: RepeatableCallOptions): Promise<DataOf<'withdrawApproval'>>;
 }
 
 export interface ReconciliationsCalls {
@@ -340,6 +386,41 @@ export interface ReportsCalls {
   getPaymentsFile(query: FileQueryOf<'getPaymentsReport'>, options?: CallOptions): Promise<ServiceFile>;
   /** Run all checks on the books */
   getProof(query?: QueryOf<'getProof'>, options?: CallOptions): Promise<DataOf<'getProof'>>;
+  /** Show the result of the last checks */
+  getLastProof(query?: NoQuery, options?: CallOptions): Promise<DataOf<'getLastProof'>>;
+}
+
+export interface PortfolioCalls {
+  /** Export the whole portfolio */
+  export(query?: NoQuery, options?: CallOptions): Promise<ServiceFile>;
+  /** Get the template of a file */
+  getImportTemplate(file: string, query?: NoQuery, options?: CallOptions): Promise<string>;
+  /** Start the import of a portfolio */
+  createImport(options?: RepeatableCallOptions): Promise<DataOf<'createImport'>>;
+  /** List imports of portfolios */
+  listImports(query?: QueryOf<'listImports'>, options?: CallOptions): Promise<PageOf<'listImports'>>;
+  /** List imports of portfolios: every row, reading page after page. */
+  iterateImports(query?: IterationQueryOf<'listImports'>, options?: CallOptions): AsyncGenerator<RowOf<'listImports'>, void, undefined>;
+  /** Get an import and its progress */
+  getImport(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getImport'>>;
+  /** Check the files of an import */
+  checkImport(id: number, options?: RepeatableCallOptions): Promise<DataOf<'checkImport'>>;
+  /** Write a checked import to the books */
+  runImport(id: number, options?: RepeatableCallOptions): Promise<DataOf<'runImport'>>;
+  /** Undo an import as a whole */
+  undoImport(id: number, options?: RepeatableCallOptions): Promise<DataOf<'undoImport'>>;
+  /** List the errors and warnings of an import */
+  listImportProblems(id: number, query?: QueryOf<'listImportProblems'>, options?: CallOptions): Promise<PageOf<'listImportProblems'>>;
+  /** List the errors and warnings of an import: every row, reading page after page. */
+  iterateImportProblems(id: number, query?: IterationQueryOf<'listImportProblems'>, options?: CallOptions): AsyncGenerator<RowOf<'listImportProblems'>, void, undefined>;
+  /** Get the problems of an import as CSV */
+  getImportProblemsFile(id: number, query?: NoQuery, options?: CallOptions): Promise<string>;
+  /** List figures that differ from the source */
+  listImportDifferences(id: number, query?: QueryOf<'listImportDifferences'>, options?: CallOptions): Promise<PageOf<'listImportDifferences'>>;
+  /** List figures that differ from the source: every row, reading page after page. */
+  iterateImportDifferences(id: number, query?: IterationQueryOf<'listImportDifferences'>, options?: CallOptions): AsyncGenerator<RowOf<'listImportDifferences'>, void, undefined>;
+  /** Upload a file of an import */
+  uploadImportFile(id: number, file: string, body: BodyOf<'uploadImportFile'>, options?: CallOptions): Promise<DataOf<'uploadImportFile'>>;
 }
 
 export interface AuditCalls {
@@ -352,9 +433,9 @@ export interface AuditCalls {
 export interface EventsCalls {
   /** Read the events after an id */
   list(query?: QueryOf<'listEvents'>, options?: CallOptions): Promise<DataOf<'listEvents'>>;
-  /** Read the events after an id: yields each one and ends. With wait, continues until the signal aborts, and throws its reason. */
+  /** Read the events after an id: yields each event and ends. With wait, it continues until the signal aborts, and then throws the reason of the signal. */
   iterate(query?: QueryOf<'listEvents'>, options?: CallOptions): AsyncGenerator<EventOf, void, undefined>;
-  /** Read the events after an id: page after page. A page without hasMore means that you are up to date. */
+  /** Read the events after an id: page after page. A page with hasMore: false means that you are up to date. */
   iteratePages(query?: QueryOf<'listEvents'>, options?: CallOptions): AsyncGenerator<DataOf<'listEvents'>, void, undefined>;
 }
 
@@ -386,6 +467,10 @@ export interface WebhookEndpointsCalls {
 }
 
 export interface ProviderWebhooksCalls {
+  /** Receive the answer to a payment request */
+  receiveMobileMoneyRequestAnswer(key: string, body: BodyOf<'receiveMobileMoneyRequestAnswer'>, options?: CallOptions): Promise<DataOf<'receiveMobileMoneyRequestAnswer'>>;
+  /** Receive the status of a transaction */
+  receiveMobileMoneyStatusAnswer(key: string, body: BodyOf<'receiveMobileMoneyStatusAnswer'>, options?: CallOptions): Promise<DataOf<'receiveMobileMoneyStatusAnswer'>>;
   /** Validate a mobile-money payment */
   validateMobileMoneyPayment(body: BodyOf<'validateMobileMoneyPayment'>, options?: CallOptions): Promise<DataOf<'validateMobileMoneyPayment'>>;
   /** Receive a mobile-money payment */
@@ -404,6 +489,8 @@ export interface Api {
   customers: CustomersCalls;
   accounts: AccountsCalls;
   payments: PaymentsCalls;
+  paymentRequests: PaymentRequestsCalls;
+  approvals: ApprovalsCalls;
   reconciliations: ReconciliationsCalls;
   invoices: InvoicesCalls;
   products: ProductsCalls;
@@ -413,6 +500,7 @@ export interface Api {
   commissions: CommissionsCalls;
   search: SearchCalls;
   reports: ReportsCalls;
+  portfolio: PortfolioCalls;
   audit: AuditCalls;
   events: EventsCalls;
   webhookEndpoints: WebhookEndpointsCalls;
@@ -514,6 +602,30 @@ export const OPERATIONS = {
     iterateNotifications: { method: 'GET', path: '/api/notifications', hasQuery: true, secured: true, answers: 'rows' },
     getNotification: { method: 'GET', path: '/api/notifications/{id}', hasQuery: true, secured: true, answers: 'data' },
     resolveNotification: { method: 'POST', path: '/api/notifications/{id}/resolve', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    getProviderStatus: { method: 'GET', path: '/api/providers/status', hasQuery: true, secured: true, answers: 'data' },
+    listBalanceGaps: { method: 'GET', path: '/api/providers/balance-gaps', hasQuery: true, secured: true, answers: 'page' },
+    iterateBalanceGaps: { method: 'GET', path: '/api/providers/balance-gaps', hasQuery: true, secured: true, answers: 'rows' },
+    askAbout: { method: 'POST', path: '/api/payments/{id}/status-queries', takesKey: true, secured: true, answers: 'data' },
+    askAboutNotification: { method: 'POST', path: '/api/notifications/{id}/status-queries', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    listStatusQueries: { method: 'GET', path: '/api/status-queries', hasQuery: true, secured: true, answers: 'page' },
+    iterateStatusQueries: { method: 'GET', path: '/api/status-queries', hasQuery: true, secured: true, answers: 'rows' },
+    getStatusQuery: { method: 'GET', path: '/api/status-queries/{id}', hasQuery: true, secured: true, answers: 'data' },
+  },
+  paymentRequests: {
+    requestPayment: { method: 'POST', path: '/api/accounts/{accountId}/payment-requests', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    listAccount: { method: 'GET', path: '/api/accounts/{accountId}/payment-requests', hasQuery: true, secured: true, answers: 'page' },
+    iterateAccount: { method: 'GET', path: '/api/accounts/{accountId}/payment-requests', hasQuery: true, secured: true, answers: 'rows' },
+    list: { method: 'GET', path: '/api/payment-requests', hasQuery: true, secured: true, answers: 'page' },
+    iterate: { method: 'GET', path: '/api/payment-requests', hasQuery: true, secured: true, answers: 'rows' },
+    get: { method: 'GET', path: '/api/payment-requests/{id}', hasQuery: true, secured: true, answers: 'data' },
+  },
+  approvals: {
+    list: { method: 'GET', path: '/api/approvals', hasQuery: true, secured: true, answers: 'page' },
+    iterate: { method: 'GET', path: '/api/approvals', hasQuery: true, secured: true, answers: 'rows' },
+    get: { method: 'GET', path: '/api/approvals/{id}', hasQuery: true, secured: true, answers: 'data' },
+    approve: { method: 'POST', path: '/api/approvals/{id}/approve', takesKey: true, secured: true, answers: 'data' },
+    reject: { method: 'POST', path: '/api/approvals/{id}/reject', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    withdraw: { method: 'POST', path: '/api/approvals/{id}/withdraw', takesKey: true, secured: true, answers: 'data' },
   },
   reconciliations: {
     create: { method: 'POST', path: '/api/payments/reconcile', hasBody: true, takesKey: true, secured: true, answers: 'data' },
@@ -590,6 +702,24 @@ export const OPERATIONS = {
     getPayments: { method: 'GET', path: '/api/reports/payments', hasQuery: true, secured: true, answers: 'page' },
     getPaymentsFile: { method: 'GET', path: '/api/reports/payments', hasQuery: true, secured: true, answers: 'file' },
     getProof: { method: 'GET', path: '/api/reports/proof', hasQuery: true, secured: true, answers: 'data' },
+    getLastProof: { method: 'GET', path: '/api/reports/proof/last', hasQuery: true, secured: true, answers: 'data' },
+  },
+  portfolio: {
+    export: { method: 'GET', path: '/api/exports/portfolio', hasQuery: true, secured: true, answers: 'file' },
+    getImportTemplate: { method: 'GET', path: '/api/imports/templates/{file}', hasQuery: true, secured: true, answers: 'text' },
+    createImport: { method: 'POST', path: '/api/imports', takesKey: true, secured: true, answers: 'data' },
+    listImports: { method: 'GET', path: '/api/imports', hasQuery: true, secured: true, answers: 'page' },
+    iterateImports: { method: 'GET', path: '/api/imports', hasQuery: true, secured: true, answers: 'rows' },
+    getImport: { method: 'GET', path: '/api/imports/{id}', hasQuery: true, secured: true, answers: 'data' },
+    checkImport: { method: 'POST', path: '/api/imports/{id}/check', takesKey: true, secured: true, answers: 'data' },
+    runImport: { method: 'POST', path: '/api/imports/{id}/run', takesKey: true, secured: true, answers: 'data' },
+    undoImport: { method: 'POST', path: '/api/imports/{id}/undo', takesKey: true, secured: true, answers: 'data' },
+    listImportProblems: { method: 'GET', path: '/api/imports/{id}/problems', hasQuery: true, secured: true, answers: 'page' },
+    iterateImportProblems: { method: 'GET', path: '/api/imports/{id}/problems', hasQuery: true, secured: true, answers: 'rows' },
+    getImportProblemsFile: { method: 'GET', path: '/api/imports/{id}/problems.csv', hasQuery: true, secured: true, answers: 'text' },
+    listImportDifferences: { method: 'GET', path: '/api/imports/{id}/differences', hasQuery: true, secured: true, answers: 'page' },
+    iterateImportDifferences: { method: 'GET', path: '/api/imports/{id}/differences', hasQuery: true, secured: true, answers: 'rows' },
+    uploadImportFile: { method: 'PUT', path: '/api/imports/{id}/files/{file}', hasBody: true, bodyType: 'text/csv', secured: true, answers: 'data' },
   },
   audit: {
     list: { method: 'GET', path: '/api/audit', hasQuery: true, secured: true, answers: 'page' },
@@ -615,6 +745,8 @@ export const OPERATIONS = {
     getWebhookDelivery: { method: 'GET', path: '/api/webhook-endpoints/{id}/deliveries/{deliveryId}', hasQuery: true, secured: true, answers: 'data' },
   },
   providerWebhooks: {
+    receiveMobileMoneyRequestAnswer: { method: 'POST', path: '/api/webhooks/payments/mobilemoney/requests/{key}', hasBody: true, answers: 'body' },
+    receiveMobileMoneyStatusAnswer: { method: 'POST', path: '/api/webhooks/payments/mobilemoney/status/{key}', hasBody: true, answers: 'body' },
     validateMobileMoneyPayment: { method: 'POST', path: '/api/webhooks/payments/mobilemoney/validation', hasBody: true, answers: 'data' },
     receiveMobileMoneyPayment: { method: 'POST', path: '/api/webhooks/payments/mobilemoney', hasBody: true, answers: 'data' },
     receiveTigoPesaPayment: { method: 'POST', path: '/api/webhooks/payments/tigopesa', hasBody: true, bodyType: 'text/xml', answers: 'text' },

@@ -1,0 +1,49 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { defineConfig } from 'rolldown';
+
+/** The programs that the scripts of package.json run, such as `cli/verify`. */
+const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+const programs = Object.values(scripts).flatMap(
+  (script) => /^exec node .*?\bdist\/(\S+)\.js/.exec(script)?.[1] ?? [],
+);
+/** The modules that bench/ imports. */
+const modules = [
+  ...[
+    'accounts/account-number-rules',
+    'config',
+    'core/context',
+    'core/database/partitions',
+    'core/values/dates',
+  ],
+  ...[
+    'database',
+    'platform/migrations/files',
+    'platform/migrations/runner',
+    'reports/payments-store',
+    'service',
+  ],
+];
+const sourceOf = (name: string) => (name.startsWith('tools/') ? `${name}.ts` : `src/${name}.ts`);
+
+/**
+ * Bundles each program with its packages into dist/. Without bundles, a program reads 2,000 files at its start, which takes two
+ * seconds of CPU time instead of 0.8.
+ */
+export default defineConfig({
+  input: {
+    ...Object.fromEntries([...programs, ...modules].map((name) => [name, sourceOf(name)])),
+    // The printer starts it beside its own file.
+    'print-program': 'src/platform/printing/print-program.ts',
+  },
+  platform: 'node',
+  // Packages with native code. pg-native is not installed.
+  external: ['@myriaddreamin/typst-ts-node-compiler', '@node-rs/argon2', 'pg-native'],
+  transform: { target: 'es2023' },
+  output: { dir: 'dist', cleanDir: true, chunkFileNames: '[name].js', sourcemap: true, keepNames: true },
+  plugins: [
+    {
+      name: 'mark-as-built',
+      writeBundle: () => writeFileSync('dist/.built', ''), // For scripts/ensure-build.mjs.
+    },
+  ],
+});

@@ -1,0 +1,128 @@
+import type { Context } from '../core/context.ts';
+import { actorOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { IdParams } from '../core/http/fields.ts';
+import { repeatable } from '../core/http/idempotency.ts';
+import {
+  type ApprovableActions,
+  approve,
+  endOutdatedApproval,
+  getApproval,
+  reject,
+  withdraw,
+} from './commands.ts';
+import { type ApprovalRow, OutdatedRequest } from './rules.ts';
+import { Approval, approvalList, Rejection, RejectionParams, WithdrawalParams } from './schema.ts';
+import { listApprovals } from './store.ts';
+import { type NumberAccount, toApproval } from './view.ts';
+
+interface ApprovalParts {
+  actions: ApprovableActions;
+  numberAccount: NumberAccount;
+}
+
+export function approvalRoutes(api: Api, context: Context, { actions, numberAccount }: ApprovalParts): void {
+  const answer = (row: ApprovalRow) => toApproval(row, context.currency, numberAccount);
+
+  api.get(
+    '/approvals',
+    {
+      config: { access: 'approvals:read' },
+      schema: {
+        tags: ['Approvals'],
+        operationId: 'listApprovals',
+        summary: 'List requests for approval',
+        description: 'To list the requests that wait for a decision, use `filter[status]=pending`.',
+        querystring: approvalList.query,
+        response: { 200: ListEnvelope(Approval, 'Approvals found.') },
+      },
+    },
+    async (request) => {
+      const page = await listApprovals(context.db, request.query);
+      return okList({ ...page, rows: page.rows.map(answer) }, 'Approvals found.');
+    },
+  );
+
+  api.get(
+    '/approvals/:id',
+    {
+      config: { access: 'approvals:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Approvals'],
+        operationId: 'getApproval',
+        summary: 'Get a request for approval',
+        params: IdParams,
+        response: { 200: Envelope(Approval, 'Approval found.') },
+      },
+    },
+    async (request) => ok(answer(await getApproval(context.db, request.params.id)), 'Approval found.'),
+  );
+
+  api.post(
+    '/approvals/:id/approve',
+    {
+      config: { access: 'approvals:decide', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
+      schema: {
+        tags: ['Approvals'],
+        operationId: 'approveApproval',
+        summary: 'Approve a request and do its action',
+        description:
+          'The action is done in the same transaction. The caller also needs the permission of the action, and must be another person ' +
+          'than the requester. A user may not approve a request of an API key that this user created or rotated. If a fact has changed ' +
+          'since the request (`changedFacts`), nothing is done: the answer is VALIDATION_ERROR with status 409, and `details.fields` ' +
+          'names the changed facts. The request is then obsolete, and a new one can be sent.',
+        params: IdParams,
+        response: { 200: Envelope(Approval, 'Approved and done.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (txContext) => {
+        const row = await approve(txContext, actions, actorOf(request), request.params.id);
+        return ok(answer(row), 'Approved and done.');
+      }).catch(async (error: unknown) => {
+        if (error instanceof OutdatedRequest) await endOutdatedApproval(context, request.params.id);
+        throw error;
+      }),
+  );
+
+  api.post(
+    '/approvals/:id/reject',
+    {
+      config: { access: 'approvals:decide', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Approvals'],
+        operationId: 'rejectApproval',
+        summary: 'Reject a request',
+        description: 'Nothing is done. The caller needs the same rights as for an approval.',
+        params: RejectionParams,
+        body: Rejection,
+        response: { 200: Envelope(Approval, 'Rejected.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (txContext) => {
+        const { reason } = request.body;
+        return ok(answer(await reject(txContext, actorOf(request), request.params.id, reason)), 'Rejected.');
+      }),
+  );
+
+  api.post(
+    '/approvals/:id/withdraw',
+    {
+      config: { access: 'approvals:read', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Approvals'],
+        operationId: 'withdrawApproval',
+        summary: 'Withdraw your own request',
+        description: 'Only the user or the API key that sent the request may withdraw it.',
+        params: WithdrawalParams,
+        response: { 200: Envelope(Approval, 'Withdrawn.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (txContext) =>
+        ok(answer(await withdraw(txContext, actorOf(request), request.params.id)), 'Withdrawn.'),
+      ),
+  );
+}

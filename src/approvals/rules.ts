@@ -1,0 +1,170 @@
+import { type Actor, amountOf, type Currency } from '../core/context.ts';
+import type {
+  AccountStatus,
+  ApprovalAction,
+  ApprovalStatus,
+  PaymentStatus,
+  Row,
+} from '../core/database/tables.ts';
+import { AppError, type FieldProblem, illegalMove } from '../core/http/errors.ts';
+import type { Minor } from '../core/values/money.ts';
+import type { Permission } from '../rights.ts';
+
+/** The actions that may need approval, and the permission that the requester and the approver need. */
+export const ACTION_PERMISSIONS: Readonly<Record<ApprovalAction, Permission>> = {
+  reverse_payment: 'payments:reverse',
+  unassign_payment: 'payments:assign',
+  refund_credit: 'credit:refund',
+  transfer_credit: 'credit:transfer',
+  write_off_account: 'accounts:change-status',
+  cancel_account: 'accounts:change-status',
+};
+
+/** @param approvalLimitMinor - undefined: no action needs approval. */
+export function needsApproval(
+  { approvalLimitMinor }: { approvalLimitMinor: Minor | undefined },
+  amountMinor: Minor,
+): boolean {
+  return approvalLimitMinor !== undefined && amountMinor > approvalLimitMinor;
+}
+
+/** The statuses of a request, and the statuses that follow each of them. */
+export const APPROVAL_STATUSES: Readonly<Record<ApprovalStatus, readonly ApprovalStatus[]>> = {
+  pending: ['approved', 'rejected', 'withdrawn', 'obsolete'],
+  approved: [],
+  rejected: [],
+  withdrawn: [],
+  obsolete: [],
+};
+
+/** The payment or the accounts that a request concerns. */
+export interface Subject {
+  action: ApprovalAction;
+  accountId: number | null;
+  paymentId: number | null;
+  toAccountId: number | null;
+}
+
+/** The present state of the subject of a request, as the database stores it. Null: the subject has no such row. */
+export interface SubjectState {
+  paymentStatus: PaymentStatus | null;
+  paymentAccountId: number | null;
+  reconciliationId: number | null;
+  accountStatus: AccountStatus | null;
+  toAccountStatus: AccountStatus | null;
+  balanceMinor: number | null;
+  creditMinor: number | null;
+}
+
+/** The facts on which a request is decided. A fact that does not matter for the action is null. */
+export type Facts = SubjectState;
+
+/**
+ * A customer may pay while a request waits. So the balance is a fact only for actions that give up the whole balance. A payment
+ * can be reversed or unassigned whatever status and credit its account has.
+ */
+export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
+  const givesUpBalance = action === 'write_off_account' || action === 'cancel_account';
+  const takesPaymentBack = action === 'reverse_payment' || action === 'unassign_payment';
+  return {
+    ...state,
+    balanceMinor: givesUpBalance ? state.balanceMinor : null,
+    ...(takesPaymentBack && { accountStatus: null, creditMinor: null }),
+  };
+}
+
+export type FactName = keyof Facts;
+export const FACT_NAMES = [
+  'paymentStatus',
+  'paymentAccountId',
+  'reconciliationId',
+  'accountStatus',
+  'toAccountStatus',
+  'balanceMinor',
+  'creditMinor',
+] as const satisfies FactName[];
+
+export function changedFacts(requested: Facts, now: Facts): FactName[] {
+  return FACT_NAMES.filter((name) => requested[name] !== now[name]);
+}
+
+/** The name of a fact in an answer, where amounts are in units of the currency. */
+export function answerName(name: FactName) {
+  return name.replace('Minor', '') as AnswerName;
+}
+type AnswerName = FactName extends infer Name ? (Name extends `${infer Base}Minor` ? Base : Name) : never;
+
+/** The result of a command: the work is done, or a request is stored that a second user has to approve. */
+export type DoneOrRequested<T> = { done: T } | { requested: ApprovalRow };
+
+/** A request with the names of its users, its customer and its payment method, and the present state of its subject. */
+export type ApprovalRow = Omit<Row<'approvals'>, 'facts' | 'final_facts'> & {
+  facts: Facts;
+  final_facts: Facts | null;
+  requester: string;
+  decider: string | null;
+  customer: string | null;
+  /** The payment method of a refund. */
+  payment_method: string | null;
+  transaction_ref: string | null;
+  state: SubjectState;
+};
+
+export function refusedEnd({ status }: Pick<ApprovalRow, 'status'>, to: ApprovalStatus): AppError {
+  return illegalMove('A request for approval', status, to, APPROVAL_STATUSES[status]);
+}
+
+export function alreadyPending({ id, payment_id, account_id }: ApprovalRow): AppError {
+  const about = payment_id === null ? `account ${account_id}` : `payment ${payment_id}`;
+  return new AppError(
+    'DUPLICATE_ENTRY',
+    `The request for approval ${id} about ${about} is pending. Approve, reject or withdraw it first.`,
+    { details: { resource: 'approval', field: 'id', id } },
+  );
+}
+
+/** The facts that the requester saw no longer hold. */
+export class OutdatedRequest extends AppError<'VALIDATION_ERROR'> {
+  constructor(fields: FieldProblem[]) {
+    const changes = fields.map(({ path, message }) => `${path} ${message}`).join('; ');
+    super(
+      'VALIDATION_ERROR',
+      `The request is out of date: ${changes}. Nothing was done. Send a new request if it is still needed.`,
+      { status: 409, details: { fields } },
+    );
+  }
+}
+
+/** The error if the facts that the requester saw no longer hold. */
+export function outdated(row: ApprovalRow, now: Facts, currency: Currency): OutdatedRequest | undefined {
+  const changed = changedFacts(row.facts, now);
+  if (changed.length === 0) return undefined;
+  const fields = changed.map((name) => {
+    const [before, after] = [row.facts[name], now[name]].map((value) => shown(name, value, currency));
+    return { path: answerName(name), message: `was ${before} at the request and is now ${after}` };
+  });
+  return new OutdatedRequest(fields);
+}
+
+function shown(name: FactName, value: string | number | null, currency: Currency): string {
+  if (value === null) return 'none';
+  return String(name.endsWith('Minor') ? amountOf(Number(value), currency) : value);
+}
+
+/** Whether the actor made the request, itself or as an API key. */
+export function isRequester(row: Pick<ApprovalRow, 'requested_by' | 'api_key_id'>, actor: Actor): boolean {
+  if (actor.apiKey) return row.api_key_id === actor.apiKey.id;
+  return actor.userId !== null && row.requested_by === actor.userId;
+}
+
+/** The account of a request on an account. */
+export function accountIdOf({ id, account_id: accountId }: ApprovalRow): number {
+  if (accountId === null) throw new Error(`The request ${id} has no account.`);
+  return accountId;
+}
+
+/** The payment of a request on a payment. */
+export function paymentIdOf({ id, payment_id: paymentId }: ApprovalRow): number {
+  if (paymentId === null) throw new Error(`The request ${id} has no payment.`);
+  return paymentId;
+}

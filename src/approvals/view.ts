@@ -1,0 +1,54 @@
+import { amountOf, type Currency } from '../core/context.ts';
+import { ok } from '../core/http/envelope.ts';
+import { type ApprovalRow, answerName, changedFacts, type Facts, factsOf } from './rules.ts';
+import type { ApprovalFacts } from './schema.ts';
+
+export const SENT_FOR_APPROVAL = 'Sent for approval.';
+
+/** Writes the number of an account. It is a parameter, because the feature of accounts imports this feature. */
+export type NumberAccount = (accountId: number) => string;
+
+/** The answer (202) of a command that stored a request. */
+export function sentForApproval(row: ApprovalRow, currency: Currency, numberAccount: NumberAccount) {
+  return ok(toApproval(row, currency, numberAccount), SENT_FOR_APPROVAL);
+}
+
+export function toApproval(row: ApprovalRow, currency: Currency, numberAccount: NumberAccount) {
+  const now = row.status === 'pending' ? factsOf(row.action, row.state) : row.final_facts;
+  return {
+    id: row.id,
+    action: row.action,
+    status: row.status,
+    accountId: row.account_id,
+    accountNumber: row.account_id === null ? null : numberAccount(row.account_id),
+    customerName: row.customer,
+    paymentId: row.payment_id,
+    toAccountId: row.to_account_id,
+    toAccountNumber: row.to_account_id === null ? null : numberAccount(row.to_account_id),
+    amount: amountOf(row.amount_minor, currency),
+    countedAmount: amountOf(row.counted_minor, currency),
+    currency: currency.code,
+    reason: row.reason,
+    requestedBy: row.requester,
+    requestedByUserId: row.requested_by,
+    decidedBy: row.decider,
+    decisionReason: row.decision_reason,
+    facts: toFacts(row.facts, currency),
+    currentFacts: now && toFacts(now, currency),
+    changedFacts: now ? changedFacts(row.facts, now).map(answerName) : [],
+    paymentMethodName: row.payment_method,
+    transactionRef: row.transaction_ref,
+    creditMoveId: row.credit_move_id,
+    endedAt: row.ended_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function toFacts({ balanceMinor, creditMinor, ...facts }: Facts, currency: Currency): ApprovalFacts {
+  return {
+    ...facts,
+    balance: balanceMinor === null ? null : amountOf(balanceMinor, currency),
+    credit: creditMinor === null ? null : amountOf(creditMinor, currency),
+  };
+}

@@ -1,0 +1,52 @@
+import type pg from 'pg';
+import {
+  addPartition,
+  LOCK_NOT_AVAILABLE,
+  readPartitions,
+  removePartitions,
+} from '../core/database/partitions.ts';
+import { sqlState } from '../core/database/postgres-errors.ts';
+import { withPreparationLock } from '../database.ts';
+import { runCommand, UsageError, withConnection } from './connect.ts';
+
+const USAGE =
+  'Usage: npm run partition [-- --revert]\n' +
+  'Divides the ledger and the audit into partitions of about a month, or adds the next partition.\n' +
+  'With --revert, they become tables without partitions again: payments wait meanwhile.';
+
+/** Notifications stay one table: PostgreSQL could not guarantee that a notification is stored once (decision 0014). */
+const TABLES = ['ledger_entries', 'audit_entries'];
+
+await runCommand(async (config) => {
+  const [option, ...rest] = process.argv.slice(2);
+  if ((option !== undefined && option !== '--revert') || rest.length > 0) throw new UsageError(USAGE);
+  await withConnection(config, (connection) =>
+    // No migration may run meanwhile.
+    withPreparationLock(connection, config, (_db, client) => run(client, option === '--revert')),
+  ).catch((error: unknown) => {
+    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+    throw new UsageError(
+      'Other work kept the tables locked for minutes. Try again when no report or backup runs.',
+      {
+        cause: error,
+      },
+    );
+  });
+});
+
+async function run(client: pg.ClientBase, isRevert: boolean): Promise<void> {
+  // The work reads or copies whole tables.
+  await client.query('set statement_timeout = 0; set search_path = public');
+  for (const table of TABLES) {
+    if (isRevert) console.log(`${table}: ${await removePartitions(client, table)} rows moved.`);
+    else if (!(await addPartition(client, table))) console.log(`${table}: the last partition is empty.`);
+    await print(client, table);
+  }
+}
+
+async function print(client: pg.ClientBase, table: string): Promise<void> {
+  const partitions = await readPartitions(client, table);
+  if (partitions.length === 0) console.log(`${table}: no partitions`);
+  for (const { name, from, until } of partitions)
+    console.log(`${name}: ids ${from ?? '1'} to ${until === null ? 'any' : String(BigInt(until) - 1n)}`);
+}

@@ -1,0 +1,342 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { sqlState } from './postgres-errors.ts';
+
+/**
+ * Divides a table with a growing id into partitions by id, while the service runs. No row moves: the existing table becomes the
+ * first partition. Each partition holds about a month. The ids decide and not the dates, so the primary key stays unique over all
+ * partitions and a read by id searches one of them. The last partition has no upper bound, so every new row has a partition.
+ */
+
+/** A partition. `until` is null for the last one. Both are null for a table without partitions. */
+export interface Partition {
+  name: string;
+  from: string | null;
+  until: string | null;
+}
+
+interface Shape {
+  owner: string;
+  indexes: { name: string; definition: string; constraint: string | null }[];
+  foreignKeys: { name: string; definition: string; references: string }[];
+  triggers: { name: string; definition: string }[];
+  grants: string[];
+}
+
+interface Sequence {
+  name: string;
+  lastValue: string | null;
+  grants: string[];
+}
+
+/** A partition begins at least this many ids ahead, so that its bound is in place before the first row reaches it. */
+const FEWEST_IDS = 10_000_000n;
+/**
+ * Shorter than deadlock_timeout (1 s): if a posting transaction and this one wait for each other, this one gives up, and PostgreSQL
+ * never has to cancel the payment.
+ */
+const LOCK_TIMEOUT_MS = 500;
+const LOCK_ATTEMPTS = 120;
+const LOCK_PAUSE_MS = 1_000;
+/** PostgreSQL's code when other transactions kept their locks during all attempts. */
+export const LOCK_NOT_AVAILABLE = '55P03';
+
+export async function readPartitions(client: pg.ClientBase, table: string): Promise<Partition[]> {
+  const { rows } = await client.query<Partition>(
+    `select c.relname as name, bounds[1] as "from", bounds[2] as until
+     from pg_inherits i join pg_class c on c.oid = i.inhrelid,
+       regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\((?:MINVALUE|''?(\\d+)''?)\\) TO \\((?:MAXVALUE|''?(\\d+)''?)\\)') bounds
+     where i.inhparent = $1::regclass
+     order by bounds[1]::bigint nulls first`,
+    [table],
+  );
+  return rows;
+}
+
+/**
+ * Bounds the last partition, or the table if it has no partitions, and adds a partition after it. Does nothing if no row has reached
+ * the last partition yet.
+ * @param idsAhead - how far the bound is from the last id. Default: the ids of the last 30 days.
+ * @returns whether a partition was added.
+ */
+export async function addPartition(
+  client: pg.ClientBase,
+  table: string,
+  idsAhead?: bigint,
+): Promise<boolean> {
+  const partitions = await readPartitions(client, table);
+  const last = partitions.at(-1);
+  const open = last?.name ?? table;
+  const bound = `${open}_bound`;
+  const lastId = await readLastId(client, table);
+  // An interrupted run leaves the check. It would refuse rows after the bound.
+  await locked(client, [], () =>
+    client.query(`alter table ${quoted(open)} drop constraint if exists ${quoted(bound)}`),
+  );
+  if (last && lastId < BigInt(last.from ?? 0)) return false;
+
+  const until = lastId + 1n + (idsAhead ?? (await countIdsOfMonth(client, table, lastId)));
+  const lower = last?.from == null ? '' : `id >= ${last.from} and `;
+  // PostgreSQL proves by this check that the rows are in the bounds. Without it, it would read the table under an exclusive lock.
+  await locked(client, [], () =>
+    client.query(
+      `alter table ${quoted(open)} add constraint ${quoted(bound)} check (${lower}id < ${until}) not valid`,
+    ),
+  );
+  try {
+    await client.query(`alter table ${quoted(open)} validate constraint ${quoted(bound)}`);
+    const shape = await readShape(client, table);
+    await locked(client, locksOf(table, shape), async () => {
+      if (last) await client.query(`alter table ${quoted(table)} detach partition ${quoted(open)}`);
+      const first = last ? open : await replaceByParent(client, table, shape);
+      const from = last?.from ?? 'minvalue';
+      await client.query(
+        `alter table ${quoted(table)} attach partition ${quoted(first)} for values from (${from}) to (${until})`,
+      );
+      await client.query(`alter table ${quoted(first)} drop constraint ${quoted(`${open}_bound`)}`);
+      const added = `${table}_${partitions.length === 0 ? 2 : partitions.length + 1}`;
+      await client.query(
+        `create table ${quoted(added)} partition of ${quoted(table)} for values from (${until}) to (maxvalue)`,
+      );
+      await finish(client, added, shape);
+    });
+  } catch (error) {
+    const isDropped = await locked(client, [], () =>
+      client.query(`alter table ${quoted(open)} drop constraint if exists ${quoted(bound)}`),
+    ).then(
+      () => true,
+      () => false,
+    );
+    if (isDropped) throw error;
+    throw new Error(
+      `${open} has kept the check ${bound}, which refuses ids from ${until}. Run this again soon.`,
+      {
+        cause: error,
+      },
+    );
+  }
+  // Autovacuum never analyzes the parent, and plans of joins need its statistics.
+  await client.query(`analyze ${quoted(table)}`);
+  return true;
+}
+
+/**
+ * Makes a table without partitions again: the first partition takes the rows of the others. Other connections wait for the table
+ * meanwhile.
+ * @returns the number of rows that moved.
+ */
+export async function removePartitions(client: pg.ClientBase, table: string): Promise<number> {
+  const [first, ...others] = await readPartitions(client, table);
+  if (!first) return 0;
+  const shape = await readShape(client, table);
+  const columns = await readColumns(client, table);
+  let moved = 0;
+  await locked(client, locksOf(table, shape), async () => {
+    const { rows: names } = await client.query<{ name: string; parent: string }>(
+      `select c.relname as name, p.relname as parent
+       from pg_index i join pg_inherits h on h.inhrelid = i.indexrelid
+         join pg_class c on c.oid = h.inhrelid join pg_class p on p.oid = h.inhparent
+       where i.indrelid = $1::regclass`,
+      [first.name],
+    );
+    await client.query(`alter table ${quoted(table)} detach partition ${quoted(first.name)}`);
+    await dropTriggersAndForeignKeys(client, first.name);
+    if (others.length > 0) {
+      const { rowCount } = await client.query(
+        `insert into ${quoted(first.name)} (${columns}) select ${columns} from ${quoted(table)} order by id`,
+      );
+      moved = rowCount ?? 0;
+    }
+    const sequence = await readSequence(client, table);
+    await client.query(`drop table ${quoted(table)}`);
+    await client.query(`alter table ${quoted(first.name)} rename to ${quoted(table)}`);
+    for (const { name, parent } of names) {
+      if (name !== parent) await client.query(`alter index ${quoted(name)} rename to ${quoted(parent)}`);
+    }
+    await addSequence(client, table, sequence);
+    await finish(client, table, shape);
+    for (const { name, definition } of shape.foreignKeys) {
+      await client.query(
+        `alter table ${quoted(table)} add constraint ${quoted(name)} ${definition} not valid`,
+      );
+    }
+  });
+  for (const { name } of shape.foreignKeys)
+    await client.query(`alter table ${quoted(table)} validate constraint ${quoted(name)}`);
+  await client.query(`analyze ${quoted(table)}`);
+  return moved;
+}
+
+/** Renames the table, and makes a partitioned table of the same shape with its name. @returns the new name of the table. */
+async function replaceByParent(client: pg.ClientBase, table: string, shape: Shape): Promise<string> {
+  const first = `${table}_1`;
+  const sequence = await readSequence(client, table);
+  await client.query(`alter table ${quoted(table)} rename to ${quoted(first)}`);
+  for (const { name } of shape.indexes)
+    await client.query(`alter index ${quoted(name)} rename to ${quoted(`${name}_1`)}`);
+  await client.query(
+    `create table ${quoted(table)} (like ${quoted(first)} including defaults including constraints including generated
+      including storage including comments) partition by range (id)`,
+  );
+  await client.query(`alter table ${quoted(table)} drop constraint ${quoted(`${table}_bound`)}`);
+  await client.query(`alter table ${quoted(first)} alter column id drop identity`);
+  await addSequence(client, table, sequence);
+  for (const { name, definition, constraint } of shape.indexes) {
+    await client.query(
+      constraint ? `alter table ${quoted(table)} add constraint ${quoted(name)} ${constraint}` : definition,
+    );
+  }
+  for (const { name, definition } of shape.foreignKeys)
+    await client.query(`alter table ${quoted(table)} add constraint ${quoted(name)} ${definition}`);
+  await finish(client, table, shape);
+  return first;
+}
+
+/**
+ * Adds what a new table or partition does not take over from another table. A partition gets the triggers, too: those of the parent
+ * see only statements on the parent.
+ */
+async function finish(client: pg.ClientBase, table: string, shape: Shape): Promise<void> {
+  for (const { definition } of shape.triggers)
+    await client.query(definition.replace(/ ON \S+ /, ` ON ${quoted(table)} `));
+  await grantAll(client, table, shape.grants);
+  await client.query(`alter table ${quoted(table)} owner to ${shape.owner}`);
+}
+
+async function dropTriggersAndForeignKeys(client: pg.ClientBase, table: string): Promise<void> {
+  const { rows } = await client.query<{ statement: string }>(
+    `select format('drop trigger %I on %I', tgname, $1::text) as statement
+     from pg_trigger where tgrelid = $1::regclass and not tgisinternal
+     union all
+     select format('alter table %I drop constraint %I', $1::text, conname)
+     from pg_constraint where conrelid = $1::regclass and contype = 'f'`,
+    [table],
+  );
+  for (const { statement } of rows) await client.query(statement);
+}
+
+/** Without the index that exists only while an import is undone. */
+async function readShape(client: pg.ClientBase, table: string): Promise<Shape> {
+  const of = async <T extends object>(text: string) => (await client.query<T>(text, [table])).rows;
+  const [about] = await of<{ owner: string; isReferenced: boolean }>(
+    `select quote_ident(pg_get_userbyid(relowner)) as owner,
+       exists (select from pg_constraint where confrelid = c.oid) as "isReferenced"
+     from pg_class c where oid = $1::regclass`,
+  );
+  if (!about || about.isReferenced) throw new Error(`Foreign keys refer to ${table}.`);
+  return {
+    ...about,
+    indexes: await of(
+      `select c.relname as name, pg_get_indexdef(i.indexrelid) as definition, pg_get_constraintdef(k.oid) as constraint
+       from pg_index i join pg_class c on c.oid = i.indexrelid left join pg_constraint k on k.conindid = i.indexrelid
+       where i.indrelid = $1::regclass and c.relname not like '%\\_of\\_undo' order by 1`,
+    ),
+    foreignKeys: await of(
+      `select conname as name, pg_get_constraintdef(oid) as definition, confrelid::regclass::text as references
+       from pg_constraint where conrelid = $1::regclass and contype = 'f' order by 1`,
+    ),
+    triggers: await of(
+      `select tgname as name, pg_get_triggerdef(oid) as definition
+       from pg_trigger where tgrelid = $1::regclass and not tgisinternal order by 1`,
+    ),
+    grants: await readGrants(client, table),
+  };
+}
+
+/** The grants to other users, as statements for an object with the name `$object`. */
+async function readGrants(client: pg.ClientBase, name: string): Promise<string[]> {
+  const { rows } = await client.query<{ statement: string }>(
+    `select format('grant %s on %s $object to %s%s', privilege_type,
+       case when relkind = 'S' then 'sequence' else 'table' end,
+       case when grantee = 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end,
+       case when is_grantable then ' with grant option' else '' end) as statement
+     from pg_class c, aclexplode(c.relacl) where c.oid = $1::regclass and grantee <> c.relowner`,
+    [name],
+  );
+  return rows.map(({ statement }) => statement);
+}
+
+async function grantAll(client: pg.ClientBase, name: string, grants: string[]): Promise<void> {
+  for (const grant of grants) await client.query(grant.replace('$object', quoted(name)));
+}
+
+async function readSequence(client: pg.ClientBase, table: string): Promise<Sequence> {
+  const { rows } = await client.query<{ name: string; lastValue: string | null }>(
+    `select relname as name, pg_sequence_last_value(oid::regclass)::text as "lastValue"
+     from pg_class where oid = pg_get_serial_sequence($1, 'id')::regclass`,
+    [table],
+  );
+  const [sequence] = rows;
+  if (!sequence) throw new Error(`${table}.id has no sequence.`);
+  return { ...sequence, grants: await readGrants(client, sequence.name) };
+}
+
+/** The statements of the service name the sequence, so it keeps its name. */
+async function addSequence(client: pg.ClientBase, table: string, { name, lastValue, grants }: Sequence) {
+  await client.query(
+    `alter table ${quoted(table)} alter column id add generated always as identity (sequence name ${quoted(name)})`,
+  );
+  if (lastValue !== null)
+    await client.query('select setval($1::text::regclass, $2)', [quoted(name), lastValue]);
+  await grantAll(client, name, grants);
+}
+
+/** The columns that an insert names. */
+async function readColumns(client: pg.ClientBase, table: string): Promise<string> {
+  const { rows } = await client.query<{ columns: string }>(
+    `select string_agg(quote_ident(attname), ', ' order by attnum) as columns from pg_attribute
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+    [table],
+  );
+  return rows[0]?.columns ?? '';
+}
+
+async function readLastId(client: pg.ClientBase, table: string): Promise<bigint> {
+  const { lastValue } = await readSequence(client, table);
+  return BigInt(lastValue ?? 0);
+}
+
+/** Searches by the primary key, because the ledger has no index on the time. Rows are almost in the order of their times. */
+async function countIdsOfMonth(client: pg.ClientBase, table: string, lastId: bigint): Promise<bigint> {
+  let [below, above] = [0n, lastId];
+  while (below < above) {
+    const middle = (below + above) / 2n;
+    const { rows } = await client.query<{ isOld: boolean }>(
+      `select created_at < business_now() - interval '30 days' as "isOld" from ${quoted(table)}
+       where id > $1 order by id limit 1`,
+      [String(middle)],
+    );
+    if (rows[0]?.isOld) below = middle + 1n;
+    else above = middle;
+  }
+  const ids = lastId - below;
+  return ids > FEWEST_IDS ? ids : FEWEST_IDS;
+}
+
+/** PostgreSQL also locks the tables that foreign keys refer to. Locked first, they cannot cause a deadlock later. */
+function locksOf(table: string, { foreignKeys }: Shape): string[] {
+  const referenced = [...new Set(foreignKeys.map(({ references }) => references))].sort();
+  return [...referenced, quoted(table)].map((name) => `lock table ${name} in access exclusive mode`);
+}
+
+/** Runs the work in one transaction, which starts with the locks. While it waits for a lock, new payments wait behind it. */
+async function locked(client: pg.ClientBase, locks: string[], work: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    await client.query('begin');
+    try {
+      await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      for (const lock of locks) await client.query(lock);
+      await work();
+      await client.query('commit');
+      return;
+    } catch (error) {
+      await client.query('rollback');
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE || attempt === LOCK_ATTEMPTS) throw error;
+    }
+    await delay(LOCK_PAUSE_MS);
+  }
+}
+
+function quoted(name: string): string {
+  return pg.escapeIdentifier(name);
+}

@@ -1,0 +1,310 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { AppError } from '../http/errors.ts';
+import type { Connection } from './db.ts';
+import { asUnavailable, isTimeout } from './postgres-errors.ts';
+
+/**
+ * A hot standby that serves reports, so that they do not slow down the primary. Each report asks the primary for its position in
+ * the write-ahead log, and reads the standby only once it has replayed the log up to this position. So a report shows everything
+ * that was acknowledged before it was asked for, on this or another instance. The time of the last replayed transaction cannot be
+ * used instead, because it does not change while nothing is written.
+ */
+export interface Replica {
+  /** The address for pools of the replica. */
+  readonly connection: Connection;
+  /**
+   * Waits until the replica has replayed everything that was acknowledged before this call.
+   * @param pool - of connections to the replica.
+   * @returns undefined if the primary must serve the report.
+   */
+  connect(pool: pg.Pool): Promise<ReplicaConnection | undefined>;
+  /**
+   * Runs a read on the replica. The read may run again on the primary afterwards.
+   * @returns undefined if the primary must serve the report, also because the replica failed during the read.
+   */
+  read<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<Snapshot<T> | undefined>;
+  status(): ReplicaStatus;
+  close(): Promise<void>;
+}
+
+export interface ReplicaConnection {
+  client: pg.PoolClient;
+  /** See `Snapshot`. */
+  takenAtMs: number;
+}
+
+/** What was read from one snapshot of the database. */
+export interface Snapshot<T> {
+  value: T;
+  /** A time of `performance.now`. The snapshot contains everything that was acknowledged before it. */
+  takenAtMs: number;
+}
+
+/**
+ * - behind: further than the limit, or the primary has changed in the last minute.
+ * - not a standby: a server that is not in recovery, or a standby of another database. This includes a primary that was cut off
+ * and replaced. It does not have the newest payments.
+ */
+export type ReplicaState = 'up' | 'behind' | 'not a standby' | 'down';
+
+export interface ReplicaStatus {
+  state: ReplicaState;
+  /** How far the replica was behind when it was last asked, with a precision of a second. Undefined if it is not known. */
+  lagSeconds: number | undefined;
+  /** Reports of this instance by the server that they used. */
+  reports: { replica: number; primary: number };
+}
+
+interface ReplicaOptions {
+  primary: Connection;
+  replica: Connection;
+  /** The longest time that a report waits for the replica. */
+  maxLagMs: number;
+  log: { info(message: string): void; warn(message: string): void };
+}
+
+const INTERVAL_MS = 1_000;
+const TIMEOUT_MS = 2_000;
+const POLL_MS = 10;
+/** A bound for the memory while the replica is away. */
+const MAX_POSITIONS = 1_000;
+/**
+ * A standby may have received changes that were never acknowledged, and that the new primary does not have. It needs some seconds
+ * to notice that, and to discard them.
+ */
+const PAUSE_AFTER_FAILOVER_MS = 60_000;
+
+const DATABASE = `(select system_identifier from pg_control_system()) || ' '
+  || (select oid from pg_database where datname = current_database())`;
+const POSITION = `
+  select pg_wal_lsn_diff(lsn, '0/0')::text as position, left(pg_walfile_name(lsn), 8) as timeline, ${DATABASE} as database
+  from (select pg_current_wal_flush_lsn() as lsn) flushed`;
+const PROGRESS = `
+  select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::text as position, pg_is_in_recovery() as is_standby,
+    ${DATABASE} as database`;
+
+/** A position in the write-ahead log of the primary. */
+interface Position {
+  askedAtMs: number;
+  position: bigint;
+  database: string;
+}
+
+/** How far a standby of the database has replayed the log, or `not a standby`. */
+type Progress = bigint | 'not a standby';
+
+export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions): Replica {
+  const primaryPool = openMonitor(primary);
+  const replicaPool = openMonitor(replica);
+  const reports = { replica: 0, primary: 0 };
+  let state: ReplicaState | undefined;
+  let lagMs: number | undefined;
+  let timeline: string | undefined;
+  let pausedUntilMs = 0;
+  /** The latest positions of the primary that the replica has not reached yet. */
+  let awaited: Position[] = [];
+  let currentAtMs: number | undefined;
+  let failures = 0;
+  /** Connections of reports. */
+  const working = new Set<pg.PoolClient>();
+  const watchedPools = new WeakSet<pg.Pool>();
+
+  async function readPosition(): Promise<Position> {
+    const askedAtMs = performance.now();
+    const { rows } = await primaryPool.query<{ position: string; timeline: string; database: string }>(
+      POSITION,
+    );
+    const [row] = rows;
+    if (!row) throw new Error('The primary did not report its position.');
+    if (timeline !== undefined && row.timeline !== timeline)
+      pausedUntilMs = performance.now() + PAUSE_AFTER_FAILOVER_MS;
+    timeline = row.timeline;
+    return { askedAtMs, position: BigInt(row.position), database: row.database };
+  }
+
+  async function look(): Promise<void> {
+    let newest: Position;
+    try {
+      newest = await readPosition();
+    } catch {
+      return; // Without the primary, the lag of the replica is unknown. /health reports the primary itself.
+    }
+    try {
+      const progress = await askReplica(newest.database);
+      failures = 0;
+      if (progress === 'not a standby') return change('not a standby');
+      awaited = [...awaited, newest].slice(0, MAX_POSITIONS);
+      const reached = awaited.findLast(({ position }) => position <= progress);
+      currentAtMs = reached?.askedAtMs ?? currentAtMs;
+      awaited = awaited.filter(({ position }) => position > progress);
+      change(!isPaused() && isWithinLag() ? 'up' : 'behind');
+    } catch {
+      change('down');
+      failures += 1;
+      // Otherwise reports would wait for a switched-off server until their own time limits.
+      if (failures > 1) for (const client of working) client.connection.stream.destroy();
+    }
+  }
+
+  async function askReplica(database: string): Promise<Progress> {
+    const client = await replicaPool.connect();
+    try {
+      const progress = await readProgress(client, database);
+      client.release(progress === 'not a standby'); // Through a proxy, a new connection may reach a standby.
+      return progress;
+    } catch (error) {
+      client.release(true); // The connection may still wait for the answer.
+      throw error;
+    }
+  }
+
+  function isPaused(): boolean {
+    return performance.now() < pausedUntilMs;
+  }
+
+  function isWithinLag(): boolean {
+    return currentAtMs !== undefined && performance.now() - currentAtMs <= maxLagMs;
+  }
+
+  function change(to: ReplicaState): void {
+    const isReachable = to === 'up' || to === 'behind';
+    lagMs = isReachable && currentAtMs !== undefined ? performance.now() - currentAtMs : undefined;
+    if (to === state) return;
+    const isFirst = state === undefined;
+    state = to;
+    if (to !== 'up') log.warn(`Reports use the primary: the replica is ${EXPLAINED[to]}.`);
+    else if (!isFirst) log.info('Reports use the replica again.');
+  }
+
+  async function connect(pool: pg.Pool): Promise<ReplicaConnection | undefined> {
+    await firstLook;
+    const found = state === 'up' ? await connectNow(pool) : undefined;
+    reports[found ? 'replica' : 'primary'] += 1;
+    return found;
+  }
+
+  async function connectNow(pool: pg.Pool): Promise<ReplicaConnection | undefined> {
+    let client: pg.PoolClient | undefined;
+    try {
+      const wanted = await readPosition();
+      if (isPaused()) return undefined;
+      client = await pool.connect();
+      watch(pool);
+      working.add(client);
+      const isReached = await reaches(client, wanted);
+      if (isReached) return { client, takenAtMs: wanted.askedAtMs };
+      client.release(isReached === undefined); // A connection to another server is of no use.
+    } catch (error) {
+      client?.release(true);
+      warn(error);
+    }
+    return undefined;
+  }
+
+  function watch(pool: pg.Pool): void {
+    if (watchedPools.has(pool)) return;
+    watchedPools.add(pool);
+    pool.on('release', (_error, client) => working.delete(client));
+  }
+
+  /** @returns undefined if the server is not a standby of this database. */
+  async function reaches(client: pg.PoolClient, wanted: Position): Promise<boolean | undefined> {
+    for (;;) {
+      const progress = await readProgress(client, wanted.database);
+      if (progress === 'not a standby') return undefined;
+      if (progress >= wanted.position) return true;
+      if (performance.now() - wanted.askedAtMs > maxLagMs) return false;
+      await sleep(POLL_MS);
+    }
+  }
+
+  function warn(error: unknown): void {
+    log.warn(`A report uses the primary instead of the replica: ${(error as Error).message}`);
+  }
+
+  async function read<T>(
+    pool: pg.Pool,
+    work: (client: pg.PoolClient) => Promise<T>,
+  ): Promise<Snapshot<T> | undefined> {
+    const found = await connect(pool);
+    if (!found) return undefined;
+    try {
+      return { value: await work(found.client), takenAtMs: found.takenAtMs };
+    } catch (error) {
+      if (!isFailureOfServer(error)) throw error;
+      warn(error);
+      return undefined;
+    }
+  }
+
+  const firstLook = look();
+  let isClosed = false;
+  void keepLooking();
+
+  async function keepLooking(): Promise<void> {
+    await firstLook;
+    while (!isClosed) {
+      await sleep(INTERVAL_MS, undefined, { ref: false });
+      if (!isClosed) await look();
+    }
+  }
+
+  return {
+    connection: replica,
+    connect,
+    read,
+    status: () => ({
+      state: state ?? 'down',
+      lagSeconds: lagMs === undefined ? undefined : lagMs / 1000,
+      reports: { ...reports },
+    }),
+    async close() {
+      isClosed = true;
+      await Promise.all([primaryPool.end(), replicaPool.end()]);
+    },
+  };
+}
+
+const EXPLAINED: Record<Exclude<ReplicaState, 'up'>, string> = {
+  behind: 'too far behind, or the primary has just changed',
+  'not a standby': 'not a standby of this database',
+  down: 'not reachable',
+};
+
+async function readProgress(client: pg.PoolClient, database: string): Promise<Progress> {
+  const { rows } = await client.query<{ position: string | null; is_standby: boolean; database: string }>({
+    text: PROGRESS,
+    query_timeout: TIMEOUT_MS,
+  } as pg.QueryConfig);
+  const [row] = rows;
+  return row?.is_standby && row.position !== null && row.database === database
+    ? BigInt(row.position)
+    : 'not a standby';
+}
+
+/**
+ * Whether the read may run again on the primary: the connection was lost, or the replica had to remove a row that the read needed
+ * ("conflict with recovery"). A read that took too long on the replica would take too long on the primary, too.
+ */
+export function isFailureOfServer(error: unknown): boolean {
+  return !(error instanceof AppError) && !isTimeout(error) && asUnavailable(error) !== undefined;
+}
+
+/** One connection, which never waits for the reports. */
+function openMonitor(connection: Connection): pg.Pool {
+  const target = typeof connection === 'string' ? { connectionString: connection } : connection;
+  const pool = new pg.Pool({
+    ...target,
+    application_name: 'account-management-service replica',
+    max: 1,
+    connectionTimeoutMillis: TIMEOUT_MS,
+    idleTimeoutMillis: 30_000,
+    query_timeout: TIMEOUT_MS,
+    keepAlive: true,
+  });
+  // Node throws an `error` event without a listener, which would end the process. The next query reports the failure.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { Context } from '../context.ts';
+import type { Tx } from '../database/db.ts';
+import { inTransaction } from '../database/transactions.ts';
+import { AppError } from './errors.ts';
+import { matchesEtag } from './negotiation.ts';
+import type { HttpServer } from './server.ts';
+
+// Two editors may read a resource, and then both change it. Each sends the ETag that it has read, so the later change is refused
+// and does not overwrite the earlier one.
+
+interface Editable {
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The body of PUT, on the routes that read or change this resource: their answers have an ETag of its fields. */
+    editable?: Editable;
+  }
+}
+
+export function addEtags(app: HttpServer): void {
+  app.addHook('onRoute', (route) => {
+    const editable = route.config?.editable;
+    if (!editable) return;
+    route.preSerialization = async (_request, reply, payload) => {
+      const { data } = payload as { data?: object };
+      if (data) reply.header('etag', etagOf(data, editable));
+      return payload;
+    };
+  });
+}
+
+/**
+ * Runs a change if `If-Match` lists the ETag of the resource, or if the request has no such header. `change` must use the context
+ * that it receives.
+ * @param lock - prevents other changes until the transaction ends. It returns the data of the answer to GET, or undefined if there
+ *   is no such resource.
+ * @throws AppError VALIDATION_ERROR (412).
+ */
+export async function ifUnchanged<Result>(
+  context: Context,
+  request: FastifyRequest<{ Params: { id: number } }>,
+  lock: (tx: Tx, id: number) => Promise<object | undefined>,
+  change: (context: Context) => Promise<Result>,
+): Promise<Result> {
+  const wanted = request.headers['if-match'];
+  if (wanted === undefined) return change(context);
+  const { editable } = request.routeOptions.config;
+  if (!editable) throw new Error('This route does not declare editable.');
+  return inTransaction(context.db, async (tx) => {
+    const current = await lock(tx, request.params.id);
+    if (current && !matchesEtag(wanted, etagOf(current, editable))) throw changedSince();
+    return change({ ...context, db: tx });
+  });
+}
+
+export function changedSince(): AppError<'VALIDATION_ERROR'> {
+  const message = 'is not the current ETag: somebody changed this since you read it; read it again';
+  return new AppError('VALIDATION_ERROR', `If-Match: ${message}`, {
+    status: 412,
+    details: { fields: [{ path: 'If-Match', message }] },
+  });
+}
+
+/** A tag of the fields that PUT may change. Other changes, such as the time of the last use, must not cause a refusal. */
+function etagOf(data: object, { properties }: Editable): string {
+  const values = data as Record<string, unknown>;
+  const text = JSON.stringify(Object.keys(properties).map((name) => values[name] ?? null));
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+}

@@ -1,0 +1,17 @@
+import type { FastifyReply } from 'fastify';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The answer is a report from one snapshot of the database, and says how old the snapshot is. */
+    snapshot?: true;
+  }
+}
+
+/**
+ * Sends the age of the snapshot of an answer as a header, in seconds.
+ * @param takenAtMs see `Snapshot` in core/database/replica.ts.
+ */
+export function setSnapshotAge(reply: FastifyReply, takenAtMs: number): void {
+  const tenths = Math.ceil((performance.now() - takenAtMs) / 100);
+  reply.header('snapshot-age', (tenths / 10).toFixed(1));
+}

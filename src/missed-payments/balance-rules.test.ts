@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { addReport, type Segment, settleSegments, stateOfGap } from './balance-rules.ts';
+
+const START_MS = Date.parse('2026-11-02T09:00:00Z');
+const at = (seconds: number) => new Date(START_MS + seconds * 1_000);
+const LATER = at(3_600);
+
+/** A payment of an amount, after which the balance is the given one. It is reported at once. */
+const report = (seconds: number, amount: number, balance: number, receivedAfter = seconds) => ({
+  time: at(seconds),
+  amountMinor: BigInt(amount),
+  balanceMinor: BigInt(balance),
+  receivedAt: at(receivedAfter),
+});
+
+function segmentsOf(reports: readonly ReturnType<typeof report>[], from: Segment[] = []): Segment[] {
+  return reports.reduce((segments, one) => addReport(segments, one), from);
+}
+
+describe('the running balance', () => {
+  const IN_ORDER = [report(0, 10, 110), report(5, 20, 130), report(9, 5, 135), report(9, 7, 142)];
+
+  it('has no gap if every notification arrived, in any order', () => {
+    for (const order of [
+      [0, 1, 2, 3],
+      [3, 2, 1, 0],
+      [2, 0, 3, 1],
+      [1, 3, 0, 2],
+    ]) {
+      const segments = segmentsOf(order.flatMap((n) => IN_ORDER[n] ?? []));
+      expect(segments).toHaveLength(1);
+      expect(segments[0]).toMatchObject({ beforeMinor: 100n, afterMinor: 142n });
+      expect(settleSegments(segments, LATER).gaps).toEqual([]);
+    }
+  });
+
+  it('has a gap of the amount of a lost notification', () => {
+    const segments = segmentsOf([report(0, 10, 110), report(9, 5, 135)]);
+    const { gaps, segments: left } = settleSegments(segments, LATER);
+    expect(gaps).toEqual([{ fromTime: at(0), untilTime: at(9), differenceMinor: 20n }]);
+    expect(left).toHaveLength(1);
+    expect(addReport(left, report(20, 7, 142))).toHaveLength(1);
+  });
+
+  it('has no gap until the notification has had ten minutes to arrive', () => {
+    const segments = segmentsOf([report(0, 10, 110), report(9, 5, 135)]);
+    expect(settleSegments(segments, at(9 + 599)).gaps).toEqual([]);
+    expect(settleSegments(segments, at(9 + 600)).gaps).toHaveLength(1);
+  });
+
+  it('has a negative gap if money left', () => {
+    const { gaps } = settleSegments(segmentsOf([report(0, 10, 110), report(9, 5, 65)]), LATER);
+    expect(gaps).toMatchObject([{ differenceMinor: -50n }]);
+  });
+
+  it('reports a notification that comes after its gap as late', () => {
+    const reports = [report(0, 10, 110), report(9, 5, 135)];
+    const { segments } = settleSegments(segmentsOf(reports), LATER);
+    const withLate = addReport(segments, report(5, 20, 130, 3_600));
+    expect(settleSegments(withLate, at(7_200))).toMatchObject({
+      gaps: [],
+      late: [{ time: at(5), amountMinor: 20n }],
+      segments: [{ afterMinor: 135n }],
+    });
+  });
+
+  it('has no false gap if a balance occurs a second time', () => {
+    const reports = [report(0, 50, 50), report(100, 50, 50), report(200, 50, 100)];
+    const { gaps } = settleSegments(segmentsOf(reports), LATER);
+    expect(gaps).toEqual([{ fromTime: at(0), untilTime: at(100), differenceMinor: -50n }]);
+  });
+});
+
+describe('a gap', () => {
+  it.each([
+    ['payments_found', { differenceMinor: 20n, lateMinor: 5n, foundMinor: 15n, isComplete: false }],
+    ['open', { differenceMinor: 20n, lateMinor: 0n, foundMinor: 15n, isComplete: true }],
+    ['open', { differenceMinor: -20n, lateMinor: 0n, foundMinor: 0n, isComplete: false }],
+    ['money_left', { differenceMinor: -20n, lateMinor: 0n, foundMinor: 0n, isComplete: true }],
+    ['money_left', { differenceMinor: 20n, lateMinor: 0n, foundMinor: 30n, isComplete: true }],
+  ])('is %s for %o', (state, explanation) => {
+    expect(stateOfGap(explanation)).toBe(state);
+  });
+});

@@ -1,0 +1,48 @@
+// Decides which period to ask a provider for, and when.
+
+const MINUTE_MS = 60_000;
+/** A pull starts this long before the end of the last one, because a provider may list a payment late. */
+const OVERLAP_MS = 30 * MINUTE_MS;
+/** A query that starts exactly at the limit of the history is too old when it arrives. */
+const HISTORY_MARGIN_MS = 5 * MINUTE_MS;
+const INTERVAL_MS = 10 * MINUTE_MS;
+const FIRST_PAUSE_MS = MINUTE_MS;
+const LONGEST_PAUSE_MS = 15 * MINUTE_MS;
+
+export interface Period {
+  from: Date;
+  to: Date;
+}
+
+/**
+ * Where a pull starts.
+ * @param completeUntil - null before the first pull.
+ * @param importedAt - the end of the last import of a portfolio. The first pull starts there at the earliest, because the import may
+ *   contain earlier payments without the ids of the provider.
+ * @param historyMs - how far back the provider lists payments.
+ * @returns `lost`: the part since the last complete pull that the provider no longer lists.
+ */
+export function startOfPull(
+  { completeUntil, importedAt }: { completeUntil: Date | null; importedAt: Date | null },
+  now: Date,
+  historyMs: number,
+): { from: Date; lost: Period | null } {
+  const oldest = new Date(now.getTime() - historyMs + HISTORY_MARGIN_MS);
+  if (completeUntil === null)
+    return { from: importedAt && importedAt > oldest ? importedAt : oldest, lost: null };
+  if (completeUntil < oldest) return { from: oldest, lost: { from: completeUntil, to: oldest } };
+  const from = new Date(Math.min(completeUntil.getTime(), now.getTime()) - OVERLAP_MS);
+  return { from: from > oldest ? from : oldest, lost: null };
+}
+
+/** When to pull again after a success. At once, until the pull has caught up. */
+export function nextPullAt(completeUntil: Date, now: Date): Date {
+  return completeUntil < now ? now : new Date(now.getTime() + INTERVAL_MS);
+}
+
+/** When to try again. @param retryAfterSeconds - the wait that the provider asks for. */
+export function nextTryAt(failuresInARow: number, retryAfterSeconds: number | null, now: Date): Date {
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failuresInARow - 1), LONGEST_PAUSE_MS);
+  const askedMs = Math.min((retryAfterSeconds ?? 0) * 1_000, LONGEST_PAUSE_MS);
+  return new Date(now.getTime() + Math.max(pauseMs, askedMs));
+}

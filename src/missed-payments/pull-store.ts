@@ -1,0 +1,109 @@
+import { sql } from 'kysely';
+import type { Db } from '../core/database/db.ts';
+import type { Row } from '../core/database/tables.ts';
+import type { Minor } from '../core/values/money.ts';
+import type { Period } from './pull-rules.ts';
+
+export type PullRow = Row<'provider_pulls'>;
+
+export interface PullKey {
+  provider: string;
+  shortCode: string;
+}
+
+/** Adds the short codes that were never pulled. */
+export async function insertPulls(db: Db, keys: readonly PullKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  await db
+    .insertInto('provider_pulls')
+    .values(keys.map(({ provider, shortCode }) => ({ provider, short_code: shortCode })))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+export async function findDuePulls(db: Db): Promise<PullKey[]> {
+  const rows = await db
+    .selectFrom('provider_pulls')
+    .select(['provider', 'short_code'])
+    .where('next_at', '<=', sql<string>`business_now()`)
+    .orderBy('next_at')
+    .execute();
+  return rows.map(({ provider, short_code: shortCode }) => ({ provider, shortCode }));
+}
+
+export function findPull(db: Db, { provider, shortCode }: PullKey): Promise<PullRow | undefined> {
+  return db
+    .selectFrom('provider_pulls')
+    .selectAll()
+    .where('provider', '=', provider)
+    .where('short_code', '=', shortCode)
+    .executeTakeFirst();
+}
+
+export function findPulls(db: Db): Promise<PullRow[]> {
+  return db.selectFrom('provider_pulls').selectAll().orderBy('provider').orderBy('short_code').execute();
+}
+
+export async function recordRegistration(db: Db, { provider, shortCode }: PullKey): Promise<void> {
+  await sql`update provider_pulls set registered_at = business_now()
+    where provider = ${provider} and short_code = ${shortCode}`.execute(db);
+}
+
+export interface PullProgress {
+  /** The present value. If the row has another value, an earlier period must be pulled again. */
+  expected: Date | null;
+  completeUntil: Date;
+  foundCount: number;
+  nextAt: Date;
+  lost: Period | null;
+}
+
+/** @returns false if an earlier period must be pulled again. Nothing is recorded then. */
+export async function recordProgress(
+  db: Db,
+  { provider, shortCode }: PullKey,
+  { expected, completeUntil, foundCount, nextAt, lost }: PullProgress,
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update provider_pulls set complete_until = ${completeUntil}::timestamptz,
+      found_count = found_count + ${foundCount}, next_at = ${nextAt}, succeeded_at = business_now(),
+      lost_from = coalesce(${lost?.from}, lost_from), lost_until = coalesce(${lost?.to}, lost_until),
+      failures_in_a_row = 0, failure = null
+    where provider = ${provider} and short_code = ${shortCode}
+      and complete_until is not distinct from ${expected}::timestamptz`.execute(db);
+  return numAffectedRows === 1n;
+}
+
+export async function recordPullFailure(
+  db: Db,
+  { provider, shortCode }: PullKey,
+  failure: string,
+  nextAt: Date,
+): Promise<void> {
+  await sql`
+    update provider_pulls set failures_in_a_row = failures_in_a_row + 1, failure = ${failure}, next_at = ${nextAt}
+    where provider = ${provider} and short_code = ${shortCode}`.execute(db);
+}
+
+/** Finds the transactions that the inbox already has with the same amount, processed or pending. */
+export async function findKnownTransactions(
+  db: Db,
+  provider: string,
+  transactions: readonly { transId: string; amountMinor: Minor }[],
+): Promise<Set<string>> {
+  const { rows } = await sql<{ trans_id: string }>`
+    select distinct n.trans_id
+    from unnest(${transactions.map(({ transId }) => transId)}::text[],
+      ${transactions.map(({ amountMinor }) => amountMinor)}::bigint[]) as asked (trans_id, amount_minor)
+    join notifications n on n.trans_id = asked.trans_id and n.amount_minor = asked.amount_minor
+    where n.provider = ${provider}`.execute(db);
+  return new Set(rows.map(({ trans_id: transId }) => transId));
+}
+
+/** Whether the inbox already has an unreadable row of the provider. The partial index of rejected notifications is small. */
+export async function hasRejected(db: Db, provider: string, rawBody: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from notifications where status = 'rejected' and provider = ${provider} and raw_body = ${rawBody}
+    limit 1`.execute(db);
+  return rows.length > 0;
+}

@@ -1,0 +1,35 @@
+// Decides when a provider is silent for longer than usual.
+
+const MINUTE_MS = 60_000;
+const WEEK_MS = 7 * 24 * 60 * MINUTE_MS;
+const WEEKS = 4;
+/**
+ * At least this many weeks must have had notifications in the same hours. The remaining week may have had a holiday or an outage.
+ */
+const USUAL_WEEKS = 3;
+/** With at least this many notifications in the same hours of a usual week, a silence is not a coincidence. */
+export const USUAL_COUNT = 10;
+const SHORTEST_SILENCE_MS = 10 * MINUTE_MS;
+/** Limits the read of the history. */
+const LONGEST_SILENCE_MS = 48 * 60 * MINUTE_MS;
+
+/**
+ * The periods to compare with a silence: the same hours on the same days of the last four weeks.
+ * @returns none if the silence is still short.
+ */
+export function usualPeriods(lastHeardAt: Date, now: Date): { from: Date; to: Date }[] {
+  const silenceMs = Math.min(now.getTime() - lastHeardAt.getTime(), LONGEST_SILENCE_MS);
+  if (silenceMs < SHORTEST_SILENCE_MS) return [];
+  return Array.from({ length: WEEKS }, (_, index) => {
+    const from = new Date(lastHeardAt.getTime() - (index + 1) * WEEK_MS);
+    return { from, to: new Date(from.getTime() + silenceMs) };
+  });
+}
+
+/**
+ * Whether the provider usually reports payments in these periods. Without enough history, the answer is no.
+ * @param counts - the notifications of each period. Counts above USUAL_COUNT may be cut off.
+ */
+export function isUsuallyHeard(counts: readonly number[]): boolean {
+  return counts.filter((count) => count >= USUAL_COUNT).length >= USUAL_WEEKS;
+}

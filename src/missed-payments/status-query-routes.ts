@@ -1,0 +1,137 @@
+import { Type } from 'typebox';
+import type { Context } from '../core/context.ts';
+import { actorOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { invalidField, notFound } from '../core/http/errors.ts';
+import { Id, IdParams } from '../core/http/fields.ts';
+import { repeatable } from '../core/http/idempotency.ts';
+import { insertRejected } from '../payments/notifications/store.ts';
+import { acceptBytes, answer, bytesOf, optionsOf, storable } from '../payments/providers/inbound.ts';
+import { STATUS_PROVIDER } from '../payments/providers/registry.ts';
+import { askAboutNotification, askAboutPayment, receiveStatusAnswer } from './status-query-commands.ts';
+import { NewStatusQuery, StatusQuery, statusQueryList } from './status-query-schema.ts';
+import { findListedQuery, listQueries } from './status-query-store.ts';
+import { toStatusQuery } from './status-query-view.ts';
+
+const ASKED = 'The provider is asked.';
+const DESCRIPTION =
+  'The provider answers within seconds, or never. Read the status query again, or follow the events `status_query.*`. The answer is shown ' +
+  'and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). 409 if the operator ' +
+  'has not turned status queries on, see `statusQueries` in `GET /settings`.';
+
+export function statusQueryRoutes(api: Api, context: Context): void {
+  const { db } = context;
+
+  async function getQuery(id: number, from: Context) {
+    const row = await findListedQuery(from.db, id);
+    if (!row) throw notFound('status_query', id);
+    return toStatusQuery(row, context);
+  }
+
+  api.post(
+    '/payments/:id/status-queries',
+    {
+      config: { access: 'payments:assign', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
+      schema: {
+        tags: ['Payments'],
+        operationId: 'askAboutPayment',
+        summary: 'Ask the provider about a payment',
+        description: DESCRIPTION,
+        params: Type.Object({ id: { ...Id, examples: [3] } }),
+        response: { 202: Envelope(StatusQuery, ASKED) },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (txContext) => {
+        const id = await askAboutPayment(txContext, actorOf(request), request.params.id);
+        reply.status(202);
+        return ok(await getQuery(id, txContext), ASKED);
+      }),
+  );
+
+  api.post(
+    '/notifications/:id/status-queries',
+    {
+      config: { access: 'payments:assign', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
+      schema: {
+        tags: ['Payments'],
+        operationId: 'askAboutNotification',
+        summary: 'Ask the provider about a notification',
+        description: DESCRIPTION,
+        params: IdParams,
+        body: NewStatusQuery,
+        response: { 202: Envelope(StatusQuery, ASKED) },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (txContext) => {
+        const id = await askAboutNotification(txContext, actorOf(request), request.params.id, request.body);
+        reply.status(202);
+        return ok(await getQuery(id, txContext), ASKED);
+      }),
+  );
+
+  api.get(
+    '/status-queries',
+    {
+      config: { access: 'payers:read' },
+      schema: {
+        tags: ['Payments'],
+        operationId: 'listStatusQueries',
+        summary: 'List status queries and their answers',
+        querystring: statusQueryList.query,
+        response: { 200: ListEnvelope(StatusQuery, 'Status queries found.') },
+      },
+    },
+    async (request) => {
+      const page = await listQueries(db, request.query);
+      return okList(
+        { ...page, rows: page.rows.map((row) => toStatusQuery(row, context)) },
+        'Status queries found.',
+      );
+    },
+  );
+
+  api.get(
+    '/status-queries/:id',
+    {
+      config: { access: 'payers:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Payments'],
+        operationId: 'getStatusQuery',
+        summary: 'Get a status query and its answer',
+        params: IdParams,
+        response: { 200: Envelope(StatusQuery, 'Status query found.') },
+      },
+    },
+    async (request) => ok(await getQuery(request.params.id, context), 'Status query found.'),
+  );
+
+  api.register(async (inbound) => answerRoute(inbound, context));
+}
+
+/** Receives the provider's answers. */
+function answerRoute(inbound: Api, context: Context): void {
+  const { statusAnswers, name } = STATUS_PROVIDER;
+  acceptBytes(inbound);
+  const options = optionsOf(context, STATUS_PROVIDER, statusAnswers.description);
+  const params = Type.Object({
+    key: Type.String({ maxLength: 100, examples: ['0123456789abcdef0123456789abcdef'] }),
+  });
+  inbound.post(
+    `/webhooks/payments/${name}/status/:key`,
+    { ...options, schema: { ...options.schema, params } },
+    async (request, reply) => {
+      const bytes = bytesOf(request);
+      const body = storable(bytes);
+      const read = statusAnswers.read(bytes);
+      if (!read) {
+        await insertRejected(context.db, name, body, 'the answer about a transaction is unreadable');
+        throw invalidField('body', 'must be the answer about a transaction, with Result.ResultCode');
+      }
+      await receiveStatusAnswer(context, request.params.key, body, read);
+      return answer(reply, statusAnswers.acknowledgement);
+    },
+  );
+}

@@ -1,0 +1,139 @@
+import { type Actor, SYSTEM } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
+import { event, type NewEvent } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
+import type { EndReason } from '../payments/providers/provider.ts';
+import { END_STATUS, mayMove, type PaymentRequestRow } from './rules.ts';
+import { updateRequest } from './store.ts';
+
+// The changes of a payment request that its transaction has locked. Each writes its audit entry and its event.
+
+const MAX_MESSAGE_LENGTH = 500;
+
+/** What is known about the request from the provider. */
+export interface ProviderIds {
+  requestId: string | null;
+  merchantRequestId: string | null;
+}
+
+/** The columns for the provider's ids. Ids that are known already do not change. */
+export function idColumns(row: PaymentRequestRow, { requestId, merchantRequestId }: ProviderIds) {
+  return {
+    provider_request_id: row.provider_request_id ?? requestId,
+    merchant_request_id: row.merchant_request_id ?? merchantRequestId,
+  };
+}
+
+export function setSent(tx: Tx, row: PaymentRequestRow, sentAt: Date, nextStepAt: Date | null) {
+  const changes = { status: 'sent' as const, sent_at: sentAt, next_step_at: nextStepAt };
+  return change(tx, row, changes, 'send', event('payment_request.sent', factsOf(row)));
+}
+
+/** @param message - why the outcome is not known. */
+export function setUnknown(tx: Tx, row: PaymentRequestRow, message: string | null, nextStepAt: Date | null) {
+  const changes = {
+    status: 'unknown' as const,
+    provider_message: shortened(message) ?? row.provider_message,
+    next_step_at: nextStepAt,
+  };
+  return change(tx, row, changes, 'lose_track', event('payment_request.unknown', factsOf(row)));
+}
+
+/** Ends the request without a payment. */
+export function setEnded(
+  tx: Tx,
+  row: PaymentRequestRow,
+  { reason, message }: { reason: EndReason; message: string | null },
+  endedAt: Date,
+) {
+  const status = END_STATUS[reason];
+  const changes = { ...ended(endedAt), status, reason, provider_message: shortened(message) };
+  const data = { ...factsOf(row), endReason: reason };
+  return status === 'declined'
+    ? change(tx, row, changes, 'decline', event('payment_request.declined', data))
+    : change(tx, row, changes, 'expire', event('payment_request.expired', data));
+}
+
+/** The answer in which the provider reports the payment. Null if it has only confirmed the payment. */
+export type PaidAnswer = { receipt: string; body: string } | null;
+
+export function setPaid(
+  tx: Tx,
+  row: PaymentRequestRow,
+  answer: PaidAnswer,
+  message: string | null,
+  endedAt: Date,
+  actor?: Actor,
+) {
+  const changes = {
+    ...ended(endedAt),
+    status: 'paid' as const,
+    reason: null,
+    provider_message: shortened(message),
+    receipt: answer?.receipt ?? null,
+    paid_body: answer?.body ?? null,
+  };
+  return change(tx, row, changes, 'pay', event('payment_request.paid', factsOf(row)), actor);
+}
+
+/** Replaces a payment that was found for the request by the transaction that the provider reports. */
+export function replacePayment(tx: Tx, row: PaymentRequestRow, { receipt, body }: NonNullable<PaidAnswer>) {
+  const changes = { receipt, paid_body: body, payment_id: null, payment_tried_at: null };
+  return change(tx, row, changes, 'replace_payment', event('payment_request.paid', factsOf(row)));
+}
+
+/** @param receipt - the transaction of the payment. */
+export function setPayment(
+  tx: Tx,
+  row: PaymentRequestRow,
+  paymentId: number,
+  receipt: string,
+  actor?: Actor,
+) {
+  const found = event('payment_request.payment_found', { ...factsOf(row), paymentId });
+  return change(tx, row, { payment_id: paymentId, receipt }, 'find_payment', found, actor);
+}
+
+function ended(endedAt: Date) {
+  return { ended_at: endedAt, next_step_at: null, holds_phone: false };
+}
+
+function factsOf({ account_id: accountId, amount_minor: amountMinor }: PaymentRequestRow) {
+  return { accountId, amountMinor };
+}
+
+async function change(
+  tx: Tx,
+  row: PaymentRequestRow,
+  changes: Parameters<typeof updateRequest>[2],
+  verb: string,
+  published: NewEvent,
+  actor: Actor = providerOf(row),
+): Promise<PaymentRequestRow> {
+  const { status: to } = changes;
+  if (to !== undefined && !mayMove(row.status, to))
+    throw new Error(`Payment request ${row.id} cannot go from ${row.status} to ${to}.`);
+  const after = await updateRequest(tx, row.id, changes);
+  await audit(tx, actor, {
+    action: `payment_request.${verb}`,
+    resource: 'payment_request',
+    resourceId: row.id,
+    before: auditedOf(row),
+    after: auditedOf(after),
+    event: published,
+  });
+  return after;
+}
+
+function auditedOf({ status, reason, receipt, payment_id: paymentId }: PaymentRequestRow) {
+  return { status, reason, receipt, paymentId };
+}
+
+/** The provider causes nearly every change after the first one. */
+function providerOf({ provider }: PaymentRequestRow): Actor {
+  return { ...SYSTEM, name: `provider ${provider}` };
+}
+
+function shortened(message: string | null): string | null {
+  return message === null ? null : message.slice(0, MAX_MESSAGE_LENGTH);
+}

@@ -1,0 +1,134 @@
+import { Type } from 'typebox';
+import { findAccountRow } from '../accounts/store.ts';
+import type { Context } from '../core/context.ts';
+import { actorOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { Envelope, ListEnvelope, ok } from '../core/http/envelope.ts';
+import { invalidField, notFound } from '../core/http/errors.ts';
+import { IdParams } from '../core/http/fields.ts';
+import { repeatable } from '../core/http/idempotency.ts';
+import { insertRejected } from '../payments/notifications/store.ts';
+import type { PostingQueue } from '../payments/posting/commands.ts';
+import { acceptBytes, answer, bytesOf, optionsOf, storable } from '../payments/providers/inbound.ts';
+import { REQUEST_PROVIDER } from '../payments/providers/registry.ts';
+import { receiveAnswer } from './answer-commands.ts';
+import { requestPayment } from './commands.ts';
+import { NewPaymentRequest, PaymentRequest, RequestParams, requestList } from './schema.ts';
+import { findRequest, listRequests } from './store.ts';
+import { requestsFound, toPaymentRequest } from './view.ts';
+
+export function paymentRequestRoutes(api: Api, context: Context, queue: PostingQueue): void {
+  const { db, currency } = context;
+
+  api.post(
+    '/accounts/:accountId/payment-requests',
+    {
+      config: {
+        access: 'payment-requests:create',
+        errors: ['NOT_FOUND', 'DUPLICATE_ENTRY', 'RATE_LIMITED'],
+        repeatable: true,
+      },
+      schema: {
+        tags: ['Payment requests'],
+        operationId: 'requestPayment',
+        summary: 'Ask a phone to pay',
+        description:
+          'The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, ' +
+          'read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and ' +
+          'a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes. 409 if the operator has not turned ' +
+          'payment requests on, see `paymentRequests` in `GET /settings`.',
+        params: RequestParams,
+        body: NewPaymentRequest,
+        response: { 201: Envelope(PaymentRequest, 'Payment requested.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (txContext) => {
+        const { accountId } = request.params;
+        const row = await requestPayment(txContext, actorOf(request), accountId, request.body);
+        reply.status(201);
+        return ok(toPaymentRequest(row, currency), 'Payment requested.');
+      }),
+  );
+
+  api.get(
+    '/accounts/:accountId/payment-requests',
+    {
+      config: { access: 'payment-requests:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Payment requests'],
+        operationId: 'listAccountPaymentRequests',
+        summary: 'List the payment requests of an account',
+        params: RequestParams,
+        querystring: requestList.query,
+        response: { 200: ListEnvelope(PaymentRequest, 'Payment requests found.') },
+      },
+    },
+    async (request) => {
+      const { accountId } = request.params;
+      if (!(await findAccountRow(db, accountId))) throw notFound('account', accountId, 'accountId');
+      return requestsFound(await listRequests(db, request.query, accountId), currency);
+    },
+  );
+
+  api.get(
+    '/payment-requests',
+    {
+      config: { access: 'payment-requests:read' },
+      schema: {
+        tags: ['Payment requests'],
+        operationId: 'listPaymentRequests',
+        summary: 'List payment requests',
+        querystring: requestList.query,
+        response: { 200: ListEnvelope(PaymentRequest, 'Payment requests found.') },
+      },
+    },
+    async (request) => requestsFound(await listRequests(db, request.query), currency),
+  );
+
+  api.get(
+    '/payment-requests/:id',
+    {
+      config: { access: 'payment-requests:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Payment requests'],
+        operationId: 'getPaymentRequest',
+        summary: 'Get a payment request',
+        params: IdParams,
+        response: { 200: Envelope(PaymentRequest, 'Payment request found.') },
+      },
+    },
+    async (request) => {
+      const row = await findRequest(db, request.params.id);
+      if (!row) throw notFound('payment_request', request.params.id);
+      return ok(toPaymentRequest(row, currency), 'Payment request found.');
+    },
+  );
+
+  api.register(async (inbound) => answerRoute(inbound, context, queue));
+}
+
+/** Receives the provider's answers to requests. */
+function answerRoute(inbound: Api, context: Context, queue: PostingQueue): void {
+  const { requester, name } = REQUEST_PROVIDER;
+  acceptBytes(inbound);
+  const options = optionsOf(context, REQUEST_PROVIDER, requester.description);
+  const params = Type.Object({
+    key: Type.String({ maxLength: 100, examples: ['0123456789abcdef0123456789abcdef'] }),
+  });
+  inbound.post(
+    `/webhooks/payments/${name}/requests/:key`,
+    { ...options, schema: { ...options.schema, params } },
+    async (request, reply) => {
+      const bytes = bytesOf(request);
+      const body = storable(bytes);
+      const read = requester.readAnswer(bytes);
+      if (!read) {
+        await insertRejected(context.db, name, body, 'the answer to a payment request is unreadable');
+        throw invalidField('body', 'must be the outcome of a payment request, with its ResultCode');
+      }
+      await receiveAnswer(context, request.log, queue, request.params.key, body, read);
+      return answer(reply, requester.acknowledgement);
+    },
+  );
+}

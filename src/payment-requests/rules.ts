@@ -1,0 +1,277 @@
+import { amountOf, type Currency } from '../core/context.ts';
+import type { PaymentRequestStatus, Row } from '../core/database/tables.ts';
+import { invalidField } from '../core/http/errors.ts';
+import type { Minor } from '../core/values/money.ts';
+import { phoneSha256 } from '../core/values/phone.ts';
+import { type AccountRow, balanceOf, booksOf } from '../ledger/rules.ts';
+import { fitsMask, readMasked, readPayer } from '../payments/matching/rules.ts';
+import type { EndReason, RequestAnswer } from '../payments/providers/provider.ts';
+
+// The state machine of a payment request, its limits, and the times at which it is sent and its outcome is asked for.
+
+export type PaymentRequestRow = Row<'payment_requests'>;
+
+interface StatusRow {
+  /** The statuses that may follow. */
+  moves: readonly PaymentRequestStatus[];
+  /** Whether the outcome is not known yet. */
+  isOpen: boolean;
+}
+
+export const REQUEST_STATUSES: Readonly<Record<PaymentRequestStatus, StatusRow>> = {
+  requested: { moves: ['sent', 'unknown', 'paid', 'declined', 'expired'], isOpen: true },
+  sent: { moves: ['unknown', 'paid', 'declined', 'expired'], isOpen: true },
+  unknown: { moves: ['paid', 'declined', 'expired'], isOpen: true },
+  paid: { moves: [], isOpen: false },
+  // A provider may report a payment after it has reported a failure. The money has moved, so the payment counts.
+  declined: { moves: ['paid'], isOpen: false },
+  expired: { moves: ['paid'], isOpen: false },
+};
+
+/** Why a request ended without a payment, and the status that it then has. */
+export const END_STATUS = {
+  cancelled: 'declined',
+  insufficient_funds: 'declined',
+  wrong_pin: 'declined',
+  phone_busy: 'declined',
+  refused: 'declined',
+  no_answer: 'expired',
+  not_sent: 'expired',
+} as const satisfies Record<EndReason, PaymentRequestStatus>;
+
+export const END_REASONS = Object.keys(END_STATUS) as EndReason[];
+
+export function mayMove(from: PaymentRequestStatus, to: PaymentRequestStatus): boolean {
+  return REQUEST_STATUSES[from].moves.includes(to);
+}
+
+/**
+ * Checks that the account owes the amount, so that a typing error does not take too much from a customer. A debt with decimals may
+ * be rounded up, because providers accept only whole units.
+ * @throws AppError VALIDATION_ERROR.
+ */
+export function checkRequested(account: AccountRow, amountMinor: Minor, currency: Currency): void {
+  const owedMinor = balanceOf(booksOf(account));
+  if (owedMinor <= 0n) throw invalidField('accountId', 'must refer to an account that owes money');
+  const unit = 10n ** BigInt(currency.decimals);
+  const mostMinor = ((owedMinor + unit - 1n) / unit) * unit;
+  if (amountMinor > mostMinor)
+    throw invalidField(
+      'amount',
+      `must be at most ${amountOf(mostMinor, currency)}, the amount that the account owes`,
+    );
+}
+
+/** A request that was not sent within this time expires, because a late prompt would surprise the customer. */
+const SEND_WITHIN_MS = 2 * 60_000;
+const FIRST_RESEND_MS = 2_000;
+const LONGEST_RESEND_MS = 15_000;
+
+/** When to try again to send a request that was certainly not sent. Null if it is too late. */
+export function nextSendAt(
+  { created_at: createdAt, send_attempts: attempts }: Pick<PaymentRequestRow, 'created_at' | 'send_attempts'>,
+  now: Date,
+): Date | null {
+  const pauseMs = Math.min(LONGEST_RESEND_MS, FIRST_RESEND_MS * 2 ** Math.max(0, attempts - 1));
+  const at = new Date(now.getTime() + pauseMs);
+  return isTooLateToSend({ created_at: createdAt }, at) ? null : at;
+}
+
+export function isTooLateToSend({ created_at: createdAt }: Pick<PaymentRequestRow, 'created_at'>, now: Date) {
+  return now.getTime() - Date.parse(createdAt) > SEND_WITHIN_MS;
+}
+
+/** The provider usually reports an outcome within this time. Afterwards the outcome is unknown. */
+const USUAL_ANSWER_MS = 2 * 60_000;
+
+/** Whether a request without an outcome becomes `unknown`. */
+export function isOverdue(
+  { send_started_at: sentAt }: Pick<PaymentRequestRow, 'send_started_at'>,
+  now: Date,
+) {
+  return sentAt !== null && now.getTime() - Date.parse(sentAt) >= USUAL_ANSWER_MS;
+}
+
+/** Seconds from sending to the first call that asks for the outcome, and then between two calls. The last pause repeats. */
+const QUERY_PAUSES_S = [30, 30, 60, 120, 300, 600, 1_800, 3_600] as const;
+/** After this time the provider no longer knows the request. */
+const ASK_WITHIN_MS = 7 * 24 * 3_600_000;
+
+/** When to ask the provider for the outcome again. Null if it is too late, or if the provider's id of the request is not known. */
+export function nextQueryAt(
+  {
+    provider_request_id: requestId,
+    query_attempts: attempts,
+    send_started_at: sentAt,
+  }: Pick<PaymentRequestRow, 'provider_request_id' | 'query_attempts' | 'send_started_at'>,
+  now: Date,
+): Date | null {
+  if (requestId === null || sentAt === null) return null;
+  if (now.getTime() - Date.parse(sentAt) > ASK_WITHIN_MS) return null;
+  const pauseS = QUERY_PAUSES_S[Math.min(attempts, QUERY_PAUSES_S.length - 1)] ?? 0;
+  return new Date(now.getTime() + pauseS * 1_000);
+}
+
+export interface RequestLimits {
+  /** The smallest number of seconds between two requests to a phone. */
+  intervalSeconds: number;
+  /** The smallest number of seconds between two requests to a phone for the same amount. */
+  sameAmountSeconds: number;
+  /** The requests to a phone in 24 hours. */
+  perDay: number;
+}
+
+export const DAY_SECONDS = 86_400;
+
+/** A request to the same phone within the last 24 hours. */
+export type EarlierRequest = Pick<PaymentRequestRow, 'id' | 'amount_minor' | 'created_at'>;
+
+/**
+ * Applies the limits of a phone.
+ * @param earlier - the requests of the last 24 hours, the newest first.
+ * @returns undefined if the phone may get another request.
+ */
+export function exceededLimit(
+  earlier: readonly EarlierRequest[],
+  amountMinor: Minor,
+  { intervalSeconds, sameAmountSeconds, perDay }: RequestLimits,
+  now: Date,
+): { message: string; limit: number; resetSeconds: number } | undefined {
+  const until = ({ created_at: at }: EarlierRequest, seconds: number) =>
+    Math.ceil((Date.parse(at) + seconds * 1_000 - now.getTime()) / 1_000);
+  const [newest] = earlier;
+  const same = earlier.find(({ amount_minor: amount }) => BigInt(amount) === amountMinor);
+  const oldestCounted = earlier[perDay - 1];
+  const limits = [
+    oldestCounted && {
+      message: `This phone may get at most ${perDay} payment requests in 24 hours.`,
+      limit: perDay,
+      resetSeconds: until(oldestCounted, DAY_SECONDS),
+    },
+    same && {
+      message: `This phone may get a request for the same amount only every ${sameAmountSeconds} s.`,
+      limit: 1,
+      resetSeconds: until(same, sameAmountSeconds),
+    },
+    newest && {
+      message: `This phone may get a payment request only every ${intervalSeconds} s.`,
+      limit: 1,
+      resetSeconds: until(newest, intervalSeconds),
+    },
+  ];
+  return limits.find((limit) => limit !== undefined && limit.resetSeconds > 0);
+}
+
+/**
+ * Compares the provider's answer with the request.
+ * @param amountMinor - the amount in the answer. Null if the answer has none, undefined if it is unreadable.
+ * @returns what differs, for staff. Undefined if the answer belongs to the request.
+ */
+export function problemOfAnswer(
+  request: PaymentRequestRow,
+  answer: RequestAnswer,
+  amountMinor: Minor | null | undefined,
+  { currency, region }: { currency: Currency; region: string },
+): string | undefined {
+  const { provider_request_id: requestId, amount_minor: requested, phone, status } = request;
+  // A payment that the service found is only probable. The provider's answer replaces it.
+  const receipt = request.paid_body === null ? null : request.receipt;
+  if (requestId !== null && answer.requestId !== null && answer.requestId !== requestId)
+    return `the id is ${answer.requestId}, not ${requestId}`;
+  if (answer.result.outcome !== 'paid')
+    return status === 'paid'
+      ? 'the request already has a payment that the provider reported or the service found'
+      : undefined;
+  if (amountMinor === undefined) return 'the amount is unreadable';
+  if (amountMinor !== null && amountMinor !== BigInt(requested))
+    return `the amount is ${amountOf(amountMinor, currency)}, not ${amountOf(requested, currency)}`;
+  if (isAnotherPhone(answer.payer, phone, region)) return 'another phone paid';
+  if (receipt !== null && answer.receipt !== null && answer.receipt !== receipt)
+    return `the transaction is ${answer.receipt}, not ${receipt}`;
+  return undefined;
+}
+
+/** The payment in the books that has the transaction of an answer. */
+export interface ReportedPayment {
+  id: number;
+  amount_minor: number;
+  /** Null for an unmatched payment. */
+  account_id: number | null;
+  /** The number in its notification. */
+  payer: string | null;
+}
+
+/**
+ * Whether a payment is on another account and does not certainly come from the phone of the request. Then its transaction in an
+ * answer to the request is a contradiction, and the payment is not moved.
+ */
+export function isOfAnother(
+  { id, account_id: accountId, payer }: ReportedPayment,
+  request: Pick<PaymentRequestRow, 'account_id' | 'payment_id' | 'phone'>,
+  region: string,
+): boolean {
+  if (accountId === null || accountId === request.account_id || id === request.payment_id) return false;
+  return !isSamePhone(payer, request.phone, region);
+}
+
+/** Whether a number in the form of a provider is the phone, or a masked number whose ends fit. */
+export function isSamePhone(payer: string | null, phone: string, region: string): boolean {
+  const isReadable = readPayer(payer, region) !== null || readMasked(payer, region) !== undefined;
+  return isReadable && !isAnotherPhone(payer, phone, region);
+}
+
+/** The provider's prompt ends much earlier. A later payment does not answer the request. */
+const PROMPT_MS = 5 * 60_000;
+/** After this time, notifications have arrived and lost ones have been pulled. So all payments that fit are known. */
+const FIND_AFTER_MS = 15 * 60_000;
+/** The provider's clock and the service's clock may differ. */
+const CLOCK_DIFFERENCE_MS = 2 * 60_000;
+
+/** When the payment of a request was made. @param endedAt - undefined if the provider has not reported the outcome. */
+export function paymentPeriod(
+  sentAt: Date,
+  endedAt = new Date(sentAt.getTime() + PROMPT_MS),
+): { from: Date; until: Date } {
+  return {
+    from: new Date(sentAt.getTime() - CLOCK_DIFFERENCE_MS),
+    until: new Date(endedAt.getTime() + CLOCK_DIFFERENCE_MS),
+  };
+}
+
+/** For requests that were sent before this time, a payment alone may show that they are paid. */
+export function findableBefore(now: Date): Date {
+  return new Date(now.getTime() - FIND_AFTER_MS);
+}
+
+/** A payment that may be the answer to a request. */
+export interface PossiblePayment {
+  id: number;
+  receipt: string;
+  /** The number in its notification. */
+  payer: string | null;
+  /** Whether the time of its notification was readable. */
+  hasTime: boolean;
+}
+
+/**
+ * Finds the payment of a request whose outcome the provider never reported: the only payment that may be from its phone.
+ * Undefined if there is any doubt.
+ */
+export function certainPayment(
+  possible: readonly PossiblePayment[],
+  phone: string,
+  region: string,
+): PossiblePayment | undefined {
+  const candidates = possible.filter(({ payer }) => !isAnotherPhone(payer, phone, region));
+  const [payment] = candidates;
+  if (!payment || candidates.length > 1) return undefined;
+  return payment.hasTime && isSamePhone(payment.payer, phone, region) ? payment : undefined;
+}
+
+/** Whether a number in the form of a provider is certainly not the phone. A masked number may be the phone if its ends fit. */
+function isAnotherPhone(payer: string | null, phone: string, region: string): boolean {
+  const hash = readPayer(payer, region);
+  if (hash) return !hash.equals(phoneSha256(phone));
+  const masked = readMasked(payer, region);
+  return masked !== undefined && !fitsMask(phone, masked);
+}

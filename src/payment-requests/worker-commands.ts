@@ -1,0 +1,231 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
+import type { Config, Context } from '../core/context.ts';
+import { inTransaction } from '../core/database/transactions.ts';
+import type { Log } from '../core/log.ts';
+import { answerAddress } from '../payments/providers/inbound.ts';
+import {
+  LONGEST_CALL_SECONDS,
+  type RequestConnection,
+  type RequestResult,
+  type SendResult,
+} from '../payments/providers/provider.ts';
+import { REQUEST_PROVIDER } from '../payments/providers/registry.ts';
+import { idColumns, setEnded, setPaid, setSent, setUnknown } from './change-commands.ts';
+import { isOverdue, isTooLateToSend, nextQueryAt, nextSendAt, type PaymentRequestRow } from './rules.ts';
+import { claimDue, lockRequest, type Step, updateRequest } from './store.ts';
+
+/**
+ * How long an instance may keep a request before another one takes it. Sending starts with a commit that extends the time. So if
+ * an instance dies before it sends a request, another one still sends it in time.
+ */
+export const LEASE_SECONDS: Readonly<Record<Step, number>> = { send: 10, ask: LONGEST_CALL_SECONDS };
+/** Separate limits, so that slow calls for outcomes do not delay sending. */
+const CALLS_AT_ONCE: Readonly<Record<Step, number>> = { send: 20, ask: 10 };
+const POLL_INTERVAL_MS = 500;
+/** The longest wait for calls at a stop. A call without a recorded result becomes `unknown`. */
+const LONGEST_STOP_MS = 5_000;
+
+/** Sends payment requests, and asks for outcomes that the provider has not reported. */
+export interface RequestWorker {
+  /** Requests that the provider accepted, and all other results of calls, since the start. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** Starts no further call, and waits a few seconds for the calls. */
+  stop(): Promise<void>;
+}
+
+/** @returns undefined if payment requests are off. */
+export function startRequestWorker(context: Context, log: Log): RequestWorker | undefined {
+  const { config, currency } = context;
+  const { requester } = REQUEST_PROVIDER;
+  if (!requester.isOn(config)) return undefined;
+  const connection = requester.connect(config, currency);
+  const counts: Record<string, number> = {};
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const callsOf = { send: new Set<Promise<void>>(), ask: new Set<Promise<void>>() };
+
+  async function work(request: PaymentRequestRow): Promise<void> {
+    try {
+      const outcome = await takeStep(context, connection, request);
+      if (outcome !== undefined) counts[outcome] = (counts[outcome] ?? 0) + 1;
+    } catch (error) {
+      // The next step is taken when the lease ends.
+      log.error({ err: error, paymentRequestId: request.id }, 'the next step of a payment request failed');
+    }
+  }
+
+  async function run(step: Step): Promise<void> {
+    const calls = callsOf[step];
+    let hasFailed = false;
+    while (!signal.aborted) {
+      try {
+        const free = CALLS_AT_ONCE[step] - calls.size;
+        const now = context.clock.now();
+        const due = free > 0 ? await claimDue(context.db, step, free, now, LEASE_SECONDS[step]) : [];
+        for (const request of due) {
+          const call = work(request);
+          calls.add(call);
+          void call.then(() => calls.delete(call));
+        }
+        hasFailed = false;
+        if (due.length > 0 && due.length === free) await Promise.race(calls);
+        else await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {}); // Aborted by the stop.
+      } catch (error) {
+        if (!hasFailed) log.warn({ err: error }, 'Payment requests wait for the database');
+        hasFailed = true;
+        await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {}); // Aborted by the stop.
+      }
+    }
+  }
+
+  const running = Promise.all([run('send'), run('ask')]);
+  return {
+    counts,
+    async stop() {
+      stopping.abort();
+      await running;
+      const calls = Promise.all([...callsOf.send, ...callsOf.ask]);
+      await Promise.race([calls, sleep(LONGEST_STOP_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+/** @returns what the call resulted in. Undefined without a call. */
+async function takeStep(
+  context: Context,
+  connection: RequestConnection,
+  request: PaymentRequestRow,
+): Promise<string | undefined> {
+  const now = context.clock.now();
+  if (request.status !== 'requested') return ask(context, connection, request);
+  if (request.send_started_at !== null) return recordInterrupted(context, request);
+  if (isTooLateToSend(request, now)) return recordTooLate(context, request);
+  const isMine = await startSending(context, request.id);
+  if (!isMine) return undefined;
+  const result = await connection.send(
+    {
+      phone: request.phone,
+      amountMinor: BigInt(request.amount_minor),
+      accountNumber: formatAccountNumber(request.account_id),
+      answerUrl: answerUrl(context.config, request),
+    },
+    now,
+  );
+  await recordInTries(() => recordSent(context, request.id, result));
+  return result.outcome;
+}
+
+const RECORD_TRIES = 5;
+const RECORD_PAUSE_MS = 1_000;
+
+/** Only this process knows the provider's id. Without it, nobody could ask for the outcome. */
+async function recordInTries(record: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await record();
+    } catch (error) {
+      if (tries === RECORD_TRIES) throw error;
+      await sleep(RECORD_PAUSE_MS);
+    }
+  }
+}
+
+async function recordInterrupted(
+  { db, clock }: Context,
+  { id, send_started_at: startedAt }: PaymentRequestRow,
+): Promise<string | undefined> {
+  return inTransaction(db, async (tx) => {
+    const row = await lockRequest(tx, id);
+    if (row?.status !== 'requested' || row.send_started_at !== startedAt) return undefined;
+    const message = 'The service stopped while it sent the request.';
+    await setUnknown(tx, row, message, nextQueryAt(row, clock.now()));
+    return 'interrupted';
+  });
+}
+
+async function recordTooLate({ db, clock }: Context, { id }: PaymentRequestRow): Promise<string | undefined> {
+  return inTransaction(db, async (tx) => {
+    const row = await lockRequest(tx, id);
+    if (row?.status !== 'requested' || row.send_started_at !== null) return undefined;
+    const message = 'The request was not sent in time.';
+    await setEnded(tx, row, { reason: 'not_sent', message }, clock.now());
+    return 'too_late';
+  });
+}
+
+/** Records that the request may reach the provider from now on, so that no instance sends it again. */
+async function startSending({ db, clock }: Context, id: number): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const row = await lockRequest(tx, id);
+    if (row?.status !== 'requested' || row.send_started_at !== null) return false;
+    const now = clock.now();
+    await updateRequest(tx, id, {
+      send_started_at: now,
+      send_attempts: row.send_attempts + 1,
+      next_step_at: new Date(now.getTime() + LONGEST_CALL_SECONDS * 1_000),
+    });
+    return true;
+  });
+}
+
+/** The provider may have answered the request before it answers the call, so only a request without an outcome changes its status. */
+async function recordSent({ db, clock }: Context, id: number, result: SendResult): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    const now = clock.now();
+    const row = await lockRequest(tx, id);
+    if (!row) return;
+    if (result.outcome === 'sent') {
+      const known = await updateRequest(tx, id, idColumns(row, result));
+      const nextStepAt = nextQueryAt(known, now);
+      if (row.status === 'requested') await setSent(tx, known, now, nextStepAt);
+      else if (row.status === 'unknown') await updateRequest(tx, id, { next_step_at: nextStepAt });
+      return;
+    }
+    if (row.status !== 'requested' && row.status !== 'unknown') return;
+    if (result.outcome === 'refused') await setEnded(tx, row, result, now);
+    else if (row.status === 'unknown') {
+      // The request became `unknown` during this call.
+      if (result.outcome === 'not_sent')
+        await setEnded(tx, row, { reason: 'not_sent', message: result.message }, now);
+    } else if (result.outcome === 'unknown') await setUnknown(tx, row, result.message, nextQueryAt(row, now));
+    else {
+      const nextStepAt = nextSendAt(row, now);
+      const unsent = await updateRequest(tx, id, { send_started_at: null, next_step_at: nextStepAt });
+      const reason = 'not_sent' as const;
+      if (nextStepAt === null) await setEnded(tx, unsent, { reason, message: result.message }, now);
+    }
+  });
+}
+
+async function ask(
+  context: Context,
+  connection: RequestConnection,
+  { id, provider_request_id: requestId }: PaymentRequestRow,
+): Promise<string | undefined> {
+  const result: RequestResult =
+    requestId === null
+      ? { outcome: 'unknown', message: null }
+      : await connection.findResult(requestId, context.clock.now());
+  await inTransaction(context.db, async (tx) => {
+    const now = context.clock.now();
+    const row = await lockRequest(tx, id);
+    if (!row || row.ended_at !== null) return;
+    if (result.outcome === 'paid') await setPaid(tx, row, null, result.message, now);
+    else if (result.outcome === 'ended') await setEnded(tx, row, result, now);
+    else {
+      const asked = await updateRequest(tx, id, {
+        query_attempts: row.query_attempts + 1,
+        next_step_at: nextQueryAt({ ...row, query_attempts: row.query_attempts + 1 }, now),
+      });
+      if (row.status === 'sent' && isOverdue(row, now))
+        await setUnknown(tx, asked, result.message, nextQueryAt(asked, now));
+    }
+  });
+  return requestId === null ? undefined : `asked_${result.outcome}`;
+}
+
+/** The address to which the provider posts its answer. Its key names the request, even if the provider's answer to the call is lost. */
+function answerUrl(config: Config, { provider, callback_key: key }: PaymentRequestRow): string {
+  return answerAddress(config, REQUEST_PROVIDER.requester.callbackUrl(config), `${provider}/requests/${key}`);
+}

@@ -1,0 +1,29 @@
+import type { ApprovableAction } from '../approvals/commands.ts';
+import { type ApprovalRow, paymentIdOf } from '../approvals/rules.ts';
+import type { Context } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
+import { unassignPayment } from './assignment-commands.ts';
+import { lockPaymentAndAccount } from './lock-commands.ts';
+import { reversePayment } from './reversal-commands.ts';
+
+/** The actions on payments that may need approval. */
+export const PAYMENT_ACTIONS = {
+  reverse_payment: {
+    lock,
+    execute: async (context, actor, request) => {
+      await reversePayment(context, actor, paymentIdOf(request), request.reason);
+      return null;
+    },
+  },
+  unassign_payment: {
+    lock,
+    execute: async (context, actor, request) => {
+      await unassignPayment(context, actor, paymentIdOf(request), request.reason);
+      return null;
+    },
+  },
+} as const satisfies Record<string, ApprovableAction>;
+
+async function lock(tx: Tx, context: Context, request: ApprovalRow): Promise<void> {
+  await lockPaymentAndAccount(tx, context, paymentIdOf(request));
+}

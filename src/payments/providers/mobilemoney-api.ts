@@ -1,0 +1,179 @@
+import { codeOf } from '../../core/http/errors.ts';
+import { AnswerTooLarge, type HttpAnswer, sendRequest } from '../../platform/outbound/http-client.ts';
+import { ProviderApiError, type ProviderApiProblem } from './provider.ts';
+import { parseJsonObject, textOf } from './rules.ts';
+
+// The HTTP API of Safaricom's Daraja. https://developer.safaricom.co.ke/APIs/Authorization
+
+export interface MobilemoneyApiSettings {
+  /** Has no slash at its end. */
+  readonly url: string;
+  readonly consumerKey: string;
+  readonly consumerSecret: string;
+}
+
+export interface ApiCall {
+  path: string;
+  /** Sent as JSON, or with GET as the query. */
+  body: Readonly<Record<string, string>>;
+  method?: 'GET' | 'POST';
+  timeoutMs?: number;
+}
+
+export interface ApiAnswer {
+  fields: Record<string, unknown>;
+  text: string;
+}
+
+export interface MobilemoneyApi {
+  /**
+   * Calls an operation with an access token. If the token is refused, gets another one and repeats the call once.
+   * @throws ProviderApiError if there is no answer with status 200.
+   */
+  call(call: ApiCall, signal?: AbortSignal): Promise<ApiAnswer>;
+}
+
+const TIMEOUT_MS = 30_000;
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** A token is replaced this long before it expires, because a call takes time. */
+const RENEWED_BEFORE_MS = 60_000;
+const TOKEN_PATH = '/oauth/v1/generate';
+/** The codes with which the API refuses a token. Some answers with these codes have the status 404. */
+const INVALID_TOKEN = /^(404\.001\.03|401\.00[23]\.01)$/;
+const MAX_MESSAGE_LENGTH = 200;
+
+interface Token {
+  text: string;
+  /** A time as in `performance.now()`. */
+  renewAtMs: number;
+}
+
+/** Opens the API. All its calls share one access token. */
+export function createMobilemoneyApi(settings: MobilemoneyApiSettings): MobilemoneyApi {
+  let token: Promise<Token> | undefined;
+
+  /** Callers that need a new token at the same time share one request for it. */
+  async function getToken(): Promise<Token> {
+    const current = token;
+    if (current) {
+      const known = await current;
+      if (known.renewAtMs > performance.now()) return known;
+      discard(current);
+    }
+    token ??= requestToken(settings);
+    const requested = token;
+    requested.catch(() => discard(requested)); // The caller handles the error.
+    return requested;
+  }
+
+  function discard(old: Promise<Token>): void {
+    if (token === old) token = undefined;
+  }
+
+  async function call(given: ApiCall, signal?: AbortSignal): Promise<ApiAnswer> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { text: bearer } = await getToken();
+      const used = token;
+      const answer = await send(settings, given, `Bearer ${bearer}`, signal);
+      const fields = parseJsonObject(Buffer.from(answer.text));
+      if (isTokenRefused(answer, fields)) {
+        if (used) discard(used);
+        if (attempt === 1) continue;
+        throw new ProviderApiError('unauthorized', `${given.path}: the API refused a new access token.`);
+      }
+      if (answer.status === 200 && fields) return { fields, text: answer.text };
+      throw errorOf(given.path, answer, fields);
+    }
+  }
+
+  return { call };
+}
+
+async function requestToken(settings: MobilemoneyApiSettings): Promise<Token> {
+  const { consumerKey, consumerSecret } = settings;
+  const credentials = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64');
+  const body = { grant_type: 'client_credentials' };
+  const call: ApiCall = { path: TOKEN_PATH, body, method: 'GET' };
+  let answer: HttpAnswer;
+  try {
+    answer = await send(settings, call, `Basic ${credentials}`);
+  } catch (error) {
+    throw asNotSent(error);
+  }
+  const fields = parseJsonObject(Buffer.from(answer.text));
+  const text = fields && textOf(fields, 'access_token');
+  const lifetimeMs = Number(fields && textOf(fields, 'expires_in')) * 1_000;
+  if (answer.status === 200 && text && lifetimeMs > 0) {
+    const usableMs = Math.max(lifetimeMs - RENEWED_BEFORE_MS, lifetimeMs / 2);
+    return { text, renewAtMs: performance.now() + usableMs };
+  }
+  if (answer.status === 400 || answer.status === 401) {
+    const advice = 'Check MOBILEMONEY_CONSUMER_KEY and MOBILEMONEY_CONSUMER_SECRET.';
+    throw new ProviderApiError('unauthorized', `The API gave no access token. ${advice}`);
+  }
+  throw asNotSent(errorOf(TOKEN_PATH, answer, fields));
+}
+
+/** Without a token, no operation was called. */
+function asNotSent(error: unknown): unknown {
+  if (!(error instanceof ProviderApiError) || error.problem === 'busy') return error;
+  return new ProviderApiError('not_sent', error.message, error.retryAfterSeconds);
+}
+
+async function send(
+  { url }: MobilemoneyApiSettings,
+  { path, body, method = 'POST', timeoutMs = TIMEOUT_MS }: ApiCall,
+  authorization: string,
+  signal?: AbortSignal,
+): Promise<HttpAnswer> {
+  const query = method === 'GET' ? `?${new URLSearchParams(body)}` : '';
+  try {
+    return await sendRequest(
+      {
+        method,
+        url: `${url}${path}${query}`,
+        headers: { authorization, ...(method === 'POST' && { 'content-type': 'application/json' }) },
+        ...(method === 'POST' && { body: JSON.stringify(body) }),
+        timeoutMs,
+        maxBytes: MAX_ANSWER_BYTES,
+      },
+      signal,
+    );
+  } catch (error) {
+    throw new ProviderApiError(problemOf(error), `${path}: ${reasonOf(error)}`);
+  }
+}
+
+function isTokenRefused({ status }: HttpAnswer, fields: Record<string, unknown> | undefined): boolean {
+  return status === 401 || (fields !== undefined && INVALID_TOKEN.test(textOf(fields, 'errorCode') ?? ''));
+}
+
+function errorOf(
+  path: string,
+  { status, retryAfterSeconds }: HttpAnswer,
+  fields: Record<string, unknown> | undefined,
+): ProviderApiError {
+  const reported = fields && (textOf(fields, 'errorMessage') ?? textOf(fields, 'ResponseDescription'));
+  const message = `${path}: status ${status}${reported ? `, ${reported.slice(0, MAX_MESSAGE_LENGTH)}` : ''}`;
+  if (status === 429) return new ProviderApiError('busy', message, retryAfterSeconds);
+  // An answer of status 200 that is not JSON comes from a proxy, or is incomplete.
+  const isRefused = status >= 400 && status < 500 && status !== 408;
+  return new ProviderApiError(isRefused ? 'refused' : 'no_answer', message, retryAfterSeconds, status);
+}
+
+/** The codes of connections that were never made, or whose certificate was refused. */
+const NEVER_CONNECTED =
+  /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|CERT_\w+|SELF_SIGNED_CERT\w*|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_(GET|VERIFY)\w+|ERR_TLS_CERT_ALTNAME_INVALID)$/;
+
+function problemOf(error: unknown): ProviderApiProblem {
+  if (error instanceof AnswerTooLarge) return 'too_large';
+  const code = error instanceof Error ? codeOf(error.cause) : undefined;
+  return code !== undefined && NEVER_CONNECTED.test(code) ? 'not_sent' : 'no_answer';
+}
+
+/** `fetch` gives the reason of a failed connection as the cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return 'no answer within the time limit';
+  return error.cause instanceof Error ? error.cause.message || error.message : error.message;
+}

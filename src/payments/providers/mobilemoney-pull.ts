@@ -1,0 +1,177 @@
+import { parseCompactTime } from '../../core/values/dates.ts';
+import type { ApiCall, MobilemoneyApi } from './mobilemoney-api.ts';
+import {
+  ProviderApiError,
+  type PulledPage,
+  type PulledPayment,
+  type PullSource,
+  type PullWindow,
+} from './provider.ts';
+import { isRecord, textOf } from './rules.ts';
+
+// Daraja's Pull Transactions. https://developer.safaricom.co.ke/APIs/PullTransactions
+// Its documentation and its answers differ, so every form that public clients read is accepted.
+
+export interface MobilemoneyPullSettings {
+  readonly number: string;
+  readonly callbackUrl: string;
+}
+
+const HOUR_MS = 3_600_000;
+const HISTORY_MS = 48 * HOUR_MS;
+/**
+ * Shorter than the three hours by which East Africa Time is ahead of UTC, so that only one interpretation of a time is in the
+ * window. See `readTime`.
+ */
+const LONGEST_WINDOW_MS = 2 * HOUR_MS;
+const TOLERANCE_MS = 25 * 60_000;
+/** Hours ahead of UTC, all year. */
+const EAST_AFRICA_TIME = 3;
+const REGISTER_PATH = '/pulltransactions/v1/register';
+const QUERY_PATH = '/pulltransactions/v1/query';
+const SUCCESS = '1000';
+/** No payments, or already registered. */
+const NONE = '1001';
+/** Slower than other calls, because the provider searches its archive. */
+const TIMEOUT_MS = 60_000;
+
+/** The names that a field may have, in lower case. */
+const FIELDS = {
+  transactionId: ['transactionid', 'transid', 'receiptno', 'mpesareceiptnumber'],
+  amount: ['amount', 'transamount', 'transactionamount'],
+  time: ['trxdate', 'transtime', 'transactiondate', 'completiontime'],
+  reference: ['billreference', 'billrefnumber', 'accountreference', 'accountnumber'],
+  payer: ['msisdn', 'phonenumber'],
+  payerName: ['sendername', 'customername', 'firstname'],
+  type: ['transactiontype', 'type'],
+} as const;
+
+export function mobilemoneyPull(api: MobilemoneyApi, settings: MobilemoneyPullSettings): PullSource {
+  const { number, callbackUrl } = settings;
+  // The documentation describes a GET. Public clients send a POST. The wrong method is answered with 405.
+  let method: 'POST' | 'GET' = 'POST';
+
+  async function query(body: ApiCall['body'], signal: AbortSignal) {
+    const call = { path: QUERY_PATH, body, timeoutMs: TIMEOUT_MS };
+    try {
+      return await api.call({ ...call, method }, signal);
+    } catch (error) {
+      if (!(error instanceof ProviderApiError && error.status === 405)) throw error;
+      method = method === 'POST' ? 'GET' : 'POST';
+      return api.call({ ...call, method }, signal);
+    }
+  }
+
+  return {
+    historyMs: HISTORY_MS,
+    longestWindowMs: LONGEST_WINDOW_MS,
+    async register(shortCode, signal) {
+      const body = {
+        ShortCode: shortCode,
+        RequestType: 'Pull',
+        NominatedNumber: number,
+        CallBackURL: callbackUrl,
+      };
+      const { fields } = await api.call({ path: REGISTER_PATH, body }, signal);
+      const code = textOf(fields, 'ResponseStatus') ?? textOf(fields, 'ResponseCode');
+      if (code !== SUCCESS && code !== NONE && code !== '0') throw refusal(REGISTER_PATH, code, fields);
+    },
+    async readPage(window, offset, signal) {
+      const body = {
+        ShortCode: window.shortCode,
+        StartDate: eastAfricaText(window.from),
+        EndDate: eastAfricaText(window.to),
+        OffSetValue: String(offset),
+      };
+      const { fields } = await query(body, signal);
+      const code = textOf(fields, 'ResponseCode');
+      const rows = rowsOf(fields.Response ?? fields.Transactions);
+      if (code === NONE) return { rowCount: 0, content: '', payments: [] };
+      if (code !== SUCCESS && (code !== null || rows === undefined)) throw refusal(QUERY_PATH, code, fields);
+      return readRows(rows ?? [], window);
+    },
+  };
+}
+
+function refusal(path: string, code: string | null, fields: Record<string, unknown>): ProviderApiError {
+  const reported = textOf(fields, 'ResponseMessage') ?? textOf(fields, 'ResponseDescription') ?? '';
+  return new ProviderApiError(
+    'refused',
+    `${path}: ResponseCode ${code}, ${reported.slice(0, 200)}`,
+    null,
+    200,
+  );
+}
+
+/** Flattens the list, which is nested in another list in some answers. @returns undefined without a list. */
+function rowsOf(list: unknown): Record<string, unknown>[] | undefined {
+  if (isRecord(list)) return [list];
+  return Array.isArray(list) ? list.flat(2).filter(isRecord) : undefined;
+}
+
+function readRows(rows: readonly Record<string, unknown>[], window: PullWindow): PulledPage {
+  return {
+    rowCount: rows.length,
+    content: JSON.stringify(rows),
+    payments: rows.flatMap((row) => readRow(row, window) ?? []),
+  };
+}
+
+/** @returns undefined for a row that is not a payment to the short code. */
+function readRow(row: Record<string, unknown>, window: PullWindow): PulledPayment | undefined {
+  const named = new Map(Object.entries(row).map(([name, value]) => [name.toLowerCase(), value]));
+  const read = (field: keyof typeof FIELDS): string | null => {
+    for (const name of FIELDS[field]) {
+      const text = textOf({ [name]: named.get(name) }, name);
+      if (text !== null) return text;
+    }
+    return null;
+  };
+  const type = read('type');
+  if (type !== null && !isPayment(type)) return undefined;
+  const time = read('time');
+  return {
+    sent: {
+      transactionId: read('transactionId'),
+      amount: read('amount'),
+      time,
+      businessShortCode: window.shortCode,
+      reference: read('reference'),
+      payer: read('payer'),
+      payerName: read('payerName'),
+    },
+    time: readTime(time ?? '', window),
+    raw: JSON.stringify(row),
+  };
+}
+
+/** The documented types are c2b-pay-bill-debit and c2b-buy-goods-debit. */
+function isPayment(type: string): boolean {
+  return /c2b|pay.?bill|buy.?goods|merchant/i.test(type) && !/revers|b2c|b2b/i.test(type);
+}
+
+/**
+ * Reads the time of a row. The provider's times end in Z, but it is not documented whether they are in UTC or in East Africa Time.
+ * A window is shorter than the difference, so only the right interpretation lies in the window. Other times without an offset are
+ * in East Africa Time.
+ */
+export function readTime(text: string, window: Pick<PullWindow, 'from' | 'to'>): Date | undefined {
+  const digits = text.replace(/(\.\d+)?Z?$/, '').replace(/[-:T ]/g, '');
+  const eastAfrican = parseCompactTime(digits, EAST_AFRICA_TIME);
+  if (!eastAfrican) {
+    const withOffset = /[+-]\d\d:?\d\d$/.test(text) ? new Date(text) : undefined;
+    return withOffset && !Number.isNaN(withOffset.getTime()) ? withOffset : undefined;
+  }
+  if (!text.endsWith('Z')) return eastAfrican;
+  const utc = new Date(eastAfrican.getTime() + EAST_AFRICA_TIME * HOUR_MS);
+  const isInWindow =
+    utc.getTime() >= window.from.getTime() - TOLERANCE_MS &&
+    utc.getTime() <= window.to.getTime() + TOLERANCE_MS;
+  return isInWindow ? utc : eastAfrican;
+}
+
+/** YYYY-MM-DD HH:mm:ss */
+function eastAfricaText(moment: Date): string {
+  const local = new Date(moment.getTime() + EAST_AFRICA_TIME * HOUR_MS).toISOString();
+  return local.slice(0, 19).replace('T', ' ');
+}

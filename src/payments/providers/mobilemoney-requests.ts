@@ -1,0 +1,279 @@
+import { Type } from 'typebox';
+import type { Config, Currency } from '../../core/context.ts';
+import type { FieldProblem } from '../../core/http/errors.ts';
+import type { Minor } from '../../core/values/money.ts';
+import { createMobilemoneyApi, type MobilemoneyApi } from './mobilemoney-api.ts';
+import {
+  type EndReason,
+  type PaymentRequester,
+  type PaymentToRequest,
+  ProviderApiError,
+  type RequestAnswer,
+  type RequestConnection,
+  type RequestResult,
+  type SendResult,
+} from './provider.ts';
+import { amountTextOf, parseJsonObject, textOf } from './rules.ts';
+
+// Safaricom's M-PESA Express (STK push) of Daraja: the phone shows a prompt, and the customer enters the PIN.
+// https://developer.safaricom.co.ke/APIs/MpesaExpressSimulate
+
+const SEND_PATH = '/mpesa/stkpush/v1/processrequest';
+const QUERY_PATH = '/mpesa/stkpushquery/v1/query';
+/** Customers see it. At most 13 characters. */
+const DESCRIPTION = 'Solar payment';
+/** The phones that have mobile money: +2547… and +2541…. */
+const PHONE = /^\+254[17]\d{8}$/;
+/** In shillings, per transaction. */
+const MAX_AMOUNT = 250_000n;
+const EAST_AFRICA_TIME_MS = 3 * 3_600_000;
+
+const ACCEPTED = '0';
+const PAID = '0';
+/** The codes that end a request without a payment. */
+const END_REASONS: Readonly<Record<string, EndReason>> = {
+  '1': 'insufficient_funds',
+  '17': 'refused',
+  '26': 'refused',
+  '1001': 'phone_busy',
+  '1019': 'no_answer',
+  '1025': 'refused',
+  '1031': 'cancelled',
+  '1032': 'cancelled',
+  '1037': 'no_answer',
+  '2001': 'wrong_pin',
+  '8006': 'wrong_pin',
+  '9999': 'refused',
+};
+const STILL_PROCESSING = '4999';
+/** While the customer has not answered, the API fails with this message. */
+const IS_PROCESSING = /being processed|under processing/i;
+/** The provider allows one prompt per phone. It reports this failure like an outage, but has not processed the request. */
+const IS_PHONE_BUSY = /unable to lock subscriber/i;
+
+const AnswerBody = Type.Object(
+  {
+    Body: Type.Object({
+      stkCallback: Type.Object(
+        {
+          MerchantRequestID: Type.Optional(Type.String()),
+          CheckoutRequestID: Type.String({ description: 'The provider’s id of the request.' }),
+          ResultCode: Type.Integer({ description: '0 means paid.' }),
+          ResultDesc: Type.Optional(Type.String()),
+          CallbackMetadata: Type.Optional(
+            Type.Object({
+              Item: Type.Array(Type.Object({ Name: Type.String() }, { additionalProperties: true })),
+            }),
+          ),
+        },
+        { additionalProperties: true },
+      ),
+    }),
+  },
+  {
+    additionalProperties: true,
+    title: 'ProviderRequestAnswer',
+    examples: [
+      {
+        Body: {
+          stkCallback: {
+            MerchantRequestID: '29115-34620561-1',
+            CheckoutRequestID: 'ws_CO_021120261015301234',
+            ResultCode: 0,
+            ResultDesc: 'The service request is processed successfully.',
+            CallbackMetadata: {
+              Item: [
+                { Name: 'Amount', Value: 400 },
+                { Name: 'MpesaReceiptNumber', Value: 'SKB9QR71TT' },
+                { Name: 'TransactionDate', Value: 20261102101530 },
+                { Name: 'PhoneNumber', Value: 254712345678 },
+              ],
+            },
+          },
+        },
+      },
+    ],
+  },
+);
+
+const ACKNOWLEDGED = { ResultCode: 0, ResultDesc: 'Accepted' } as const;
+const Acknowledged = Type.Object(
+  { ResultCode: Type.Literal(0), ResultDesc: Type.String() },
+  { title: 'RequestAnswerStored', description: 'Answer stored.', examples: [ACKNOWLEDGED] },
+);
+
+export const mobilemoneyRequester: PaymentRequester = {
+  isOn: ({ mobilemoneyRequests }) => mobilemoneyRequests !== undefined,
+  shortCode: (config) => settingsOf(config).shortCode,
+  callbackUrl: (config) => settingsOf(config).callbackUrl,
+  problemsOf,
+  connect(config, currency): RequestConnection {
+    if (!config.mobilemoneyApi) throw new Error('MOBILEMONEY_API_URL is empty.');
+    const connection = { api: createMobilemoneyApi(config.mobilemoneyApi), config, currency };
+    return {
+      send: (request, now) => send(connection, request, now),
+      findResult: (requestId, now) => findResult(connection, requestId, now),
+    };
+  },
+  readAnswer,
+  acknowledgement: { contentType: 'application/json; charset=utf-8', body: ACKNOWLEDGED },
+  description: {
+    operationId: 'receiveMobileMoneyRequestAnswer',
+    summary: 'Receive the answer to a payment request',
+    description:
+      'The provider reports the outcome of a payment request. The service sends this address with each request. Authenticated like a notification. ' +
+      'An answer that fits no request is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.',
+    body: { contentType: 'application/json', schema: AnswerBody },
+    answer: { contentType: 'application/json', schema: Acknowledged },
+  },
+};
+
+interface Connection {
+  api: MobilemoneyApi;
+  config: Config;
+  currency: Currency;
+}
+
+function settingsOf({ mobilemoneyRequests }: Config) {
+  if (!mobilemoneyRequests) throw new Error('MOBILEMONEY_PASSKEY is empty.');
+  return mobilemoneyRequests;
+}
+
+function problemsOf(
+  { phone, amountMinor }: Pick<PaymentToRequest, 'phone' | 'amountMinor'>,
+  currency: Currency,
+): FieldProblem[] {
+  const unit = unitOf(currency);
+  const problems: FieldProblem[] = [];
+  if (!PHONE.test(phone))
+    problems.push({ path: 'phone', message: 'must be a Kenyan mobile number, such as 0712345678' });
+  if (amountMinor % unit !== 0n)
+    problems.push({ path: 'amount', message: `must be a whole number of ${currency.code}` });
+  else if (amountMinor > MAX_AMOUNT * unit)
+    problems.push({ path: 'amount', message: `must be at most ${MAX_AMOUNT}, the provider’s limit` });
+  return problems;
+}
+
+async function send(connection: Connection, request: PaymentToRequest, now: Date): Promise<SendResult> {
+  const { api, config, currency } = connection;
+  const msisdn = request.phone.slice(1);
+  const { shortCode } = settingsOf(config);
+  const body = {
+    ...passwordOf(config, now),
+    TransactionType: 'CustomerPayBillOnline',
+    Amount: String(request.amountMinor / unitOf(currency)),
+    PartyA: msisdn,
+    PartyB: shortCode,
+    PhoneNumber: msisdn,
+    CallBackURL: request.answerUrl,
+    AccountReference: request.accountNumber,
+    TransactionDesc: DESCRIPTION,
+  };
+  try {
+    const { fields } = await api.call({ path: SEND_PATH, body });
+    const requestId = textOf(fields, 'CheckoutRequestID');
+    const code = textOf(fields, 'ResponseCode');
+    const message = textOf(fields, 'ResponseDescription') ?? `ResponseCode ${code}`;
+    if (code !== null && code !== ACCEPTED) return { outcome: 'refused', reason: 'refused', message };
+    if (requestId === null) return { outcome: 'unknown', message: 'The provider gave the request no id.' };
+    return { outcome: 'sent', requestId, merchantRequestId: textOf(fields, 'MerchantRequestID') };
+  } catch (error) {
+    return sendFailure(error);
+  }
+}
+
+function sendFailure(error: unknown): SendResult {
+  const message = messageOf(error);
+  if (!(error instanceof ProviderApiError)) return { outcome: 'unknown', message };
+  if (IS_PHONE_BUSY.test(message)) return { outcome: 'refused', reason: 'phone_busy', message };
+  switch (error.problem) {
+    case 'refused':
+      return { outcome: 'refused', reason: 'refused', message };
+    case 'not_sent':
+    case 'unauthorized':
+    case 'busy':
+      return { outcome: 'not_sent', message };
+    case 'no_answer':
+    case 'too_large':
+      return { outcome: 'unknown', message };
+  }
+}
+
+async function findResult({ api, config }: Connection, requestId: string, now: Date): Promise<RequestResult> {
+  const body = { ...passwordOf(config, now), CheckoutRequestID: requestId };
+  try {
+    const { fields } = await api.call({ path: QUERY_PATH, body });
+    const answered = textOf(fields, 'CheckoutRequestID');
+    if (answered !== null && answered !== requestId)
+      return {
+        outcome: 'unknown',
+        message: `The answer of the provider is about another request, ${answered}.`,
+      };
+    return resultOf(textOf(fields, 'ResultCode'), textOf(fields, 'ResultDesc'));
+  } catch (error) {
+    const message = messageOf(error);
+    return { outcome: IS_PROCESSING.test(message) ? 'waiting' : 'unknown', message };
+  }
+}
+
+function resultOf(code: string | null, message: string | null): RequestResult {
+  if (code === PAID) return { outcome: 'paid', message };
+  if (code === STILL_PROCESSING) return { outcome: 'waiting', message };
+  const reason = code === null ? undefined : END_REASONS[code];
+  return reason ? { outcome: 'ended', reason, message } : { outcome: 'unknown', message };
+}
+
+/**
+ * An answer that the provider posts is final, whatever its code means. The answer to a query may report an error of the query
+ * itself.
+ */
+function finalResultOf(code: string | null, message: string | null): RequestResult {
+  const result = resultOf(code, message);
+  const isOtherCode = result.outcome === 'unknown' && code !== null && /^-?\d+$/.test(code);
+  return isOtherCode ? { outcome: 'ended', reason: 'refused', message } : result;
+}
+
+function readAnswer(body: Buffer): RequestAnswer | undefined {
+  const fields = parseJsonObject(body);
+  const answer = recordOf(recordOf(fields?.Body)?.stkCallback) ?? recordOf(fields?.stkCallback);
+  if (!answer) return undefined;
+  const result = finalResultOf(textOf(answer, 'ResultCode'), textOf(answer, 'ResultDesc'));
+  if (result.outcome !== 'paid' && result.outcome !== 'ended') return undefined;
+  const items = itemsOf(answer);
+  return {
+    requestId: textOf(answer, 'CheckoutRequestID'),
+    merchantRequestId: textOf(answer, 'MerchantRequestID'),
+    result,
+    receipt: textOf(items, 'MpesaReceiptNumber'),
+    amount: amountTextOf(items.Amount),
+    time: textOf(items, 'TransactionDate'),
+    payer: textOf(items, 'PhoneNumber'),
+  };
+}
+
+/** The items of `CallbackMetadata` by name. */
+function itemsOf(answer: Record<string, unknown>): Record<string, unknown> {
+  const list = recordOf(answer.CallbackMetadata)?.Item;
+  const items = (Array.isArray(list) ? list : []).map(recordOf).filter((item) => item !== undefined);
+  return Object.fromEntries(items.map((item) => [textOf(item, 'Name') ?? '', item.Value]));
+}
+
+function recordOf(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+}
+
+function passwordOf(config: Config, now: Date) {
+  const { shortCode, passkey } = settingsOf(config);
+  const local = new Date(now.getTime() + EAST_AFRICA_TIME_MS).toISOString();
+  const timestamp = local.replace(/\D/g, '').slice(0, 14);
+  const password = Buffer.from(`${shortCode}${passkey}${timestamp}`).toString('base64');
+  return { BusinessShortCode: shortCode, Password: password, Timestamp: timestamp };
+}
+
+function unitOf({ decimals }: Currency): Minor {
+  return 10n ** BigInt(decimals);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

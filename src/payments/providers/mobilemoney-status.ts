@@ -1,0 +1,195 @@
+import { constants, type KeyObject, publicEncrypt } from 'node:crypto';
+import { Type } from 'typebox';
+import { parseCompactTime } from '../../core/values/dates.ts';
+import type { MobilemoneyApi } from './mobilemoney-api.ts';
+import { readParty } from './mobilemoney-statement.ts';
+import {
+  type DescribedTransaction,
+  ProviderApiError,
+  type StatusAnswers,
+  type StatusSource,
+} from './provider.ts';
+import { amountTextOf, isRecord, parseJsonObject, textOf } from './rules.ts';
+
+// Daraja's Transaction Status. It answers later, at the address in the query.
+// https://developer.safaricom.co.ke/APIs/TransactionStatus
+// Its documentation and its answers differ, so every form that public clients read is accepted.
+
+export interface MobilemoneyStatusSettings {
+  readonly shortCode: string;
+  readonly initiator: string;
+  readonly password: string;
+  readonly publicKey: KeyObject;
+}
+
+const QUERY_PATH = '/mpesa/transactionstatus/v1/query';
+const ACCEPTED = '0';
+const FOUND = '0';
+/**
+ * "The transaction receipt number does not exist." The documentation has no code for it. This is the code in recorded answers, and in
+ * those of M-PESA Ethiopia (https://m-pesabusiness.safaricom.et). Every other code is about the query, not about the transaction.
+ */
+const DOES_NOT_EXIST = '2032';
+/** PartyA is a short code of an organisation. */
+const SHORT_CODE = '4';
+const REMARKS = 'Status of a payment';
+/** Hours ahead of UTC, all year. */
+const EAST_AFRICA_TIME = 3;
+/** Other statuses are for example Pending, Cancelled, Declined and Expired. */
+const COMPLETED = /^completed$/i;
+
+export function mobilemoneyStatus(api: MobilemoneyApi, settings: MobilemoneyStatusSettings): StatusSource {
+  return {
+    async ask({ transactionRef, answerUrl }, signal) {
+      const body = {
+        Initiator: settings.initiator,
+        SecurityCredential: encrypted(settings),
+        CommandID: 'TransactionStatusQuery',
+        TransactionID: transactionRef,
+        PartyA: settings.shortCode,
+        IdentifierType: SHORT_CODE,
+        ResultURL: answerUrl,
+        // A status query that the provider could not process in time is answered there, too.
+        QueueTimeOutURL: answerUrl,
+        Remarks: REMARKS,
+        Occasion: transactionRef,
+      };
+      const { fields } = await api.call({ path: QUERY_PATH, body }, signal);
+      const code = textOf(fields, 'ResponseCode');
+      if (code !== null && code !== ACCEPTED) {
+        const reported = textOf(fields, 'ResponseDescription') ?? '';
+        const message = `${QUERY_PATH}: ResponseCode ${code}, ${reported.slice(0, 200)}`;
+        throw new ProviderApiError('refused', message, null, 200);
+      }
+      return textOf(fields, 'ConversationID') ?? textOf(fields, 'OriginatorConversationID');
+    },
+  };
+}
+
+/** The form in which the provider accepts a password: RSA with the padding of PKCS #1 v1.5, in base64. */
+function encrypted({ password, publicKey }: MobilemoneyStatusSettings): string {
+  const key = { key: publicKey, padding: constants.RSA_PKCS1_PADDING };
+  return publicEncrypt(key, Buffer.from(password)).toString('base64');
+}
+
+const AnswerBody = Type.Object(
+  {
+    Result: Type.Object(
+      {
+        ResultCode: Type.Integer({
+          description: '0 means that the transaction was found, and 2032 that it does not exist.',
+        }),
+        ResultDesc: Type.Optional(Type.String()),
+        OriginatorConversationID: Type.Optional(Type.String()),
+        ConversationID: Type.Optional(Type.String({ description: 'The provider’s id of the query.' })),
+        ResultParameters: Type.Optional(
+          Type.Object({
+            ResultParameter: Type.Array(Type.Object({ Key: Type.String() }, { additionalProperties: true })),
+          }),
+        ),
+      },
+      { additionalProperties: true },
+    ),
+  },
+  {
+    additionalProperties: true,
+    title: 'ProviderStatusAnswer',
+    examples: [
+      {
+        Result: {
+          ResultType: 0,
+          ResultCode: 0,
+          ResultDesc: 'The service request is processed successfully.',
+          OriginatorConversationID: '10816-694520-2',
+          ConversationID: 'AG_20261102_00007cdb1f9fb6494315',
+          TransactionID: 'SKB0000000',
+          ResultParameters: {
+            ResultParameter: [
+              { Key: 'ReceiptNo', Value: 'SKB7MD40PL' },
+              { Key: 'TransactionStatus', Value: 'Completed' },
+              { Key: 'Amount', Value: 800 },
+              { Key: 'DebitPartyName', Value: '254701000000 - GRACE WANJIRU' },
+              { Key: 'CreditPartyName', Value: '600638 - Sunrise Pumps Ltd' },
+              { Key: 'InitiatedTime', Value: 20261102102240 },
+              { Key: 'FinalisedTime', Value: 20261102102244 },
+              { Key: 'ReasonType', Value: 'Pay Bill Online' },
+            ],
+          },
+        },
+      },
+    ],
+  },
+);
+
+const ACKNOWLEDGED = { ResultCode: 0, ResultDesc: 'Accepted' } as const;
+const Acknowledged = Type.Object(
+  { ResultCode: Type.Literal(0), ResultDesc: Type.String() },
+  { title: 'StatusAnswerStored', description: 'Answer stored.', examples: [ACKNOWLEDGED] },
+);
+
+export const mobilemoneyStatusAnswers: StatusAnswers = {
+  isOn: ({ mobilemoneyStatus: settings }) => settings !== undefined,
+  callbackUrl({ mobilemoneyStatus: settings }) {
+    if (!settings) throw new Error('MOBILEMONEY_INITIATOR is empty.');
+    return settings.callbackUrl;
+  },
+  read(body) {
+    const result = recordOf(parseJsonObject(body)?.Result);
+    const code = result && textOf(result, 'ResultCode');
+    if (!result || code === null || code === undefined) return undefined;
+    const message = textOf(result, 'ResultDesc');
+    const values = parametersOf(result);
+    const transactionRef = values.get('receiptno') ?? null;
+    if (code === FOUND)
+      return { transactionRef, transaction: readTransaction(values), doesNotExist: false, message };
+    const doesNotExist = code === DOES_NOT_EXIST;
+    return {
+      transactionRef,
+      transaction: null,
+      doesNotExist,
+      message: `${message ?? 'ResultCode'} (${code})`,
+    };
+  },
+  acknowledgement: { contentType: 'application/json; charset=utf-8', body: ACKNOWLEDGED },
+  description: {
+    operationId: 'receiveMobileMoneyStatusAnswer',
+    summary: 'Receive the status of a transaction',
+    description:
+      'The provider answers a status query. The service sends this address with each query. Authenticated like a notification. ' +
+      'An answer that fits no query is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.',
+    body: { contentType: 'application/json', schema: AnswerBody },
+    answer: { contentType: 'application/json', schema: Acknowledged },
+  },
+};
+
+function readTransaction(values: ReadonlyMap<string, string>): DescribedTransaction {
+  const status = values.get('transactionstatus') ?? null;
+  const { payer, payerName } = readParty(values.get('debitpartyname') ?? '');
+  const time = values.get('finalisedtime') ?? values.get('finalizedtime') ?? values.get('initiatedtime');
+  return {
+    status,
+    isCompleted: status !== null && COMPLETED.test(status),
+    amount: values.get('amount')?.replaceAll(',', '') ?? null,
+    payer,
+    payerName,
+    receiver: readParty(values.get('creditpartyname') ?? '').payer,
+    completedAt: parseCompactTime(time ?? '', EAST_AFRICA_TIME) ?? null,
+    reason: values.get('reasontype') ?? values.get('transactionreason') ?? null,
+  };
+}
+
+/** The parameters by key, without spaces and in lower case. A list of one parameter may be the parameter itself. */
+function parametersOf(result: Record<string, unknown>): Map<string, string> {
+  const list = recordOf(result.ResultParameters)?.ResultParameter;
+  const values = new Map<string, string>();
+  for (const parameter of (Array.isArray(list) ? list : [list]).filter(isRecord)) {
+    const key = textOf(parameter, 'Key')?.replaceAll(' ', '').toLowerCase();
+    const value = key === 'amount' ? amountTextOf(parameter.Value) : textOf(parameter, 'Value');
+    if (key !== undefined && value !== null && !values.has(key)) values.set(key, value);
+  }
+  return values;
+}
+
+function recordOf(value: unknown): Record<string, unknown> | undefined {
+  return isRecord(value) ? value : undefined;
+}

@@ -1,0 +1,7 @@
+import { expect, it } from 'vitest';
+import { PROVIDER_NAMES } from './name-rules.ts';
+import { PROVIDERS } from './registry.ts';
+
+it('each name of a provider has its provider', () => {
+  expect(PROVIDERS.map(({ name }) => name)).toEqual([...PROVIDER_NAMES]);
+});

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Db } from '../../core/database/db.ts';
+import { sqlState } from '../../core/database/postgres-errors.ts';
+import { type MigrationFile, readMigrationFiles } from './files.ts';
+import { isContinued, isUsable } from './version-rules.ts';
+
+/**
+ * Requests wait behind a migration that waits for a lock. This is shorter than deadlock_timeout (1 s), so that in a deadlock the
+ * migration gives up, not a request.
+ */
+const LOCK_TIMEOUT_MS = 500;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+/** PostgreSQL's codes for a lock that was not available in time, and for a deadlock. */
+const NOT_LOCKED = new Set(['55P03', '40P01']);
+
+/** The database cannot be used with this version of the service. The operator sees the message as one line. */
+export class MigrationError extends Error {}
+
+interface MigrateOptions {
+  /** The last migration to apply. Default: all. */
+  last?: string | undefined;
+  /** Called before each pause, when a migration waits for a lock. */
+  onWait?: (message: string) => void;
+}
+
+/**
+ * Applies the missing migrations, each in its own transaction, so that a lock ends with the migration that needs it.
+ * @returns the names of the applied migrations: none if a later version has migrated the database and this version works with it.
+ */
+export async function migrate(db: Db, { last, onWait = () => {} }: MigrateOptions = {}): Promise<string[]> {
+  const files = await readMigrationFiles();
+  const own = files.map(({ name }) => name);
+  const applied = await readAppliedMigrations(db);
+  if (!isContinued(own, applied)) throw otherMigrations();
+  if (applied.length > own.length && !isUsable(own, applied, await readOldestUsable(db)))
+    throw otherMigrations();
+  const missing = files.slice(applied.length).filter(({ name }) => last === undefined || name <= last);
+  for (const file of missing) await apply(db, file, onWait);
+  return missing.map(({ name }) => name);
+}
+
+async function readAppliedMigrations(db: Db): Promise<string[]> {
+  const { rows: tables } =
+    await sql`select from pg_tables where schemaname = current_schema() and tablename = 'kysely_migration'`.execute(
+      db,
+    );
+  if (tables.length === 0) {
+    await sql`create table kysely_migration (name text primary key, timestamp text not null)`.execute(db);
+  }
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+async function readOldestUsable(db: Db): Promise<string> {
+  const { rows } = await sql<{ name: string }>`select oldest_usable_migration() as name`.execute(db);
+  return rows[0]?.name ?? '';
+}
+
+function otherMigrations(): MigrationError {
+  return new MigrationError(
+    'A later version of the service has migrated this database, and this version cannot work with it. Install the later version, or restore the backup that was taken before the upgrade.',
+  );
+}
+
+/** Applies a migration. If it does not get a lock in time, it is rolled back, and repeated after a pause. */
+async function apply(db: Db, file: MigrationFile, onWait: (message: string) => void): Promise<void> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      return await (file.isTransaction ? applyInTransaction(db, file) : applyStatements(db, file));
+    } catch (error) {
+      if (!NOT_LOCKED.has(sqlState(error) ?? '')) throw error;
+      onWait(
+        `Migration ${file.name} did not get its locks and tries again in ${pauseMs / 1_000} s. ${await describeLongTransactions(db)}`,
+      );
+      await sleep(pauseMs);
+    }
+  }
+}
+
+async function applyInTransaction(db: Db, { name, statements }: MigrationFile): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(tx);
+    for (const statement of statements) await sql.raw(statement).execute(tx);
+    await record(tx, name);
+  });
+}
+
+/** A statement with `concurrently` makes no request wait, so it has no time-out for locks. */
+async function applyStatements(db: Db, { name, statements }: MigrationFile): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db);
+  await record(db, name);
+}
+
+async function record(db: Db, name: string): Promise<void> {
+  await sql`insert into kysely_migration (name, timestamp) values (${name}, ${new Date().toISOString()})`.execute(
+    db,
+  );
+}
+
+/** The transactions that probably hold the locks. Other users' transactions are hidden from an ordinary user. */
+async function describeLongTransactions(db: Db): Promise<string> {
+  const { rows } = await sql<{ pid: number; name: string; seconds: number }>`
+    select pid, application_name as name, extract(epoch from now() - xact_start)::integer as seconds
+    from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()
+      and xact_start < now() - make_interval(secs => ${LOCK_TIMEOUT_MS / 1_000})
+    order by xact_start limit 3`.execute(db);
+  const found = rows.map(({ pid, name, seconds }) => `${pid} (${name || 'unnamed'}, ${seconds} s)`);
+  return found.length === 0 ? '' : `The longest transactions have the process ids ${found.join(', ')}.`;
+}

@@ -1,0 +1,15 @@
+/** @param own, applied - the names of the migrations of this version and of the database, in the order of application. */
+export function isContinued(own: readonly string[], applied: readonly string[]): boolean {
+  const shared = Math.min(own.length, applied.length);
+  return own.slice(0, shared).join() === applied.slice(0, shared).join();
+}
+
+/**
+ * Whether this version of the service can work with a database that has these migrations: all migrations of this version, and
+ * possibly those of later versions.
+ *
+ * @param oldestUsable what `oldest_usable_migration()` returns: versions that have this migration can work with the database.
+ */
+export function isUsable(own: readonly string[], applied: readonly string[], oldestUsable: string): boolean {
+  return isContinued(own, applied) && applied.length >= own.length && (own.at(-1) ?? '') >= oldestUsable;
+}

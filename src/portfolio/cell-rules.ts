@@ -1,0 +1,26 @@
+// Protects texts from being run as formulas or rounded as numbers by a spreadsheet. In contrast to csvText in core/values/csv.ts,
+// the original text can be restored, so that an import of an exported file changes nothing.
+
+// In the syntax that JavaScript and PostgreSQL share. \s differs between them.
+const SPACE = String.raw`\t-\r \u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff`;
+/** The characters with which formulas start, for a bracket expression. */
+export const OPERATOR = String.raw`=+@\uff0b\uff0d\uff1d\uff20-`;
+
+/** A text that a spreadsheet would change, with or without apostrophes before it. */
+export const NEEDS_GUARD = `^'*([${SPACE}]*[${OPERATOR}]|[${SPACE}]*(0[0-9]+|[0-9]{16,})[${SPACE}]*$)`;
+/** A place at which a spreadsheet may split the cell, before a formula. */
+export const NEEDS_GUARD_AFTER = String.raw`([,;|\t\r\n])(?=['"${SPACE}]*[${OPERATOR}])`;
+
+const GUARDED = new RegExp(`^'(?=${NEEDS_GUARD.slice(1)})`);
+const GUARDED_AFTER = new RegExp(NEEDS_GUARD_AFTER.replace(')(', ")'("), 'g');
+
+/** Adds an apostrophe before each part of a text that a spreadsheet would change. */
+export function guarded(text: string): string {
+  const inside = text.replace(new RegExp(NEEDS_GUARD_AFTER, 'g'), "$1'");
+  return new RegExp(NEEDS_GUARD).test(text) ? `'${inside}` : inside;
+}
+
+/** Restores a guarded text. Other texts stay the same. */
+export function unguarded(text: string): string {
+  return text.replace(GUARDED_AFTER, '$1').replace(GUARDED, '');
+}

@@ -1,0 +1,66 @@
+import { Readable } from 'node:stream';
+import { type Context, today } from '../core/context.ts';
+import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/database/copy.ts';
+import { callerOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { setSnapshotAge } from '../core/http/snapshot-age.ts';
+import { archivePortfolio } from './export-view.ts';
+import { Archive, TemplateFile, TemplateParams } from './format-schema.ts';
+import { templateOf } from './format-view.ts';
+
+export function exportRoutes(api: Api, context: Context, copies: CopyPool): void {
+  api.get(
+    '/exports/portfolio',
+    {
+      config: { access: 'exports:read', answerTimeoutMs: EXPORT_TIMEOUT_MS, snapshot: true },
+      schema: {
+        tags: ['Portfolio'],
+        operationId: 'exportPortfolio',
+        summary: 'Export the whole portfolio',
+        description:
+          'A ZIP file with one CSV file for each kind of row, from one snapshot of the database, in the format of the import. ' +
+          'It contains the personal data of all customers. If the stream fails, the connection is reset.',
+        response: {
+          200: { description: 'The files.', content: { 'application/zip': { schema: Archive } } },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { value: bytes, takenAtMs } =
+        request.method === 'HEAD'
+          ? { value: Readable.from([]), takenAtMs: performance.now() }
+          : await archivePortfolio(copies, callerOf(request), context.currency);
+      setSnapshotAge(reply, takenAtMs);
+      // Every client recognizes a reset as a failure; see reports/routes.ts.
+      bytes.once('error', () => request.raw.socket.resetAndDestroy());
+      return reply
+        .type('application/zip')
+        .header('content-disposition', `attachment; filename="portfolio_${today(context)}.zip"`)
+        .send(bytes);
+    },
+  );
+
+  api.get(
+    '/imports/templates/:file',
+    {
+      config: { access: 'signed-in' },
+      schema: {
+        tags: ['Portfolio'],
+        operationId: 'getImportTemplate',
+        summary: 'Get the template of a file',
+        description: 'A CSV file with the header and an example row, to fill in with a spreadsheet.',
+        params: TemplateParams,
+        response: {
+          200: { description: 'The template.', content: { 'text/csv': { schema: TemplateFile } } },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { file } = request.params;
+      return reply
+        .type('text/csv; charset=utf-8')
+        .header('content-disposition', `attachment; filename="${file}.csv"`)
+        .send(templateOf(file));
+    },
+  );
+}

@@ -1,0 +1,288 @@
+import { statusesIn } from '../account-status/rules.ts';
+import type { Currency } from '../core/context.ts';
+import { NEEDS_GUARD, NEEDS_GUARD_AFTER, OPERATOR } from './cell-rules.ts';
+import { type Column, FILE_NAMES, type FileName, FORMAT } from './format-rules.ts';
+
+/** Where the rows of a file come from. The columns are SQL values as the database stores them. */
+interface Source {
+  from: string;
+  orderBy: string;
+  columns: Readonly<Record<string, string>>;
+}
+
+/** A statement for `COPY … TO STDOUT`, and the names of its text columns; see `open` in core/database/copy.ts. */
+export interface FileQuery {
+  name: FileName;
+  query: string;
+  quoted: string[];
+}
+
+/** The queries of all files. Rows are in the order of their ids, in which an import creates them again. */
+export function exportQueries(currency: Currency): FileQuery[] {
+  return FILE_NAMES.map((name) => fileQuery(name, SOURCES[name], currency));
+}
+
+/**
+ * The key by which other files refer to a row: its external id. A row without external id gets one such as `export1-17`, which an
+ * import stores. The number after `export` is above those in all external ids, so that the key of a later export is never taken.
+ */
+function key(alias: string, table: 'accounts' | 'customers' | 'employees'): string {
+  // PostgreSQL runs the subquery once, because it does not depend on the row.
+  return `coalesce(${alias}.external_id, 'export' || (
+    select coalesce(max(substring(external_id from '^export([0-9]+)-')::numeric), 0) + 1 from ${table}
+  ) || '-' || ${alias}.id)`;
+}
+
+const customerKey = key('c', 'customers');
+const employeeKey = key('e', 'employees');
+const accountKey = key('a', 'accounts');
+
+const SALE_UNDONE = `(${statusesIn('saleUndone')
+  .map((status) => `'${status}'`)
+  .join(', ')})`;
+
+/** Of each payment that was taken off an account. Credit that left the account before came from this payment. */
+const EARLIER_ASSIGNMENTS = `
+  select u.payment_id, json_agg(json_build_object(
+    'account', ${key('x', 'accounts')},
+    'assigned_at', case when s.event = 'payment_assigned' then ${isoTime('s.created_at')} end,
+    'unassigned_at', ${isoTime('u.created_at')}) order by u.event_id)::text as assignments
+  from (
+    select distinct payment_id, event_id, account_id, created_at from ledger_entries
+    where event = 'payment_unassigned' and account_id is not null
+  ) u
+    join accounts x on x.id = u.account_id
+    cross join lateral (
+      select event, created_at from ledger_entries
+      where payment_id = u.payment_id and account_id = u.account_id and event_id < u.event_id
+        and event in ('payment_received', 'payment_assigned')
+      order by event_id desc limit 1
+    ) s
+  group by u.payment_id`;
+
+const SOURCES: Readonly<Record<FileName, Source>> = {
+  payment_methods: {
+    from: 'payment_methods m',
+    // Every database has some methods before the import, so the ids of methods are not in the order of the file.
+    orderBy: 'm.code collate "C"',
+    columns: { code: 'm.code', name: 'm.name', active: 'm.active' },
+  },
+  employees: {
+    from: 'employees e',
+    orderBy: 'e.id',
+    columns: {
+      external_id: employeeKey,
+      name: 'e.name',
+      phone: 'e.phone',
+      active: 'e.active',
+      created_at: 'e.created_at',
+      metadata: 'e.metadata',
+    },
+  },
+  products: {
+    from: 'products p',
+    orderBy: 'p.id',
+    columns: {
+      sku: 'p.sku',
+      name: 'p.name',
+      category: 'p.category',
+      description: `nullif(p.description, '')`,
+      price: 'p.price_minor',
+      active: 'p.active',
+      external_id: 'p.external_id',
+      created_at: 'p.created_at',
+      metadata: 'p.metadata',
+    },
+  },
+  pay_plans: {
+    from: 'pay_plans l left join products p on p.id = l.product_id',
+    orderBy: 'l.id',
+    columns: {
+      name: 'l.name',
+      product: 'p.sku',
+      deposit: 'l.deposit_minor',
+      instalment: 'l.instalment_minor',
+      instalment_count: 'l.instalment_count',
+      frequency: 'l.frequency',
+      grace_days: 'l.grace_days',
+      auto_suspend: 'l.auto_suspend',
+      active: 'l.active',
+      created_at: 'l.created_at',
+    },
+  },
+  customers: {
+    from: 'customers c',
+    orderBy: 'c.id',
+    columns: {
+      external_id: customerKey,
+      first_name: 'c.first_name',
+      last_name: 'c.last_name',
+      phone: 'c.phone',
+      email: 'c.email',
+      national_id: 'c.national_id',
+      created_at: 'c.created_at',
+      metadata: 'c.metadata',
+    },
+  },
+  accounts: {
+    from: `accounts a
+      join customers c on c.id = a.customer_id
+      join products p on p.id = a.product_id
+      join pay_plans l on l.id = a.payplan_id
+      left join employees e on e.id = a.employee_id
+      left join (
+        select account_id, count(*) as payments from payments where status = 'matched' group by account_id
+      ) m on m.account_id = a.id`,
+    orderBy: 'a.id',
+    columns: {
+      external_id: accountKey,
+      account_number: 'account_number(a.id)',
+      customer: customerKey,
+      product: 'p.sku',
+      pay_plan: 'l.name',
+      employee: `case when e.id is not null then ${employeeKey} end`,
+      opened_at: 'a.created_at',
+      activation_date: 'a.activation_date',
+      deposit: 'a.deposit_minor',
+      instalment: 'a.instalment_minor',
+      instalment_count: 'a.instalment_count',
+      frequency: 'a.frequency',
+      grace_days: 'a.grace_days',
+      status: 'a.status',
+      // The file account_changes has the day and the reason.
+      status_since: 'null::date',
+      status_reason: 'null::text',
+      grace_restarted_on: 'a.reprieved_on',
+      opening_paid: 'null::bigint',
+      opening_paid_on: 'null::date',
+      // Arrears change from day to day. Without them, exports of the same rows are the same on every day.
+      source_as_of: 'null::date',
+      source_payment_count: 'coalesce(m.payments, 0)',
+      // Negative after the reversal of a payment whose credit was refunded.
+      source_paid: 'case when a.paid_minor >= 0 then a.paid_minor end',
+      source_balance: `greatest(0, case when a.status in ${SALE_UNDONE} then 0 else a.total_minor end - a.paid_minor)`,
+      source_arrears: 'null::bigint',
+      source_paid_until: 'case when a.paid_minor >= a.deposit_minor then a.next_due_date - 1 end',
+      metadata: 'a.metadata',
+    },
+  },
+  account_changes: {
+    // The first row of an account is its opening.
+    from: `account_status_changes h join accounts a on a.id = h.account_id and h.from_status is not null`,
+    orderBy: 'h.account_id, h.id',
+    columns: {
+      account: accountKey,
+      status: 'h.to_status',
+      changed_on: 'h.changed_on',
+      reason: 'h.reason',
+      cause: 'h.cause',
+      changed_at: 'h.created_at',
+    },
+  },
+  payments: {
+    from: `payments p
+      join payment_methods m on m.id = p.payment_method_id
+      left join accounts a on a.id = p.account_id
+      left join (
+        select payment_id, account_id, max(created_at) as assigned_at from ledger_entries
+        where event = 'payment_assigned' and account_id is not null group by payment_id, account_id
+      ) g on g.payment_id = p.id and g.account_id = p.account_id
+      left join (${EARLIER_ASSIGNMENTS}) b on b.payment_id = p.id`,
+    orderBy: 'p.id',
+    columns: {
+      external_id: 'p.external_id',
+      account: `case when a.id is not null then ${accountKey} end`,
+      amount: 'p.amount_minor',
+      payment_date: 'p.payment_date',
+      payment_method: 'm.code',
+      transaction_ref: 'p.transaction_ref',
+      provider: 'p.provider',
+      provider_transaction_id: 'p.provider_trans_id',
+      received_at: 'p.created_at',
+      assigned_at: 'g.assigned_at',
+      earlier_assignments: 'b.assignments',
+      reversed_at: 'p.reversed_at',
+      reversal_reason: 'p.reversal_reason',
+      reconciled_on: 'p.reconciliation_date',
+      metadata: 'p.metadata',
+    },
+  },
+  credit_moves: {
+    from: `credit_moves v
+      join accounts a on a.id = v.account_id
+      left join accounts b on b.id = v.to_account_id
+      left join payment_methods m on m.id = v.payment_method_id`,
+    orderBy: 'v.id',
+    columns: {
+      account: accountKey,
+      to_account: `case when b.id is not null then ${key('b', 'accounts')} end`,
+      amount: 'v.amount_minor',
+      reason: 'v.reason',
+      moved_on: 'v.value_date',
+      payment_method: 'm.code',
+      transaction_ref: 'v.transaction_ref',
+      moved_at: 'v.created_at',
+    },
+  },
+};
+
+function fileQuery(name: FileName, { from, orderBy, columns }: Source, currency: Currency): FileQuery {
+  const cells = FORMAT[name].columns.map((column) => {
+    const value = columns[column.name];
+    if (value === undefined) throw new Error(`The export has no value for ${name}.${column.name}.`);
+    return `${cellOf(column, value, currency)} as "${column.name}"`;
+  });
+  return {
+    name,
+    query: `select ${cells.join(', ')} from ${from} order by ${orderBy}`,
+    quoted: FORMAT[name].columns.filter(isText).map((column) => column.name),
+  };
+}
+
+function isoTime(value: string): string {
+  return `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
+function isText({ kind }: Column): boolean {
+  return TEXT_KINDS.has(kind);
+}
+
+const TEXT_KINDS: ReadonlySet<Column['kind']> = new Set([
+  'text',
+  'paragraph',
+  'external_id',
+  'national_id',
+  'reference',
+  'phone',
+  'email',
+  'metadata',
+  'assignments',
+]);
+
+/** The text of a cell. */
+function cellOf(column: Column, value: string, { decimals }: Currency): string {
+  switch (column.kind) {
+    case 'amount':
+      // bigint × 0.01 is a numeric with exactly two decimals.
+      return decimals === 0 ? value : `(${value}) * 0.${'1'.padStart(decimals, '0')}`;
+    case 'timestamp':
+      return isoTime(value);
+    case 'flag':
+      return `case when ${value} then 'yes' else 'no' end`;
+    case 'metadata':
+      return guarded(`nullif(${value}, '{}')::text`);
+    default:
+      return isText(column) ? guarded(value) : value;
+  }
+}
+
+/** `guarded` of cell-rules.ts in SQL. Most texts have no operator. For them the replacement, which is slow, is left out. */
+function guarded(value: string): string {
+  const inside = `case when ${value} ~ ${literal(`[${OPERATOR}]`)}
+    then regexp_replace(${value}, ${literal(NEEDS_GUARD_AFTER)}, '\\1''', 'g') else ${value} end`;
+  return `case when ${value} ~ ${literal(NEEDS_GUARD)} then '''' else '' end || ${inside}`;
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

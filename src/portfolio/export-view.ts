@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { finished, Readable } from 'node:stream';
+import { ZipFile } from 'yazl';
+import type { Currency } from '../core/context.ts';
+import type { CopyPool } from '../core/database/copy.ts';
+import type { Snapshot } from '../core/database/replica.ts';
+import { BYTE_ORDER_MARK } from '../core/values/csv.ts';
+import { exportQueries } from './export-store.ts';
+import type { FileName } from './format-rules.ts';
+
+export interface ExportedFile {
+  name: FileName;
+  /** The CSV file. */
+  bytes: Readable;
+  /** The number of rows, after the last byte was read. */
+  rowCount(): number;
+}
+
+/**
+ * Writes the files of an export one after the other, from one snapshot of the database.
+ * @param write - reads all bytes of a file.
+ */
+export function writePortfolio(
+  copies: CopyPool,
+  caller: string,
+  currency: Currency,
+  write: (file: Snapshot<ExportedFile>) => Promise<void>,
+): Promise<void> {
+  return copies.openSnapshot(caller, async ({ value: copyOut, takenAtMs }) => {
+    for (const { name, query, quoted } of exportQueries(currency)) {
+      const rows = copyOut(query, quoted);
+      const file = { name, bytes: Readable.from(withMark(rows)), rowCount: () => rows.rowCount };
+      await write({ value: file, takenAtMs });
+    }
+  });
+}
+
+/** The first bytes come with the first row, so that nothing is sent if the query fails. */
+async function* withMark(rows: Readable): AsyncGenerator<Buffer> {
+  let isBegun = false;
+  for await (const bytes of rows) {
+    if (!isBegun) yield Buffer.from(BYTE_ORDER_MARK);
+    isBegun = true;
+    yield bytes;
+  }
+}
+
+/**
+ * An export as one ZIP file.
+ * @returns the bytes, once the export has started, so that a refusal can still be answered as an error.
+ */
+export function archivePortfolio(
+  copies: CopyPool,
+  caller: string,
+  currency: Currency,
+): Promise<Snapshot<Readable>> {
+  const archive = new ZipFile();
+  const bytes = archive.outputStream as Readable;
+  const brokenOff = new Promise<void>((_, reject) => finished(bytes, (error) => error && reject(error)));
+  brokenOff.catch(() => {}); // The export may have ended already.
+  return new Promise((resolve, reject) => {
+    writePortfolio(copies, caller, currency, async ({ value: file, takenAtMs }) => {
+      await once(file.bytes, 'readable');
+      resolve({ value: bytes, takenAtMs });
+      const isRead = new Promise<void>((done, fail) =>
+        finished(file.bytes, (error) => (error ? fail(error) : done())),
+      );
+      archive.addReadStream(file.bytes, `${file.name}.csv`);
+      await Promise.race([isRead, brokenOff]);
+    }).then(
+      () => archive.end(),
+      (error: Error) => {
+        reject(error);
+        bytes.destroy(error);
+      },
+    );
+  });
+}

@@ -1,0 +1,436 @@
+import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
+import { FREQUENCIES } from '../pay-plans/schema.ts';
+import { PROVIDER_NAMES } from '../payments/providers/name-rules.ts';
+
+// The files of a portfolio. Import, export, templates and documentation read this table. No file is required. The rows that an
+// import creates have ids in the order of the file, because payments of the same day count in the order of their ids.
+
+/** What a cell of a column holds. An empty cell means "no value" in every column that is not required. */
+export type Kind =
+  /** One line of readable text. Spaces at its ends count. */
+  | { kind: 'text'; maxLength: number }
+  /** Text that may have several lines. */
+  | { kind: 'paragraph'; maxLength: number }
+  /** The id in another system: readable text without invisible characters. Spaces around it do not count. */
+  | { kind: 'external_id' }
+  /** Lower-case letters, digits and underscores, with a letter first. */
+  | { kind: 'code'; maxLength: number }
+  /** Text of at most 50 characters with a letter or a digit. */
+  | { kind: 'national_id' }
+  /** The key of a row in another file, or of a row that the database has already. */
+  | { kind: 'reference'; file: FileName }
+  /** In units of the currency, with a point before the decimals. */
+  | { kind: 'amount'; allowsZero: boolean }
+  | { kind: 'count'; min: number; max: number }
+  /** YYYY-MM-DD. */
+  | { kind: 'date' }
+  /** ISO 8601 with a time zone. A date alone is the start of that business day. */
+  | { kind: 'timestamp' }
+  | { kind: 'phone' }
+  | { kind: 'email' }
+  /** An account number of this service. */
+  | { kind: 'account_number' }
+  /** yes or no. */
+  | { kind: 'flag' }
+  | { kind: 'choice'; values: readonly string[] }
+  /** A JSON object whose values are texts. */
+  | { kind: 'metadata' }
+  /** A JSON array of earlier assignments of a payment. */
+  | { kind: 'assignments' };
+
+export type Column = Kind & {
+  name: string;
+  required: boolean;
+  /** Whether no other row, in the file or in the database, may have the same value. */
+  unique: boolean;
+  meaning: string;
+  /** The cell of the template. Empty for columns that the example does not need. */
+  example: string;
+};
+
+export interface FileFormat {
+  /** The column by which other files refer to a row. */
+  key: string | null;
+  /** What a row is. */
+  meaning: string;
+  columns: readonly Column[];
+}
+
+/** In an order in which every reference leads to an earlier file or to the same file. */
+export const FILE_NAMES = [
+  'payment_methods',
+  'employees',
+  'products',
+  'pay_plans',
+  'customers',
+  'accounts',
+  'account_changes',
+  'payments',
+  'credit_moves',
+] as const;
+export type FileName = (typeof FILE_NAMES)[number];
+
+const externalId: Kind = { kind: 'external_id' };
+const fromZero: Kind = { kind: 'amount', allowsZero: true };
+const aboveZero: Kind = { kind: 'amount', allowsZero: false };
+
+function text(maxLength: number): Kind {
+  return { kind: 'text', maxLength };
+}
+
+function reference(file: FileName): Kind {
+  return { kind: 'reference', file };
+}
+
+function required(name: string, kind: Kind, meaning: string, example: string): Column {
+  return { ...kind, name, required: true, unique: false, meaning, example };
+}
+
+function optional(name: string, kind: Kind, meaning: string, example = ''): Column {
+  return { ...kind, name, required: false, unique: false, meaning, example };
+}
+
+function unique(column: Column): Column {
+  return { ...column, unique: true };
+}
+
+const metadata = optional('metadata', { kind: 'metadata' }, 'Your own texts by key, as a JSON object.');
+
+function createdAt(what: string): Column {
+  return optional(
+    'created_at',
+    { kind: 'timestamp' },
+    `When the ${what} was registered. Empty: when the import runs.`,
+  );
+}
+
+function active(meaning: string): Column {
+  return optional('active', { kind: 'flag' }, `${meaning} Empty: yes.`, 'yes');
+}
+
+export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
+  payment_methods: {
+    key: 'code',
+    meaning: 'A way to pay. If the database already has a method with this code, that method is not changed.',
+    columns: [
+      unique(
+        required(
+          'code',
+          { kind: 'code', maxLength: 50 },
+          'The code by which payments refer to the method.',
+          'cheque',
+        ),
+      ),
+      required('name', text(100), 'The name on statements.', 'Cheque'),
+      active('Whether new payments may use the method.'),
+    ],
+  },
+  employees: {
+    key: 'external_id',
+    meaning: 'A person who sells and earns commission.',
+    columns: [
+      unique(required('external_id', externalId, 'Your id of the employee.', 'HR-17')),
+      required('name', text(200), 'The full name.', 'Achieng Otieno'),
+      optional('phone', { kind: 'phone' }, 'The phone number.', '+254733000111'),
+      active('Whether the employee can get new accounts.'),
+      createdAt('employee'),
+      metadata,
+    ],
+  },
+  products: {
+    key: 'sku',
+    meaning: 'A product that customers buy.',
+    columns: [
+      unique(required('sku', text(50), 'The stock number of the product.', 'SHS-80')),
+      required('name', text(200), 'The name on statements.', 'Home system 80 W'),
+      required(
+        'category',
+        text(100),
+        'The group of products in reports and commission rules.',
+        'home_system',
+      ),
+      optional(
+        'description',
+        { kind: 'paragraph', maxLength: 2000 },
+        'A longer description.',
+        'Panel, battery, four lamps',
+      ),
+      required('price', fromZero, 'The cash price.', '34000.00'),
+      active('Whether new accounts can have the product.'),
+      unique(optional('external_id', externalId, 'The id of the product in another system.', 'ERP-880')),
+      createdAt('product'),
+      metadata,
+    ],
+  },
+  pay_plans: {
+    key: 'name',
+    meaning: 'The terms on which products are sold.',
+    columns: [
+      unique(required('name', text(200), 'The name of the pay plan.', 'Weekly, one year')),
+      optional(
+        'product',
+        reference('products'),
+        'The only product of the plan, by sku. Empty: all products.',
+      ),
+      required('deposit', fromZero, 'The amount due on the activation date.', '2000.00'),
+      required('instalment', aboveZero, 'The amount of each instalment.', '700.00'),
+      required(
+        'instalment_count',
+        { kind: 'count', min: 1, max: 10_000 },
+        'The number of instalments.',
+        '52',
+      ),
+      required(
+        'frequency',
+        { kind: 'choice', values: FREQUENCIES },
+        'The time between two instalments.',
+        'weekly',
+      ),
+      required(
+        'grace_days',
+        { kind: 'count', min: 0, max: 365 },
+        'Days after a due date before an account counts as late.',
+        '7',
+      ),
+      optional(
+        'auto_suspend',
+        { kind: 'flag' },
+        'Whether late accounts are suspended automatically. Empty: no.',
+        'no',
+      ),
+      active('Whether new accounts can have the plan.'),
+      createdAt('plan'),
+    ],
+  },
+  customers: {
+    key: 'external_id',
+    meaning: 'A person or company that buys.',
+    columns: [
+      unique(required('external_id', externalId, 'Your id of the customer.', 'CRM-1001')),
+      required('first_name', text(100), 'The first name.', 'Wanjiru'),
+      required('last_name', text(100), 'The last name.', 'Kamau'),
+      required('phone', { kind: 'phone' }, 'The phone number from which the customer pays.', '+254712345678'),
+      unique(
+        optional(
+          'email',
+          { kind: 'email' },
+          'The e-mail address. Two customers cannot have the same one.',
+          'wanjiru@example.com',
+        ),
+      ),
+      unique(
+        optional(
+          'national_id',
+          { kind: 'national_id' },
+          'The number of the identity card. Two customers cannot have the same one.',
+          '23456789',
+        ),
+      ),
+      createdAt('customer'),
+      metadata,
+    ],
+  },
+  accounts: {
+    key: 'external_id',
+    meaning: 'A customer buys a product on a pay plan.',
+    columns: [
+      unique(required('external_id', externalId, 'Your id of the account.', 'LOAN-2001')),
+      unique(
+        optional(
+          'account_number',
+          { kind: 'account_number' },
+          'The number that the account had in this service, if it comes from an export. Empty: the account gets a new number.',
+        ),
+      ),
+      required('customer', reference('customers'), 'The customer, by external_id.', 'CRM-1001'),
+      required('product', reference('products'), 'The product, by sku.', 'SHS-80'),
+      required('pay_plan', reference('pay_plans'), 'The pay plan, by name.', 'Weekly, one year'),
+      optional(
+        'employee',
+        reference('employees'),
+        'The employee who sold the account, by external_id.',
+        'HR-17',
+      ),
+      required('opened_at', { kind: 'timestamp' }, 'When the account was opened.', '2026-01-05'),
+      optional(
+        'activation_date',
+        { kind: 'date' },
+        'The day of the deposit. Instalments fall due from this day. Empty: the day of opened_at.',
+        '2026-01-05',
+      ),
+      optional('deposit', fromZero, 'The deposit of this account. Empty: that of the pay plan.'),
+      optional('instalment', aboveZero, 'The instalment of this account. Empty: that of the pay plan.'),
+      optional(
+        'instalment_count',
+        { kind: 'count', min: 1, max: 10_000 },
+        'The number of instalments of this account. Empty: that of the pay plan.',
+      ),
+      optional(
+        'frequency',
+        { kind: 'choice', values: FREQUENCIES },
+        'The time between two instalments of this account. Empty: that of the pay plan.',
+      ),
+      optional(
+        'grace_days',
+        { kind: 'count', min: 0, max: 365 },
+        'The days of grace of this account. Empty: those of the pay plan.',
+      ),
+      optional(
+        'status',
+        { kind: 'choice', values: ACCOUNT_STATUSES },
+        'The status today. Empty: the import derives it from the activation date, the payments and account_changes.',
+        'suspended',
+      ),
+      optional(
+        'status_since',
+        { kind: 'date' },
+        'The day of the last change of status, for an account without rows in account_changes.',
+      ),
+      optional('status_reason', text(500), 'The reason of the last change of status.'),
+      optional(
+        'grace_restarted_on',
+        { kind: 'date' },
+        'The day on which staff made a late account active again. Its days of grace count from this day.',
+      ),
+      optional(
+        'opening_paid',
+        aboveZero,
+        'The sum paid before the import, for an account without rows in payments.',
+      ),
+      optional(
+        'opening_paid_on',
+        { kind: 'date' },
+        'The day on which opening_paid counts. Needed with opening_paid.',
+      ),
+      optional(
+        'source_as_of',
+        { kind: 'date' },
+        'The day of the source_ columns, which the check compares with its own results. Empty: today.',
+        '2026-03-31',
+      ),
+      optional(
+        'source_payment_count',
+        { kind: 'count', min: 0, max: 1_000_000 },
+        'The number of payments on the account, without reversed ones.',
+        '1',
+      ),
+      optional('source_paid', fromZero, 'The sum paid.', '2700.00'),
+      optional('source_balance', fromZero, 'The unpaid part of the whole price.', '35700.00'),
+      optional('source_arrears', fromZero, 'The sum that is due and not paid.', '7700.00'),
+      optional('source_paid_until', { kind: 'date' }, 'The last day that the payments cover.', '2026-01-18'),
+      metadata,
+    ],
+  },
+  account_changes: {
+    key: null,
+    meaning:
+      'A change of status after the opening of an account. Write the changes of an account in the order in which they happened: changes at the same time count in the order of the file.',
+    columns: [
+      required('account', reference('accounts'), 'The account, by external_id.', 'LOAN-2001'),
+      required('status', { kind: 'choice', values: ACCOUNT_STATUSES }, 'The new status.', 'suspended'),
+      required('changed_on', { kind: 'date' }, 'The day from which the status counts.', '2026-02-02'),
+      optional(
+        'reason',
+        text(500),
+        'Why the status changed. Needed for defaulted, repossessed, written_off and cancelled.',
+        'No payment for two weeks',
+      ),
+      optional(
+        'cause',
+        { kind: 'choice', values: ['non_payment', 'payment'] },
+        'non_payment: the account was suspended automatically because it was late. payment: a payment ended such a suspension. Empty: anything else.',
+      ),
+      optional(
+        'changed_at',
+        { kind: 'timestamp' },
+        'When the change was made. Empty: the start of changed_on.',
+      ),
+    ],
+  },
+  payments: {
+    key: null,
+    meaning: 'Money that arrived.',
+    columns: [
+      unique(optional('external_id', externalId, 'Your id of the payment.', 'PAY-3001')),
+      optional(
+        'account',
+        reference('accounts'),
+        'The account, by external_id. Empty: the account is not known yet.',
+        'LOAN-2001',
+      ),
+      required('amount', aboveZero, 'The amount.', '2700.00'),
+      required('payment_date', { kind: 'date' }, 'The day on which the payment counts.', '2026-01-05'),
+      required('payment_method', reference('payment_methods'), 'The method, by code.', 'mobile_money'),
+      optional(
+        'transaction_ref',
+        text(100),
+        'The reference of the payment. Two payments of one method cannot have the same one.',
+        'SAA1B2C3D4',
+      ),
+      optional(
+        'provider',
+        { kind: 'choice', values: PROVIDER_NAMES },
+        'The provider that reported the payment, if it also reports to this service. Empty: any other way to pay.',
+        'mobilemoney',
+      ),
+      unique(
+        optional(
+          'provider_transaction_id',
+          text(100),
+          'The id of the transaction at the provider, which transaction_ref repeats. Two payments cannot have the same one. Needed with provider.',
+          'SAA1B2C3D4',
+        ),
+      ),
+      optional(
+        'received_at',
+        { kind: 'timestamp' },
+        'When the payment was recorded. Empty: the start of payment_date.',
+      ),
+      optional(
+        'assigned_at',
+        { kind: 'timestamp' },
+        'When the payment was moved to its account, if it arrived without an account or on another one.',
+      ),
+      optional(
+        'earlier_assignments',
+        { kind: 'assignments' },
+        'The accounts that the payment had before, in their order, as a JSON array of objects: account (by external_id), assigned_at (null: when the payment was recorded) and unassigned_at.',
+      ),
+      optional(
+        'reversed_at',
+        { kind: 'timestamp' },
+        'When the payment was reversed. A reversed payment does not count.',
+      ),
+      optional('reversal_reason', text(500), 'Why the payment was reversed. Needed with reversed_at.'),
+      optional('reconciled_on', { kind: 'date' }, 'The day as of which finance reconciled the payment.'),
+      metadata,
+    ],
+  },
+  // No example, because the account of the other examples has no credit.
+  credit_moves: {
+    key: null,
+    meaning: 'Credit that left an account, to another account or back to the customer.',
+    columns: [
+      required('account', reference('accounts'), 'The account that gave the credit, by external_id.', ''),
+      optional(
+        'to_account',
+        reference('accounts'),
+        'The account that received the credit, by external_id. Empty: the credit was refunded.',
+      ),
+      required('amount', aboveZero, 'The amount.', ''),
+      required('reason', text(500), 'Why the credit was moved.', ''),
+      required('moved_on', { kind: 'date' }, 'The day on which the move counts.', ''),
+      optional(
+        'payment_method',
+        reference('payment_methods'),
+        'The method of the refund, by code. Needed for a refund.',
+      ),
+      optional('transaction_ref', text(100), 'The reference of the refund.'),
+      optional(
+        'moved_at',
+        { kind: 'timestamp' },
+        'When the move was recorded. Empty: the start of moved_on.',
+      ),
+    ],
+  },
+};

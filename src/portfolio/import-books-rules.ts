@@ -1,0 +1,367 @@
+import { isStatusIn, isToComplete, moneyEventOf, statusOn } from '../account-status/rules.ts';
+import { type Position, position, type Terms, totalMinor } from '../accounts/schedule-rules.ts';
+import { SYSTEM } from '../core/context.ts';
+import type { AccountStatus, StatusCause } from '../core/database/tables.ts';
+import { compareDates, type PlainDate } from '../core/values/dates.ts';
+import { type Minor, minorToText } from '../core/values/money.ts';
+import { applyEvents, type BooksRow, balanceOf, type MoneyEvent, type NewEntry } from '../ledger/rules.ts';
+import { assignedEvent, receivedEvent, reversedEvent, unassignedEvent } from '../payments/entry-rules.ts';
+import type { FileName } from './format-rules.ts';
+
+// Computes the books of an imported account from its history, by the rules of live accounts.
+
+/** What the source system says about an account. */
+export interface SourceFigures {
+  asOf: PlainDate;
+  paymentCount: number | null;
+  paidMinor: Minor | null;
+  balanceMinor: Minor | null;
+  arrearsMinor: Minor | null;
+  paidUntil: PlainDate | null;
+}
+
+export interface ImportedAccount {
+  /** The id of the account, or its position in the file if it has no id yet. */
+  id: number;
+  line: number;
+  externalId: string;
+  terms: Terms;
+  openedOn: PlainDate;
+  /** The status in accounts.csv. */
+  status: AccountStatus | null;
+  statusSince: PlainDate | null;
+  source: SourceFigures;
+}
+
+export interface HistoryItem {
+  kind: 'open' | 'receive' | 'assign' | 'unassign' | 'reverse' | 'change' | 'transfer' | 'refund';
+  /** For a transfer: whether the account receives the credit. */
+  isReceiver: boolean;
+  file: FileName;
+  line: number | null;
+  /** The business day that the item counts for. */
+  day: PlainDate;
+  amountMinor: Minor;
+  eventId: number;
+  paymentId: number | null;
+  creditMoveId: number | null;
+  paymentMethodId: number;
+  /** Only for a change of status. */
+  status: AccountStatus | null;
+  reason: string | null;
+  cause: StatusCause | null;
+  /** When it happened, ISO 8601. */
+  moment: string;
+}
+
+export interface FoldedChange {
+  from: AccountStatus | null;
+  to: AccountStatus;
+  reason: string | null;
+  cause: StatusCause | null;
+  day: PlainDate;
+  moment: string;
+}
+
+export interface FoldProblem {
+  file: FileName;
+  line: number | null;
+  column: string | null;
+  value: string | null;
+  problem: string;
+  allowed: string;
+}
+
+export interface FoldedAccount {
+  books: BooksRow;
+  changes: FoldedChange[];
+  statusReason: string | null;
+  writtenOffOn: PlainDate | null;
+  entries: (Omit<NewEntry, 'position'> & Pick<HistoryItem, 'eventId' | 'moment'>)[];
+  problems: FoldProblem[];
+  differences: { figure: string; source: string; computed: string }[];
+}
+
+/** @param history - in the order of its moments, starting with the opening. */
+export function foldAccount(
+  account: ImportedAccount,
+  history: readonly HistoryItem[],
+  decimals: number,
+): FoldedAccount {
+  const { id, terms, openedOn } = account;
+  const total = totalMinor(terms);
+  const problems: FoldProblem[] = [];
+  const entries: FoldedAccount['entries'] = [];
+  const initial = statusOn('pending', terms.activationDate, openedOn);
+  const openedAt = history[0]?.moment ?? '';
+  const changes: FoldedChange[] = [
+    { from: null, to: initial, reason: null, cause: null, day: openedOn, moment: openedAt },
+  ];
+  let writtenOffOn: PlainDate | null = null;
+  let books: BooksRow = {
+    id,
+    status: initial,
+    total_minor: Number(total),
+    paid_minor: 0,
+    receivable_minor: 0,
+    credit_minor: 0,
+    written_off_minor: 0,
+    paid_month: null,
+    paid_month_minor: 0,
+  };
+  let events: MoneyEvent[] = [];
+  let items: HistoryItem[] = [];
+
+  function post(): void {
+    if (events.length === 0) return;
+    const applied = applyEvents(new Map([[id, books]]), events);
+    for (const { position: at, ...entry } of applied.entries) {
+      const { eventId = 0, moment = '' } = items[at - 1] ?? {};
+      entries.push({ ...entry, eventId, moment });
+    }
+    for (const [at, refusal] of applied.refusals.entries()) {
+      const item = items[at];
+      if (refusal && item)
+        problems.push({ ...refusedItem(item, refusal.message, decimals), ...accountPlace(item, account) });
+    }
+    books = { ...books, ...applied.books.get(id) };
+    events = [];
+    items = [];
+  }
+
+  function change(to: AccountStatus, item: Omit<FoldedChange, 'from' | 'to'>): void {
+    changes.push({ from: books.status, to, ...item });
+    books = { ...books, status: to };
+  }
+
+  for (const item of history) {
+    const event = moneyEventFor(item, id, books.status);
+    if (event) {
+      events.push(event);
+      items.push(item);
+    }
+    const { kind, status: to, reason, cause, day, moment } = item;
+    if (kind !== 'change' || to === null) continue;
+    post();
+    if (to === books.status) {
+      problems.push({
+        ...placeOf(item, 'status', to),
+        ...accountPlace(item, account),
+        problem: 'is already the status of the account at this moment',
+        allowed: 'another status',
+      });
+      continue;
+    }
+    if (event?.event === 'account_written_off') writtenOffOn = day;
+    change(to, { reason, cause, day, moment });
+  }
+  post();
+  const given = books.status;
+  if (isToComplete(given, BigInt(books.paid_minor), total)) {
+    const last = history.at(-1);
+    change('completed', {
+      reason: 'paid in full',
+      cause: null,
+      day: latest(fullyPaidOn(history, total), changes.at(-1)?.day ?? openedOn),
+      moment: last?.moment ?? openedAt,
+    });
+  }
+  const hasChanges = history.some(({ kind, line }) => kind === 'change' && line !== null);
+  const problem = statusProblem(account, { given, final: books, hasChanges, decimals });
+  if (problem) problems.push(problem);
+  return {
+    books,
+    changes,
+    statusReason: changes.at(-1)?.reason ?? null,
+    writtenOffOn,
+    entries,
+    problems,
+    differences: compare(account, history, books, decimals),
+  };
+}
+
+/** The money event of an item. A change of status from completed moves no money, because the loss was posted before. */
+function moneyEventFor(item: HistoryItem, accountId: number, status: AccountStatus): MoneyEvent | undefined {
+  const { kind, day: valueDate, amountMinor, eventId, paymentMethodId, isReceiver } = item;
+  const payment = {
+    id: item.paymentId ?? eventId,
+    account_id: accountId,
+    amount_minor: Number(amountMinor),
+    payment_date: valueDate,
+    payment_method_id: paymentMethodId,
+  };
+  const base = { actor: SYSTEM, valueDate, contra: [] };
+  const move = { ...base, ...(item.creditMoveId !== null && { creditMoveId: item.creditMoveId }) };
+  switch (kind) {
+    case 'open':
+      return { ...base, event: 'account_opened', movements: [{ accountId, movement: { kind: 'open' } }] };
+    case 'receive':
+      return receivedEvent(payment, SYSTEM);
+    case 'assign':
+      return assignedEvent(payment, SYSTEM);
+    case 'unassign':
+      return unassignedEvent(payment, SYSTEM);
+    case 'reverse':
+      return reversedEvent(payment, SYSTEM);
+    case 'transfer': {
+      const movement = { kind: isReceiver ? ('money_in' as const) : ('credit_out' as const), amountMinor };
+      return { ...move, event: 'credit_transferred', movements: [{ accountId, movement }] };
+    }
+    case 'refund':
+      return {
+        ...move,
+        event: 'credit_refunded',
+        movements: [{ accountId, movement: { kind: 'credit_out', amountMinor } }],
+        contra: [{ ledgerAccount: 'clearing', amountMinor: -amountMinor, paymentMethodId }],
+      };
+    case 'change': {
+      const event = item.status === null || status === 'completed' ? undefined : moneyEventOf(item.status);
+      if (!event || item.status === status) return undefined;
+      const movement = { kind: event === 'account_cancelled' ? ('cancel' as const) : ('write_off' as const) };
+      return { ...base, event, movements: [{ accountId, movement }] };
+    }
+  }
+}
+
+/** The amount by which an item changes the sum paid. */
+function paidBy({ kind, amountMinor, isReceiver }: HistoryItem): Minor {
+  switch (kind) {
+    case 'receive':
+    case 'assign':
+      return amountMinor;
+    case 'unassign':
+    case 'reverse':
+    case 'refund':
+      return -amountMinor;
+    case 'transfer':
+      return isReceiver ? amountMinor : -amountMinor;
+    default:
+      return 0n;
+  }
+}
+
+/** The day of the money with which the account was paid in full for the last time. */
+function fullyPaidOn(history: readonly HistoryItem[], total: Minor): PlainDate {
+  let paid: Minor = 0n;
+  let day = history[0]?.day;
+  for (const item of history) {
+    const wasFull = paid >= total;
+    paid += paidBy(item);
+    if (!wasFull && paid >= total) day = item.day;
+  }
+  if (day === undefined) throw new Error('The history of an account begins with its opening.');
+  return day;
+}
+
+function latest(a: PlainDate, b: PlainDate): PlainDate {
+  return compareDates(a, b) > 0 ? a : b;
+}
+
+function placeOf({ file, line }: HistoryItem, column: string, value: string | null) {
+  return { file, line, column, value };
+}
+
+/** The place of an item that the import derives from a column of accounts.csv. */
+function accountPlace({ kind, line: own }: HistoryItem, { line }: ImportedAccount): Partial<FoldProblem> {
+  if (own !== null) return {};
+  return { file: 'accounts', line, column: kind === 'receive' ? 'opening_paid' : 'status' };
+}
+
+function refusedItem(item: HistoryItem, message: string, decimals: number): FoldProblem {
+  if (item.kind === 'change') {
+    return {
+      ...placeOf(item, 'status', item.status),
+      problem: 'is not possible: the account owes nothing at this moment',
+      allowed: 'written_off only if the account has a debt',
+    };
+  }
+  const isCredit = item.kind === 'refund' || (item.kind === 'transfer' && !item.isReceiver);
+  return {
+    ...placeOf(item, 'amount', minorToText(item.amountMinor, decimals)),
+    problem: isCredit ? 'is more than the credit that the account has at this moment' : message,
+    allowed: isCredit ? 'at most the credit of the account' : 'an amount that the account can have',
+  };
+}
+
+function statusProblem(
+  { line, status, statusSince, externalId }: ImportedAccount,
+  {
+    given,
+    final,
+    hasChanges,
+    decimals,
+  }: { given: AccountStatus; final: BooksRow; hasChanges: boolean; decimals: number },
+): FoldProblem | undefined {
+  const place = { file: 'accounts' as const, line, column: 'status', value: status };
+  const paid = minorToText(BigInt(final.paid_minor), decimals);
+  const total = minorToText(BigInt(final.total_minor), decimals);
+  if (final.status === 'completed' && final.paid_minor < Number(final.total_minor)) {
+    return {
+      ...place,
+      value: 'completed',
+      problem: `is not possible for account ${externalId}: ${paid} of ${total} is paid`,
+      allowed: 'completed only for an account that is paid in full',
+    };
+  }
+  if (status === null || status === final.status || status === given) return undefined;
+  if (status === 'completed') {
+    return {
+      ...place,
+      problem: `is not possible: ${paid} of ${total} is paid`,
+      allowed: 'completed only for an account that is paid in full',
+    };
+  }
+  if (hasChanges) {
+    return {
+      ...place,
+      problem: `is not the last status in account_changes.csv, which is ${given}`,
+      allowed: `${given}, or nothing`,
+    };
+  }
+  return statusSince === null
+    ? { ...place, problem: 'needs the day of the change', allowed: 'a date in status_since' }
+    : undefined;
+}
+
+function compare(
+  account: ImportedAccount,
+  history: readonly HistoryItem[],
+  { status, total_minor: total }: BooksRow,
+  decimals: number,
+): FoldedAccount['differences'] {
+  const { source, terms } = account;
+  let paidMinor: Minor = 0n;
+  let paymentCount = 0;
+  for (const item of history) {
+    if (compareDates(item.day, source.asOf) > 0) continue;
+    paidMinor += paidBy(item);
+    if (item.kind === 'receive' || item.kind === 'assign') paymentCount += 1;
+    if (item.kind === 'unassign' || item.kind === 'reverse') paymentCount -= 1;
+  }
+  const at: Position = position(terms, {
+    paidMinor,
+    today: source.asOf,
+    closed: isStatusIn(status, 'closed'),
+    activated: !isStatusIn(status, 'awaitingActivation'),
+  });
+  const money = (minor: Minor) => minorToText(minor, decimals);
+  const figures: [string, string | null, string][] = [
+    [
+      'payment_count',
+      source.paymentCount === null ? null : String(source.paymentCount),
+      String(paymentCount),
+    ],
+    ['paid', source.paidMinor === null ? null : money(source.paidMinor), money(paidMinor)],
+    [
+      'balance',
+      source.balanceMinor === null ? null : money(source.balanceMinor),
+      money(balanceOf({ status, totalMinor: BigInt(total), paidMinor })),
+    ],
+    ['arrears', source.arrearsMinor === null ? null : money(source.arrearsMinor), money(at.arrearsMinor)],
+    ['paid_until', source.paidUntil, at.paidUntil ?? 'none'],
+    ['status', account.status, status],
+  ];
+  return figures.flatMap(([figure, said, computed]) =>
+    said === null || said === computed ? [] : [{ figure, source: said, computed }],
+  );
+}

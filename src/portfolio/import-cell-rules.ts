@@ -1,0 +1,406 @@
+import { LARGEST_IMPORTED_ID, readAccountNumber } from '../accounts/account-number-rules.ts';
+import { METADATA_KEY } from '../core/http/fields.ts';
+import {
+  localTimeUtc,
+  type PlainDate,
+  parsePlainDate,
+  parseTimestamp,
+  startOfDayUtc,
+} from '../core/values/dates.ts';
+import { isEmail } from '../core/values/email.ts';
+import { maxAmountMinor, minorToText, parseMinor } from '../core/values/money.ts';
+import { readPhone } from '../core/values/phone.ts';
+import { isVisibleId, isVisibleText } from '../core/values/text.ts';
+import { unguarded } from './cell-rules.ts';
+import type { Column } from './format-rules.ts';
+
+// Reads the cells of CSV files that a person may have edited in a spreadsheet. A value is text as COPY reads it: an amount is in
+// minor units, a date is YYYY-MM-DD, and an account number is an account id.
+
+/** What the meaning of a cell depends on. */
+export interface CellSettings {
+  decimals: number;
+  phoneRegion: string;
+  timeZone: string;
+  /** A spreadsheet that separates cells by semicolons writes decimals after a comma. */
+  allowsDecimalComma: boolean;
+}
+
+/** The order of day and month in the dates of a column, such as 31/12/2026. Undefined if no date of the column shows it. */
+export type DateOrder = 'day_first' | 'month_first' | undefined;
+
+export type Cell =
+  | { value: string | null; warning?: string }
+  /** `allowed` completes the sentence "Allowed: …". */
+  | { problem: string; allowed: string };
+
+const EMPTY: Cell = { value: null };
+const SPREADSHEET_NUMBER = /^[+-]?\d+(?:[.,]\d+)?E[+-]?\d+$/i;
+/** With a sign, which a reference such as 1E12345678 does not have. */
+const SPREADSHEET_NUMBER_IN_TEXT = /^\d+(?:[.,]\d+)?E\+\d+$/i;
+const ROUNDED: Cell = {
+  problem: 'is a number that the spreadsheet has shortened, so its last digits are lost',
+  allowed: 'the full digits: format the column as text, enter the value again, and save the file again',
+};
+const TOO_LARGE_NUMBER: Cell = {
+  problem:
+    'has too many digits: new accounts get higher numbers than all imported ones, and would soon have no numbers left',
+  allowed: 'an account number of at most ten digits, or nothing for a new number',
+};
+/** Such as 2.400, which is 2400 in some countries. */
+const MAYBE_THOUSANDS = /^[1-9]\d{0,2}[.,]\d{3}$/;
+const SLASH_DATE = /^(\d{1,2})([/-])(\d{1,2})\2(\d{4})$/;
+const DOTTED_DATE = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/;
+const YEAR_FIRST = /^(\d{4})[/.-](\d{1,2})[/.-](\d{1,2})$/;
+const SHORT_YEAR = /^\d{1,2}([/.-])\d{1,2}\1\d{2}$/;
+const TIME = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?$/;
+const MAX_METADATA_KEYS = 20;
+const MAX_METADATA_VALUE = 500;
+
+/** @param order - the order of day and month in the column. */
+export function readCell(column: Column, raw: string, settings: CellSettings, order: DateOrder): Cell {
+  const text = unguarded(raw);
+  const trimmed = text.trim();
+  if (trimmed === '')
+    return column.required ? { problem: 'is empty, but is required', allowed: allowedIn(column) } : EMPTY;
+  const cell = readText(column, text, trimmed, settings, order);
+  return cell ?? { problem: problemIn(column), allowed: allowedIn(column) };
+}
+
+/** @returns undefined for a text that the kind of the column does not allow, if no better explanation exists. */
+function readText(
+  column: Column,
+  text: string,
+  trimmed: string,
+  settings: CellSettings,
+  order: DateOrder,
+): Cell | undefined {
+  switch (column.kind) {
+    case 'text':
+      if (SPREADSHEET_NUMBER_IN_TEXT.test(trimmed)) return ROUNDED;
+      if (!isVisibleText(text)) return undefined;
+      return textUpTo(column.maxLength, text);
+    case 'paragraph':
+      if (/[^\P{Cc}\r\n\t]/u.test(text) || !text.isWellFormed()) return undefined;
+      return textUpTo(column.maxLength, text);
+    case 'external_id':
+      return readId(trimmed);
+    case 'reference':
+      return SPREADSHEET_NUMBER.test(trimmed) ? ROUNDED : { value: trimmed.normalize('NFC') };
+    case 'code':
+      return /^[a-z][a-z0-9_]*$/.test(trimmed) ? textUpTo(column.maxLength, trimmed) : undefined;
+    case 'national_id':
+      if (SPREADSHEET_NUMBER.test(trimmed)) return ROUNDED;
+      return isVisibleText(text) && /[\p{L}\p{N}]/u.test(text) ? textUpTo(50, text) : undefined;
+    case 'amount':
+      return readAmount(trimmed, column.allowsZero, settings);
+    case 'count': {
+      const number = /^\d{1,9}$/.test(trimmed) ? Number(trimmed) : undefined;
+      const fits = number !== undefined && number >= column.min && number <= column.max;
+      return fits ? { value: String(number) } : undefined;
+    }
+    case 'date': {
+      const read = readDate(trimmed, order);
+      if ('problem' in read) return read;
+      return read.time === null || read.time === 0 ? { value: read.date } : undefined;
+    }
+    case 'timestamp':
+      return readTimestamp(trimmed, settings, order);
+    case 'phone':
+      return readPhoneCell(trimmed, settings);
+    case 'email':
+      return isEmail(trimmed) ? { value: trimmed } : undefined;
+    case 'account_number': {
+      const id = readAccountNumber(trimmed);
+      if (id === undefined) return undefined;
+      return id > LARGEST_IMPORTED_ID ? TOO_LARGE_NUMBER : { value: String(id) };
+    }
+    case 'flag': {
+      const flag = FLAGS[trimmed.toLowerCase()];
+      return flag === undefined ? undefined : { value: flag };
+    }
+    case 'choice': {
+      const choice = trimmed.toLowerCase().replace(/[\s-]+/g, '_');
+      return column.values.includes(choice) ? { value: choice } : undefined;
+    }
+    case 'metadata':
+      return readMetadata(trimmed);
+    case 'assignments':
+      return readAssignments(trimmed);
+  }
+}
+
+const FLAGS: Readonly<Record<string, string>> = {
+  yes: 'true',
+  true: 'true',
+  '1': 'true',
+  no: 'false',
+  false: 'false',
+  '0': 'false',
+};
+
+/** What is wrong with a value that the column does not allow. */
+function problemIn(column: Column): string {
+  switch (column.kind) {
+    case 'amount':
+      return column.allowsZero ? 'is not an amount' : 'is not an amount above 0';
+    case 'count':
+      return 'is not a whole number in the allowed range';
+    case 'date':
+      return 'is not a date without a time';
+    case 'phone':
+      return 'is not a phone number';
+    case 'email':
+      return 'is not an e-mail address';
+    case 'account_number':
+      return 'is not an account number';
+    case 'flag':
+      return 'is neither yes nor no';
+    case 'choice':
+      return 'is not one of the allowed values';
+    case 'metadata':
+      return 'is not a JSON object of texts';
+    case 'assignments':
+      return 'is not a JSON array of earlier assignments in their order';
+    default:
+      return 'is too long, or has characters that are not allowed';
+  }
+}
+
+/** What a column allows, for people. */
+export function allowedIn(column: Column): string {
+  switch (column.kind) {
+    case 'text':
+    case 'paragraph':
+      return `text of at most ${column.maxLength} characters, without control characters`;
+    case 'external_id':
+      return 'an id of at most 100 visible characters';
+    case 'reference':
+      return `a row of ${column.file}.csv, or one that was added before`;
+    case 'code':
+      return `at most ${column.maxLength} lower-case letters, digits and underscores, with a letter first`;
+    case 'national_id':
+      return 'text of at most 50 characters, with a letter or a digit';
+    case 'amount':
+      return `an amount ${column.allowsZero ? 'from 0' : 'above 0'}, such as 1250.00, without currency and without separators of thousands`;
+    case 'count':
+      return `a whole number from ${column.min} to ${column.max}`;
+    case 'date':
+      return 'a date such as 2026-12-31';
+    case 'timestamp':
+      return 'a date such as 2026-12-31, or a time such as 2026-12-31T23:59:59Z';
+    case 'phone':
+      return 'a phone number with + and the country code, such as +254712345678, or a national number with its 0';
+    case 'email':
+      return 'an e-mail address such as name@example.com';
+    case 'account_number':
+      return 'an account number of this service, such as ACC10000012, or nothing';
+    case 'flag':
+      return 'yes or no';
+    case 'choice':
+      return `${column.values.join(', ')}${column.required ? '' : ', or nothing'}`;
+    case 'metadata':
+      return `a JSON object such as {"region":"north"}, with at most ${MAX_METADATA_KEYS} texts of at most ${MAX_METADATA_VALUE} characters`;
+    case 'assignments':
+      return 'an array such as [{"account":"LOAN-2001","assigned_at":null,"unassigned_at":"2026-02-02T09:00:00Z"}], in which only the first assigned_at may be null';
+  }
+}
+
+function textUpTo(maxLength: number, text: string): Cell | undefined {
+  return text.length <= maxLength ? { value: text } : undefined;
+}
+
+function readId(trimmed: string): Cell | undefined {
+  if (SPREADSHEET_NUMBER.test(trimmed)) return ROUNDED;
+  const id = trimmed.normalize('NFC');
+  return isVisibleId(id) && id.length <= 100 ? { value: id } : undefined;
+}
+
+function readAmount(trimmed: string, allowsZero: boolean, settings: CellSettings): Cell | undefined {
+  const { decimals } = settings;
+  if (SPREADSHEET_NUMBER.test(trimmed)) return ROUNDED;
+  if (decimals < 3 && MAYBE_THOUSANDS.test(trimmed))
+    return {
+      problem: 'may have a separator of thousands or of decimals',
+      allowed: `an amount such as ${minorToText(125_000n, decimals)}: format the column without separators of thousands, and save the file again`,
+    };
+  const text = settings.allowsDecimalComma ? trimmed.replace(/^(-?\d+),(\d+)$/, '$1.$2') : trimmed;
+  const minor = parseMinor(text, decimals);
+  if (minor === undefined) return undefined;
+  const largest = maxAmountMinor(decimals);
+  if (minor > largest)
+    return { problem: 'is too large', allowed: `at most ${minorToText(largest, decimals)}` };
+  return minor > 0n || (allowsZero && minor === 0n) ? { value: String(minor) } : undefined;
+}
+
+function readPhoneCell(trimmed: string, { phoneRegion }: CellSettings): Cell | undefined {
+  if (SPREADSHEET_NUMBER.test(trimmed)) return ROUNDED;
+  const phone = readPhone(trimmed, phoneRegion);
+  if (phone === undefined) return undefined;
+  const hasStart = /^[+(0]/.test(trimmed);
+  return hasStart
+    ? { value: phone }
+    : { value: phone, warning: `has no + and no 0 at its start, and is imported as ${phone}` };
+}
+
+function readMetadata(trimmed: string): Cell | undefined {
+  const parsed = parseJson(trimmed);
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return undefined;
+  const entries = Object.entries(parsed);
+  const key = new RegExp(METADATA_KEY.pattern);
+  const isAllowed = entries.every(
+    ([name, value]) =>
+      key.test(name) &&
+      typeof value === 'string' &&
+      value.length <= MAX_METADATA_VALUE &&
+      !/\p{Cc}/u.test(value),
+  );
+  return isAllowed && entries.length <= MAX_METADATA_KEYS ? { value: JSON.stringify(parsed) } : undefined;
+}
+
+function readAssignments(trimmed: string): Cell | undefined {
+  const parsed = parseJson(trimmed);
+  if (!Array.isArray(parsed)) return undefined;
+  let last = Number.NEGATIVE_INFINITY;
+  const assignments: Record<string, string | null>[] = [];
+  for (const [at, one] of parsed.entries()) {
+    const {
+      account,
+      assigned_at: from,
+      unassigned_at: to,
+      ...others
+    } = Object(one) as Record<string, unknown>;
+    if (typeof account !== 'string' || Object.keys(others).length > 0) return undefined;
+    const start = typeof from === 'string' ? parseTimestamp(from) : undefined;
+    const end = typeof to === 'string' ? parseTimestamp(to) : undefined;
+    if (end === undefined || (start === undefined && (at > 0 || from !== null))) return undefined;
+    for (const moment of [start, end]) {
+      if (moment === undefined) continue;
+      if (moment.getTime() < last) return undefined;
+      last = moment.getTime();
+    }
+    assignments.push({
+      account: account.normalize('NFC'),
+      assigned_at: start?.toISOString() ?? null,
+      unassigned_at: end.toISOString(),
+    });
+  }
+  return { value: assignments.length === 0 ? null : JSON.stringify(assignments) };
+}
+
+/** @returns undefined for a text that is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `time` is in milliseconds from midnight; null for a date alone. */
+type ReadDate = { date: PlainDate; time: number | null } | { problem: string; allowed: string };
+
+function readDate(trimmed: string, order: DateOrder): ReadDate {
+  const iso = trimmed.length === 10 ? parsePlainDate(trimmed) : undefined;
+  if (iso !== undefined) return { date: iso, time: null };
+  const [day = '', clock, ...rest] = trimmed.split(/[ T]/);
+  const time = clock === undefined ? null : timeOf(clock);
+  const unreadable = { problem: 'is not a date', allowed: 'a date such as 2026-12-31' };
+  if (rest.length > 0 || time === undefined) return unreadable;
+  if (SHORT_YEAR.test(day)) {
+    return {
+      problem: 'has a year of two digits',
+      allowed:
+        'a date such as 2026-12-31: format the column as YYYY-MM-DD in the spreadsheet, and save the file again',
+    };
+  }
+  if (/^\d{5}$/.test(day)) {
+    return {
+      problem: 'is the number by which the spreadsheet stores a date',
+      allowed: 'a date such as 2026-12-31: format the column as YYYY-MM-DD, and save the file again',
+    };
+  }
+  const date = dayOf(day, order);
+  if (date !== undefined) return { date, time };
+  if (order !== undefined && SLASH_DATE.test(day))
+    return {
+      ...unreadable,
+      problem: `is not a date with the ${order === 'day_first' ? 'day' : 'month'} first, as the other dates of the column are`,
+    };
+  return unreadable;
+}
+
+function dayOf(text: string, order: DateOrder): PlainDate | undefined {
+  const yearFirst = YEAR_FIRST.exec(text);
+  if (yearFirst) return dateFrom(yearFirst[1], yearFirst[2], yearFirst[3]);
+  const dotted = DOTTED_DATE.exec(text);
+  if (dotted) return dateFrom(dotted[3], dotted[2], dotted[1]);
+  const [, first, , second, year] = SLASH_DATE.exec(text) ?? [];
+  if (order === 'month_first') return dateFrom(year, first, second);
+  // Without an order, day and month are equal, see dateOrderOf.
+  return dateFrom(year, second, first);
+}
+
+function dateFrom(year = '', month = '', day = ''): PlainDate | undefined {
+  return parsePlainDate(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`);
+}
+
+function timeOf(clock: string): number | undefined {
+  const [, hour, minute, second = '0'] = TIME.exec(clock) ?? [];
+  if (hour === undefined || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
+  return ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1000;
+}
+
+const startsOfDays = new Map<string, string>();
+const MAX_KEPT_DAYS = 20_000;
+
+function readTimestamp(trimmed: string, { timeZone }: CellSettings, order: DateOrder): Cell {
+  const instant = parseTimestamp(trimmed);
+  if (instant !== undefined) return { value: instant.toISOString() };
+  const read = readDate(trimmed, order);
+  if ('problem' in read) return read;
+  const { date, time } = read;
+  if (time !== null && time !== 0) return { value: localTimeUtc(date, time, timeZone).toISOString() };
+  const key = `${date} ${timeZone}`;
+  const known = startsOfDays.get(key);
+  if (known !== undefined) return { value: known };
+  const start = startOfDayUtc(date, timeZone).toISOString();
+  if (startsOfDays.size < MAX_KEPT_DAYS) startsOfDays.set(key, start);
+  return { value: start };
+}
+
+/** A date of a column whose order of day and month is not known yet. */
+export interface DateSample {
+  line: number;
+  text: string;
+}
+
+/** The order of day and month in a column, or why the column has none. */
+export function dateOrderOf(
+  samples: readonly DateSample[],
+): { order: DateOrder } | { sample: DateSample; problem: string } {
+  let dayFirst: DateSample | undefined;
+  let monthFirst: DateSample | undefined;
+  let unclear: DateSample | undefined;
+  for (const sample of samples) {
+    const [, first, , second] = SLASH_DATE.exec(sample.text.trim().split(/[ T]/)[0] ?? '') ?? [];
+    if (first === undefined || second === undefined) continue;
+    if (Number(first) > 12) dayFirst ??= sample;
+    else if (Number(second) > 12) monthFirst ??= sample;
+    else if (Number(first) !== Number(second)) unclear ??= sample;
+  }
+  if (dayFirst && monthFirst) {
+    return {
+      sample: monthFirst,
+      problem: `has the month first, but ${dayFirst.text.trim()} on line ${dayFirst.line} has the day first, so the dates of this column cannot be read`,
+    };
+  }
+  if (dayFirst) return { order: 'day_first' };
+  if (monthFirst) return { order: 'month_first' };
+  if (unclear)
+    return {
+      sample: unclear,
+      problem: 'may have the day or the month first, and no other date of the column shows which',
+    };
+  return { order: undefined };
+}

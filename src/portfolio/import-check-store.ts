@@ -1,0 +1,559 @@
+import { type RawBuilder, sql } from 'kysely';
+import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
+import type { Tx } from '../core/database/db.ts';
+import { literalList } from '../core/database/literal-list.ts';
+import { LARGEST_EXACT_MINOR } from '../core/values/money.ts';
+import { type Column, FILE_NAMES, type FileName, FORMAT } from './format-rules.ts';
+import { rowsTable } from './import-rows-rules.ts';
+
+// Checks of the rows of an import that need other rows or the database, in SQL.
+
+export interface ImportCheck {
+  /** Default: error. */
+  severity?: 'warning';
+  file: FileName;
+  column: string;
+  /** The file whose rows the column names. */
+  refersTo?: FileName;
+  /** The other column that the check compares. If one of the two cells is unreadable, the check adds no problem. */
+  pairedWith?: string;
+  /** Selects `line` and `value`, and `detail` for the problem. */
+  select: RawBuilder<unknown>;
+  problem(detail: string): string;
+  allowed: string;
+}
+
+export interface CheckSettings {
+  /** The business day. */
+  today: string;
+  timeZone: string;
+  /** Of the currency. */
+  decimals: number;
+}
+
+const MAX_LISTED = 10_000;
+
+/** Rows that break a check, in the order of the file, with the count of all. */
+export async function findBroken(
+  tx: Tx,
+  { select }: ImportCheck,
+): Promise<{ total: number; rows: { line: number | null; value: string | null; detail: string | null }[] }> {
+  const { rows } = await sql<{
+    line: number | null;
+    value: string | null;
+    detail: string | null;
+    total: number;
+  }>`select *, count(*) over () as total from (${select}) broken order by line limit ${MAX_LISTED}`.execute(
+    tx,
+  );
+  return { total: rows[0]?.total ?? 0, rows };
+}
+
+/** The columns of the database that have the keys of each file. */
+const KEY_COLUMNS: Readonly<Partial<Record<FileName, string>>> = {
+  payment_methods: 'payment_methods.code',
+  employees: 'employees.external_id',
+  products: 'products.sku',
+  pay_plans: 'pay_plans.name',
+  customers: 'customers.external_id',
+};
+
+/** The columns of the database in which a value may occur only once, by file and column, with the compared column of the row. */
+const TAKEN: readonly { file: FileName; column: string; of?: string; table: string; key: string }[] = [
+  { file: 'employees', column: 'external_id', table: 'employees', key: 'external_id' },
+  { file: 'products', column: 'sku', table: 'products', key: 'sku' },
+  { file: 'products', column: 'external_id', table: 'products', key: 'external_id' },
+  { file: 'pay_plans', column: 'name', table: 'pay_plans', key: 'name' },
+  { file: 'customers', column: 'external_id', table: 'customers', key: 'external_id' },
+  { file: 'customers', column: 'email', of: 'email_key', table: 'customers', key: 'email_key' },
+  {
+    file: 'customers',
+    column: 'national_id',
+    of: 'national_id_key',
+    table: 'customers',
+    key: 'national_id_key',
+  },
+  { file: 'accounts', column: 'external_id', table: 'accounts', key: 'external_id' },
+  { file: 'accounts', column: 'account_number', table: 'accounts', key: 'id' },
+  { file: 'payments', column: 'external_id', table: 'payments', key: 'external_id' },
+];
+
+/** The columns by which the values of a unique column are compared. */
+const COMPARED: Readonly<Record<string, string>> = {
+  'customers.email': 'email_key',
+  'customers.national_id': 'national_id_key',
+  'payments.provider_transaction_id': 'provider, transaction_key',
+};
+
+export function importChecks(settings: CheckSettings): ImportCheck[] {
+  return [
+    ...FILE_NAMES.flatMap((file) =>
+      FORMAT[file].columns.flatMap((column: Column) => [
+        ...(column.unique ? [repeated(file, column.name)] : []),
+        ...(column.kind === 'reference' ? [unknown(file, column.name, column.file)] : []),
+      ]),
+    ),
+    ...TAKEN.map(taken),
+    ...accountChecks(settings),
+    ...changeChecks(settings),
+    ...paymentChecks(settings),
+    ...moveChecks(settings),
+  ];
+}
+
+function shownValue(file: FileName, column: string): RawBuilder<unknown> {
+  const kind = FORMAT[file].columns.find(({ name }) => name === column)?.kind;
+  return kind === 'account_number' ? sql`account_number(${sql.ref(column)})` : sql`${sql.ref(column)}::text`;
+}
+
+function repeated(file: FileName, column: string): ImportCheck {
+  const compared = sql.raw(COMPARED[`${file}.${column}`] ?? column);
+  return {
+    ...{ file, column },
+    select: selectRepeats({
+      ...{ file, compared, value: shownValue(file, column) },
+      where: sql`${sql.ref(column)} is not null`,
+    }),
+    problem: (line) => `is also on line ${line}`,
+    allowed: 'each value once',
+  };
+}
+
+/** Selects rows with the values of an earlier row. Groups find the few values that occur twice, so that no large table is sorted. */
+function selectRepeats({
+  file,
+  compared,
+  value,
+  where,
+}: Record<'compared' | 'value' | 'where', RawBuilder<unknown>> & { file: FileName }): RawBuilder<unknown> {
+  const table = sql.table(rowsTable(file));
+  return sql`
+    select line, value, first_line::text as detail from (
+      select line, ${value} as value, first_value(line) over same as first_line, row_number() over same as repeat
+      from ${table}
+      where ${where} and (${compared}) in (
+        select ${compared} from ${table} where ${where} group by ${compared} having count(*) > 1)
+      window same as (partition by ${compared} order by position)) numbered
+    where repeat > 1`;
+}
+
+/** Files with few rows, whose keys a message can list. */
+const SHORT_FILES: ReadonlySet<FileName> = new Set(['payment_methods', 'products', 'pay_plans']);
+const MAX_KEYS_SHOWN = 10;
+
+function knownKeys(keys: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(
+    select string_agg('"' || key || '"', ', ' order by key) filter (where at <= ${sql.lit(MAX_KEYS_SHOWN)})
+      || case when count(*) > ${sql.lit(MAX_KEYS_SHOWN)} then ' and others' else '' end
+    from (select key, row_number() over (order by key) as at from (${keys}) k where key is not null) numbered)`;
+}
+
+function unknown(file: FileName, column: string, target: FileName): ImportCheck {
+  const key = FORMAT[target].key ?? '';
+  const [table, keyColumn] = KEY_COLUMNS[target]?.split('.') ?? [];
+  const inDatabase = table
+    ? sql`and not exists (
+        select from ${sql.table(table)} t where t.${sql.ref(keyColumn ?? '')} = n.${sql.ref(column)})`
+    : sql``;
+  const known =
+    table && SHORT_FILES.has(target)
+      ? knownKeys(sql`
+          select ${sql.ref(key)} as key from ${sql.table(rowsTable(target))}
+          union select ${sql.ref(keyColumn ?? '')} from ${sql.table(table)}`)
+      : sql`null::text`;
+  return {
+    ...{ file, column, refersTo: target },
+    select: sql`
+      select line, ${sql.ref(column)} as value, ${known} as detail from ${sql.table(rowsTable(file))} n
+      where ${sql.ref(column)} is not null and not exists (
+        select from ${sql.table(rowsTable(target))} t where t.${sql.ref(key)} = n.${sql.ref(column)})
+      ${inDatabase}`,
+    problem: (names) => {
+      const places = `the column ${key} of ${target}.csv${table ? ' nor in the database' : ''}`;
+      return `is not in ${places}${names === '' ? '' : `, which have ${names}`}`;
+    },
+    allowed: table ? `a row of ${target}.csv, or one that was added before` : `a row of ${target}.csv`,
+  };
+}
+
+function taken({ file, column, of = column, table, key }: (typeof TAKEN)[number]): ImportCheck {
+  return {
+    ...{ file, column },
+    select: sql`
+      select n.line, n.value, t.id::text as detail
+      from (select line, ${sql.ref(of)} as compared, ${shownValue(file, column)} as value from ${sql.table(rowsTable(file))}) n
+      join ${sql.table(table)} t on t.${sql.ref(key)} = n.compared`,
+    problem: (id) => `is in the database already (id ${id})`,
+    allowed: 'a value that the database does not have; leave out rows that were added before',
+  };
+}
+
+function check(
+  file: FileName,
+  column: string,
+  from: RawBuilder<unknown>,
+  problem: string | ((detail: string) => string),
+  allowed: string,
+  { value = sql`n.${sql.ref(column)}::text`, detail = sql`null` } = {},
+): ImportCheck {
+  return {
+    ...{ file, column },
+    select: sql`select n.line, ${value} as value, ${detail}::text as detail from ${sql.table(rowsTable(file))} n ${from}`,
+    problem: typeof problem === 'string' ? () => problem : problem,
+    allowed,
+  };
+}
+
+/** Two columns of which both or none must have a value. */
+function pair(file: FileName, column: string, other: string): ImportCheck {
+  return {
+    ...check(
+      file,
+      column,
+      sql`where (n.${sql.ref(column)} is null) <> (n.${sql.ref(other)} is null)`,
+      (isEmpty) =>
+        isEmpty === 'true' ? `is empty, but ${other} is given` : `is given, but ${other} is empty`,
+      'both or neither',
+      { detail: sql`(n.${sql.ref(column)} is null)` },
+    ),
+    pairedWith: other,
+  };
+}
+
+const NEEDS_REASON = literalList(ACCOUNT_STATUSES.filter(needsReason));
+const LARGEST = sql.lit(Number(LARGEST_EXACT_MINOR));
+
+/** Minor units as an amount. */
+function amountText(minor: RawBuilder<unknown>, decimals: number) {
+  return sql`(${minor}::numeric / 10 ^ ${sql.lit(decimals)})::numeric(20, ${sql.lit(decimals)})::text`;
+}
+
+/** The terms in which an account n differs from its pay plan p. */
+function otherTerms(decimals: number): RawBuilder<unknown> {
+  const amounts = ['deposit', 'instalment'];
+  const texts = ['deposit', 'instalment', 'instalment_count', 'frequency', 'grace_days'].map((term) => {
+    const [account, plan] = ['n', 'p'].map((row) => {
+      const value = sql.ref(`${row}.${term}`);
+      return amounts.includes(term) ? amountText(value, decimals) : sql`${value}::text`;
+    });
+    return sql`case when ${sql.ref(`n.${term}`)} is distinct from ${sql.ref(`p.${term}`)}
+      then ${sql.lit(term)} || ' is ' || ${plan} || ', and ' || ${account} || ' for the account' end`;
+  });
+  return sql`concat_ws('; ', ${sql.join(texts)})`;
+}
+
+function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportCheck[] {
+  const day = sql`${today}::date`;
+  const openedOn = sql`(n.opened_at at time zone ${timeZone})::date`;
+  const hasChanges = sql`exists (select from new_account_changes c where c.account = n.external_id and c.line is not null)`;
+  const future = 'is later than today';
+  const noFuture = 'today or an earlier day';
+  return [
+    check('accounts', 'opened_at', sql`where ${openedOn} > ${day}`, future, noFuture),
+    check(
+      'accounts',
+      'pay_plan',
+      sql`join plans p on p.name = n.pay_plan where p.product <> n.product`,
+      (product) => `is only for the product ${product}`,
+      'a pay plan for the product of the account',
+      { detail: sql`p.product` },
+    ),
+    {
+      severity: 'warning',
+      ...check(
+        'accounts',
+        'pay_plan',
+        sql`join plans p on p.name = n.pay_plan
+          where (n.deposit, n.instalment, n.instalment_count, n.frequency, n.grace_days)
+            is distinct from (p.deposit, p.instalment, p.instalment_count, p.frequency, p.grace_days)`,
+        (terms) => `has other terms than the account: ${terms}`,
+        'other terms only if the account was sold on them; otherwise leave these cells of the account empty',
+        { detail: otherTerms(decimals) },
+      ),
+    },
+    check(
+      'accounts',
+      'instalment',
+      sql`where n.deposit + n.instalment::numeric * n.instalment_count > ${LARGEST}`,
+      'gives a total of 10^15 minor units or more',
+      'smaller terms',
+      { value: amountText(sql`n.instalment`, decimals) },
+    ),
+    check(
+      'accounts',
+      'opening_paid',
+      sql`where n.opening_paid is not null and exists (
+        select from new_payments p where p.account = n.external_id and p.line is not null)`,
+      'is given, but payments.csv has payments of the account, which would count twice',
+      'opening_paid or payments, not both',
+      { value: amountText(sql`n.opening_paid`, decimals) },
+    ),
+    pair('accounts', 'opening_paid_on', 'opening_paid'),
+    check(
+      'accounts',
+      'opening_paid_on',
+      sql`where n.opening_paid_on < ${openedOn}`,
+      (opened) => `is before the account was opened on ${opened}`,
+      'the day of the opening or a later day',
+      { detail: openedOn },
+    ),
+    check('accounts', 'opening_paid_on', sql`where n.opening_paid_on > ${day}`, future, noFuture),
+    check('accounts', 'status_since', sql`where n.status_since > ${day}`, future, noFuture),
+    check(
+      'accounts',
+      'status_since',
+      sql`where n.status_since < ${openedOn}`,
+      (opened) => `is before the account was opened on ${opened}`,
+      'the day of the opening or a later day',
+      { detail: openedOn },
+    ),
+    check(
+      'accounts',
+      'status_since',
+      sql`where n.status_since is not null and ${hasChanges}`,
+      'is given, but account_changes.csv has the changes of the account',
+      'nothing, because the last row of account_changes.csv counts',
+    ),
+    check(
+      'accounts',
+      'status_reason',
+      sql`where n.status in ${NEEDS_REASON} and n.status_reason is null and not ${hasChanges}`,
+      'is empty, but the status needs a reason',
+      'a reason of at most 500 characters',
+    ),
+    check(
+      'accounts',
+      'source_as_of',
+      sql`where n.source_as_of > ${day} or n.source_as_of < ${openedOn}`,
+      'is later than today, or before the account was opened',
+      'a day between the opening and today',
+    ),
+  ];
+}
+
+function changeChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
+  const openedOn = sql`(a.opened_at at time zone ${timeZone})::date`;
+  return [
+    check(
+      'account_changes',
+      'changed_on',
+      sql`where n.changed_on > ${today}::date and n.line is not null`,
+      'is later than today',
+      'today or an earlier day',
+    ),
+    check(
+      'account_changes',
+      'changed_on',
+      sql`join new_accounts a on a.external_id = n.account where n.line is not null and n.changed_on < ${openedOn}`,
+      (opened) => `is before the account was opened on ${opened}`,
+      'the day of the opening or a later day',
+      { detail: openedOn },
+    ),
+    check(
+      'account_changes',
+      'reason',
+      sql`where n.status in ${NEEDS_REASON} and n.reason is null and n.line is not null`,
+      'is empty, but the status needs a reason',
+      'a reason of at most 500 characters',
+    ),
+  ];
+}
+
+function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
+  const day = sql`${today}::date`;
+  const openedOn = sql`(a.opened_at at time zone ${timeZone})::date`;
+  const receivedOn = sql`greatest(n.payment_date, (n.received_at at time zone ${timeZone})::date)`;
+  const noFuture = 'today or an earlier day';
+  return [
+    // The day of an opening payment is checked in its column of accounts.csv.
+    check(
+      'payments',
+      'payment_date',
+      sql`where n.payment_date > ${day} and n.line is not null`,
+      'is later than today',
+      noFuture,
+    ),
+    check(
+      'payments',
+      'payment_date',
+      sql`join new_accounts a on a.external_id = n.account where n.line is not null and ${receivedOn} < ${openedOn}`,
+      (opened) => `is before the account was opened on ${opened}`,
+      'the day of the opening of the account or a later day; or correct opened_at',
+      { detail: openedOn },
+    ),
+    pair('payments', 'provider', 'provider_transaction_id'),
+    check(
+      'payments',
+      'transaction_ref',
+      sql`where n.provider is not null and n.transaction_ref is null`,
+      'is empty, but the payment has a provider',
+      'the reference of the payment',
+    ),
+    {
+      ...check(
+        'payments',
+        'transaction_ref',
+        sql`where n.provider is not null and n.reference_key <> n.transaction_key`,
+        (id) => `is not the provider_transaction_id ${id}`,
+        'the same value in both columns: a notification of the provider finds the payment by it',
+        { detail: sql`n.provider_transaction_id` },
+      ),
+      pairedWith: 'provider_transaction_id',
+    },
+    pair('payments', 'reversal_reason', 'reversed_at'),
+    check(
+      'payments',
+      'reversed_at',
+      sql`where n.reversed_at < greatest(n.received_at, n.assigned_at, n.payment_date::timestamp at time zone ${timeZone})
+        or (n.reversed_at at time zone ${timeZone})::date > ${day}`,
+      'is before the payment was received, or later than today',
+      'a moment between the payment and today',
+    ),
+    check(
+      'payments',
+      'assigned_at',
+      sql`where n.assigned_at is not null and n.account is null or n.assigned_at < n.received_at
+        or (n.assigned_at at time zone ${timeZone})::date > ${day}`,
+      'needs an account, and must be between received_at and today',
+      'nothing, or the moment at which the payment was moved to its account',
+    ),
+    {
+      ...{ file: 'payments', column: 'earlier_assignments', refersTo: 'accounts' },
+      select: sql`
+        select n.line, null as value, e.account as detail
+        from new_payments n cross join lateral jsonb_to_recordset(n.earlier_assignments) as e (account text)
+        where not exists (select from new_accounts a where a.external_id = e.account)`,
+      problem: (account) =>
+        `names the account ${account}, which is not in the column external_id of accounts.csv`,
+      allowed: 'rows of accounts.csv',
+    },
+    check(
+      'payments',
+      'earlier_assignments',
+      sql`cross join lateral (select n.earlier_assignments -> 0 as first, n.earlier_assignments -> -1 as last) e
+        cross join lateral (select (last ->> 'unassigned_at')::timestamptz as ended_at) l
+        where n.earlier_assignments is not null and (coalesce(first ->> 'assigned_at', first ->> 'unassigned_at')::timestamptz
+            < coalesce(n.received_at, n.payment_date::timestamp at time zone ${timeZone})
+          or l.ended_at > coalesce(n.assigned_at, n.reversed_at) or (l.ended_at at time zone ${timeZone})::date > ${day}
+          or n.account is not null and n.assigned_at is null)`,
+      'must be between received_at and the assignment, the reversal or today, and needs assigned_at if the payment has an account',
+      'nothing, or the assignments of the payment before that of the column account',
+    ),
+    check(
+      'payments',
+      'received_at',
+      sql`where (n.received_at at time zone ${timeZone})::date > ${day}`,
+      'is later than today',
+      noFuture,
+    ),
+    check(
+      'payments',
+      'reconciled_on',
+      sql`where n.reconciled_on < n.payment_date or n.reconciled_on > ${day}`,
+      'is before the payment, or later than today',
+      'a day between payment_date and today',
+    ),
+    {
+      ...{ file: 'payments', column: 'transaction_ref' },
+      select: selectRepeats({
+        file: 'payments',
+        compared: sql`reference_key, payment_method, coalesce(provider, '')`,
+        value: sql`transaction_ref`,
+        where: sql`reference_key is not null and reversed_at is null`,
+      }),
+      problem: (line) => `is also on line ${line}, with the same method`,
+      allowed: 'each reference once, except for reversed payments',
+    },
+    {
+      ...{ file: 'payments', column: 'transaction_ref' },
+      select: sql`
+        select n.line, n.transaction_ref as value, min(p.line)::text as detail
+        from new_payments n join new_payments p on p.reference_key = n.reference_key
+        where n.provider is null and n.reversed_at is null and p.provider is not null and p.reversed_at is null
+        group by n.line, n.transaction_ref`,
+      problem: (line) => `is a transaction of the provider on line ${line}, so the payment would count twice`,
+      allowed: 'each transaction once',
+    },
+    {
+      ...{ file: 'payments', column: 'transaction_ref' },
+      select: sql`
+        select n.line, n.transaction_ref as value, p.id::text as detail
+        from new_payments n
+          join payments p on p.reference_key = n.reference_key and p.status <> 'reversed'
+          join payment_methods m on m.id = p.payment_method_id
+        where n.reversed_at is null and (m.code = n.payment_method and p.provider is not distinct from n.provider
+          or (p.provider is null) <> (n.provider is null))`,
+      problem: (id) => `is the reference of a payment in the database (id ${id})`,
+      allowed: 'a payment that the database does not have',
+    },
+    {
+      ...{ file: 'payments', column: 'provider_transaction_id' },
+      select: sql`
+        select n.line, n.provider_transaction_id as value, p.id::text as detail
+        from new_payments n join payments p on p.provider_trans_id = n.transaction_key and p.provider = n.provider`,
+      problem: (id) => `was paid already (payment ${id} in the database)`,
+      allowed: 'a payment that the database does not have',
+    },
+    {
+      ...{ file: 'payments', column: 'transaction_ref' },
+      select: sql`
+        select line, transaction_ref as value from new_payments
+        where provider is null and reference_key is not null and is_reported_transaction(reference_key)`,
+      problem: () => 'is a transaction that a provider has reported to this service',
+      allowed: 'a payment that the provider has not reported; the reported one is in the database already',
+    },
+  ];
+}
+
+function moveChecks({ today }: CheckSettings): ImportCheck[] {
+  return [
+    check(
+      'credit_moves',
+      'moved_on',
+      sql`where n.moved_on > ${today}::date`,
+      'is later than today',
+      'today or an earlier day',
+    ),
+    check(
+      'credit_moves',
+      'to_account',
+      sql`where n.to_account = n.account`,
+      'is the account that gave the credit',
+      'another account, or nothing for a refund',
+    ),
+    check(
+      'credit_moves',
+      'payment_method',
+      sql`where (n.to_account is null) = (n.payment_method is null)`,
+      'is needed for a refund, and is empty for a transfer',
+      'the code of the method of a refund',
+    ),
+    check(
+      'credit_moves',
+      'transaction_ref',
+      sql`where n.to_account is not null and n.transaction_ref is not null`,
+      'belongs to a refund, but the row is a transfer',
+      'nothing for a transfer',
+    ),
+    {
+      ...{ file: 'credit_moves', column: 'transaction_ref' },
+      select: selectRepeats({
+        file: 'credit_moves',
+        compared: sql`reference_key, payment_method`,
+        value: sql`transaction_ref`,
+        where: sql`reference_key is not null`,
+      }),
+      problem: (line) => `is also on line ${line}, with the same method`,
+      allowed: 'each reference once',
+    },
+    {
+      ...{ file: 'credit_moves', column: 'transaction_ref' },
+      select: sql`
+        select n.line, n.transaction_ref as value, c.id::text as detail
+        from new_credit_moves n join credit_moves c on c.reference_key = n.reference_key
+          join payment_methods m on m.id = c.payment_method_id and m.code = n.payment_method`,
+      problem: (id) => `is the reference of a refund in the database (id ${id})`,
+      allowed: 'a refund that the database does not have',
+    },
+  ];
+}

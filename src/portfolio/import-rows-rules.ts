@@ -1,0 +1,127 @@
+import { emailKey } from '../core/values/email.ts';
+import { referenceKey } from '../core/values/reference.ts';
+import { nationalIdKey, searchText } from '../customers/rules.ts';
+import { type Column, FILE_NAMES, type FileName, FORMAT, type Kind } from './format-rules.ts';
+
+// The rows of the files of an import, as temporary tables of its transaction. Each file has a table with its columns, and with
+// columns that are derived from them.
+
+/** The values of a row by column. An unreadable cell is null. */
+export type RowValues = Readonly<Record<string, string | null>>;
+
+/** The columns by which values are compared or searched. The same functions make the columns of live rows. */
+export const DERIVED: Readonly<
+  Partial<Record<FileName, Readonly<Record<string, (row: RowValues) => string | null>>>>
+> = {
+  customers: {
+    email_key: ({ email }) => (email ? emailKey(email) : null),
+    national_id_key: ({ national_id: id }) => (id ? nationalIdKey(id) : null),
+    search_text: ({ first_name, last_name, phone, email = null, national_id = null }) =>
+      first_name && last_name && phone
+        ? searchText({ firstName: first_name, lastName: last_name, phone, email, nationalId: national_id })
+        : null,
+  },
+  payments: {
+    reference_key: ({ transaction_ref: reference }) => (reference ? referenceKey(reference) : null),
+    transaction_key: ({ provider_transaction_id: id }) => (id ? referenceKey(id) : null),
+  },
+  credit_moves: {
+    reference_key: ({ transaction_ref: reference }) => (reference ? referenceKey(reference) : null),
+  },
+};
+
+const TYPES: Readonly<Record<Kind['kind'], string>> = {
+  text: 'text',
+  paragraph: 'text',
+  external_id: 'text',
+  code: 'text',
+  national_id: 'text',
+  reference: 'text',
+  amount: 'bigint',
+  count: 'integer',
+  date: 'date',
+  timestamp: 'timestamptz(3)',
+  phone: 'text',
+  email: 'text',
+  account_number: 'bigint',
+  flag: 'boolean',
+  choice: 'text',
+  metadata: 'jsonb',
+  assignments: 'jsonb',
+};
+
+/** The tables that the rows of a file become. Their rows get ids before they are written, because other rows refer to them. */
+const ID_SEQUENCES: Readonly<Partial<Record<FileName, string>>> = {
+  payment_methods: 'payment_methods_id_seq',
+  employees: 'employees_id_seq',
+  products: 'products_id_seq',
+  pay_plans: 'pay_plans_id_seq',
+  customers: 'customers_id_seq',
+  accounts: 'accounts_id_seq',
+  payments: 'payments_id_seq',
+  credit_moves: 'credit_moves_id_seq',
+};
+
+/** The temporary table of a file. */
+export function rowsTable(file: FileName): string {
+  return `new_${file}`;
+}
+
+/** @param takesIds - whether the rows will be written, and so need the next ids of their tables. */
+export function createRowsTables(takesIds: boolean): string[] {
+  return FILE_NAMES.map((file) => {
+    const sequence = ID_SEQUENCES[file];
+    const columns = [
+      // The place of the row among the rows of its file, counted from 1.
+      'position integer not null',
+      // Null for a row that the import derives from another file.
+      'line integer',
+      ...columnsOf(file).map(({ name, type }) => `${name} ${type}`),
+      `id bigint${takesIds && sequence ? ` default nextval('${sequence}')` : ''}`,
+    ];
+    return `create temporary table ${rowsTable(file)} (${columns.join(', ')}) on commit drop`;
+  });
+}
+
+export function copyRows(file: FileName): string {
+  const names = columnsOf(file).map(({ name }) => name);
+  return `copy ${rowsTable(file)} (position, line, ${names.join(', ')}) from stdin`;
+}
+
+function columnsOf(file: FileName): { name: string; type: string }[] {
+  return [
+    ...FORMAT[file].columns.map((column: Column) => ({ name: column.name, type: TYPES[column.kind] })),
+    ...Object.keys(DERIVED[file] ?? {}).map((name) => ({ name, type: 'text' })),
+  ];
+}
+
+/** A row in the text format of COPY, with the derived columns at the end. */
+export function rowAsText(
+  file: FileName,
+  position: number,
+  line: number,
+  values: readonly (string | null)[],
+): string {
+  const derived = DERIVED[file];
+  const all = derived ? [...values, ...derivedValues(file, derived, values)] : values;
+  let text = `${position}\t${line}`;
+  for (const value of all) text += `\t${value === null ? '\\N' : escaped(value)}`;
+  return `${text}\n`;
+}
+
+function derivedValues(
+  file: FileName,
+  derived: Readonly<Record<string, (row: RowValues) => string | null>>,
+  values: readonly (string | null)[],
+): (string | null)[] {
+  const row = Object.fromEntries(FORMAT[file].columns.map(({ name }, at) => [name, values[at] ?? null]));
+  return Object.values(derived).map((of) => of(row));
+}
+
+const SPECIAL = /[\\\n\r\t]/g;
+const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** Text in the text format of COPY. */
+export function escaped(text: string): string {
+  return text.replace(SPECIAL, (character) => ESCAPES[character] ?? character);
+}

@@ -1,0 +1,242 @@
+import { type Selectable, sql } from 'kysely';
+import type { Db, Tx } from '../core/database/db.ts';
+import { rowsAsJson } from '../core/database/rows.ts';
+import { run } from '../core/database/statements.ts';
+import type {
+  ImportDifferences,
+  ImportFiles,
+  ImportProblems,
+  ImportStatus,
+  Imports,
+} from '../core/database/tables.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
+import type { FileName } from './format-rules.ts';
+import type { Findings } from './import-problem-rules.ts';
+import { AT_WORK } from './import-rules.ts';
+
+export type ImportRow = Selectable<Imports>;
+export type ImportFileRow = Selectable<ImportFiles>;
+export type ProblemRow = Selectable<ImportProblems>;
+export type DifferenceRow = Selectable<ImportDifferences>;
+
+export function insertImport(tx: Tx, createdBy: number | null): Promise<ImportRow> {
+  return tx.insertInto('imports').values({ created_by: createdBy }).returningAll().executeTakeFirstOrThrow();
+}
+
+export function findImport(db: Db, id: number): Promise<ImportRow | undefined> {
+  return db.selectFrom('imports').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+export function lockImport(tx: Tx, id: number): Promise<ImportRow | undefined> {
+  return tx.selectFrom('imports').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+}
+
+export function listImports(db: Db, plan: ListPlan) {
+  return fetchPage<ImportRow>(db, plan, {
+    select: sql`select i.* from imports i`,
+    from: sql`from imports i`,
+  });
+}
+
+export function listProblems(db: Db, id: number, plan: ListPlan) {
+  return fetchPage<ProblemRow>(db, plan, {
+    select: sql`select p.*, i.created_at from import_problems p join imports i on i.id = p.import_id`,
+    from: sql`from import_problems p join imports i on i.id = p.import_id`,
+    where: [sql<boolean>`p.import_id = ${id}`],
+  });
+}
+
+/** All kept problems of an import, at most 10,000. */
+export function findAllProblems(db: Db, id: number): Promise<ProblemRow[]> {
+  return db.selectFrom('import_problems').selectAll().where('import_id', '=', id).orderBy('id').execute();
+}
+
+export function listDifferences(db: Db, id: number, plan: ListPlan) {
+  return fetchPage<DifferenceRow>(db, plan, {
+    select: sql`select d.*, i.created_at from import_differences d join imports i on i.id = d.import_id`,
+    from: sql`from import_differences d join imports i on i.id = d.import_id`,
+    where: [sql<boolean>`d.import_id = ${id}`],
+  });
+}
+
+export function listFirstDifferences(db: Db, id: number, limit: number): Promise<DifferenceRow[]> {
+  return db
+    .selectFrom('import_differences')
+    .selectAll()
+    .where('import_id', '=', id)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
+export async function findImportFiles(db: Db, ids: readonly number[]): Promise<ImportFileRow[]> {
+  const { rows } = await sql<ImportFileRow>`
+    select * from import_files where import_id = any(${[...ids]}::bigint[]) order by import_id, file`.execute(
+    db,
+  );
+  return rows;
+}
+
+export async function findIdsAtWork(db: Db): Promise<number[]> {
+  const rows = await db
+    .selectFrom('imports')
+    .select('id')
+    .where('status', 'in', AT_WORK)
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Deletes a file that was uploaded before under the same name. */
+export async function deleteFile(tx: Tx, id: number, file: FileName): Promise<void> {
+  await tx.deleteFrom('import_files').where('import_id', '=', id).where('file', '=', file).execute();
+}
+
+export async function deleteFiles(tx: Tx, id: number): Promise<void> {
+  await tx.deleteFrom('import_files').where('import_id', '=', id).execute();
+}
+
+/** Starts a file, whose size and hash are known after its last chunk. */
+export async function insertFile(tx: Tx, id: number, file: FileName): Promise<void> {
+  await tx
+    .insertInto('import_files')
+    .values({ import_id: id, file, size_bytes: 0, sha256: Buffer.alloc(32) })
+    .execute();
+}
+
+export async function insertChunk(
+  tx: Tx,
+  { id, file, number, content }: { id: number; file: FileName; number: number; content: Buffer },
+): Promise<void> {
+  await tx.insertInto('import_chunks').values({ import_id: id, file, number, content }).execute();
+}
+
+export async function completeFile(
+  tx: Tx,
+  { id, file, sizeBytes, sha256 }: { id: number; file: FileName; sizeBytes: number; sha256: Buffer },
+): Promise<void> {
+  await tx
+    .updateTable('import_files')
+    .set({ size_bytes: sizeBytes, sha256 })
+    .where('import_id', '=', id)
+    .where('file', '=', file)
+    .execute();
+}
+
+/** Reads a stored file. One chunk is in memory at a time. */
+export async function* readChunks(db: Db, id: number, file: FileName): AsyncGenerator<Buffer> {
+  for (let number = 0; ; number += 1) {
+    const [chunk] = await run<{ content: Buffer }>(
+      db,
+      'select content from import_chunks where import_id = $1 and file = $2 and number = $3',
+      [id, file, number],
+    );
+    if (!chunk) return;
+    yield chunk.content;
+  }
+}
+
+export async function setImportStatus(
+  db: Db,
+  id: number,
+  status: ImportStatus,
+  columns: Partial<Pick<ImportRow, 'failure' | 'requested_by'>> = {},
+): Promise<void> {
+  await db
+    .updateTable('imports')
+    .set({ status, progress: 0, failure: null, ...columns, updated_at: sql`business_now()` })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Sets an import back to its state before the first upload. */
+export async function emptyImport(tx: Tx, id: number): Promise<void> {
+  await deleteFiles(tx, id);
+  await deleteFindings(tx, id);
+  const counts = { error_count: 0, warning_count: 0, difference_count: 0, row_counts: null };
+  await tx.updateTable('imports').set(counts).where('id', '=', id).execute();
+  await setImportStatus(tx, id, 'uploading');
+}
+
+/** Shows the progress while the transaction of the work is open. */
+export async function setProgress(db: Db, id: number, progress: number): Promise<void> {
+  await sql`update imports set progress = ${progress} where id = ${id} and status = any(${AT_WORK}::import_status[])`.execute(
+    db,
+  );
+}
+
+/** Imports with files on which nobody has worked since a moment. */
+export async function findAbandoned(db: Db, since: Date): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select id from imports i
+    where status in ('uploading', 'checked', 'failed') and updated_at < ${since}
+      and exists (select from import_files f where f.import_id = i.id)
+    order by id`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/** Deletes the problems and differences that the last check found. */
+export async function deleteFindings(tx: Tx, id: number): Promise<void> {
+  await tx.deleteFrom('import_problems').where('import_id', '=', id).execute();
+  await tx.deleteFrom('import_differences').where('import_id', '=', id).execute();
+}
+
+/** Replaces the results of the last check. */
+export async function storeFindings(
+  tx: Tx,
+  id: number,
+  { problems, differences, counts }: Findings,
+  rowCounts: Readonly<Partial<Record<FileName, number>>>,
+): Promise<void> {
+  await deleteFindings(tx, id);
+  await sql`
+    insert into import_problems (import_id, severity, file, line, column_name, value, problem, allowed)
+    select ${id}, severity, file, line, "column", value, problem, allowed
+    from json_to_recordset(${rowsAsJson(problems)}::json) as p (severity text, file text, line integer, "column" text, value text,
+      problem text, allowed text)`.execute(tx);
+  await sql`
+    insert into import_differences (import_id, line, account, figure, source_value, computed_value)
+    select ${id}, line, account, figure, source, computed
+    from json_to_recordset(${rowsAsJson(differences)}::json) as d (line integer, account text, figure text, source text,
+      computed text)`.execute(tx);
+  await tx
+    .updateTable('imports')
+    .set({
+      error_count: counts.errors,
+      warning_count: counts.warnings,
+      difference_count: counts.differences,
+      row_counts: JSON.stringify(rowCounts),
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Takes the work on an import until the end of the transaction. @returns false if another process works on it. */
+export async function tryTakeImport(tx: Tx, id: number): Promise<boolean> {
+  const { rows } = await sql<{ isFree: boolean }>`
+    select pg_try_advisory_xact_lock(${IMPORT_LOCK}, ${id}::integer) as "isFree"`.execute(tx);
+  return rows[0]?.isFree === true;
+}
+
+/** A random number, so that no other program uses the same lock in this database. */
+const IMPORT_LOCK = 1_203_557_318;
+
+/** When the last import ended whose rows are in the books. */
+export async function findLastImportEnd(db: Db): Promise<Date | null> {
+  const row = await db
+    .selectFrom('imports')
+    .select('done_at')
+    .where('status', '=', 'done')
+    .orderBy('done_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.done_at == null ? null : new Date(row.done_at);
+}
+
+export async function completeImport(tx: Tx, id: number, proof: unknown): Promise<void> {
+  await sql`
+    update imports set status = 'done', progress = 100, failure = null, proof = ${JSON.stringify(proof)}::jsonb,
+      done_at = business_now(), updated_at = business_now()
+    where id = ${id}`.execute(tx);
+}

@@ -1,0 +1,65 @@
+import { BYTE_ORDER_MARK, bare, csvLine } from '../core/values/csv.ts';
+import type { FileName } from './format-rules.ts';
+import type { Problem } from './import-problem-rules.ts';
+import type { DifferenceRow, ImportFileRow, ImportRow, ProblemRow } from './import-store.ts';
+
+/** @param files - of this import, and perhaps of other imports. */
+export function toImport(row: ImportRow, files: readonly ImportFileRow[]) {
+  return {
+    id: row.id,
+    status: row.status,
+    progress: row.progress,
+    failure: row.failure,
+    files: files
+      .filter(({ import_id }) => import_id === row.id)
+      .map(({ file, size_bytes: sizeBytes, sha256 }) => ({
+        file: file as FileName,
+        sizeBytes,
+        sha256: sha256.toString('hex'),
+      })),
+    rows: (row.row_counts ?? {}) as Partial<Record<FileName, number>>,
+    errors: row.error_count,
+    warnings: row.warning_count,
+    differences: row.difference_count,
+    checks: (row.proof ?? []) as { check: string; lookedAt: number; violationCount: number }[],
+    doneAt: row.done_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+export function toImportProblem(row: ProblemRow) {
+  const { id, line, value, problem, allowed } = row;
+  return {
+    id,
+    severity: row.severity as Problem['severity'],
+    file: row.file as FileName,
+    line,
+    column: row.column_name,
+    value,
+    problem,
+    allowed,
+  };
+}
+
+export function toImportDifference(row: DifferenceRow) {
+  const { id, line, account, figure } = row;
+  return { id, line, account, figure, source: row.source_value, computed: row.computed_value };
+}
+
+/** The problems as a file for a spreadsheet, beside the file to correct. */
+export function problemsCsv(rows: readonly ProblemRow[]): string {
+  const header = ['file', 'line', 'column', 'value', 'severity', 'problem', 'allowed'];
+  const lines = rows.map((row) =>
+    csvLine([
+      bare(`${row.file}.csv`),
+      row.line === null ? null : bare(row.line),
+      row.column_name,
+      row.value,
+      bare(row.severity),
+      row.problem,
+      row.allowed,
+    ]),
+  );
+  return `${BYTE_ORDER_MARK}${csvLine(header.map((name) => bare(name)))}${lines.join('')}`;
+}

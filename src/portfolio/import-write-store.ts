@@ -1,0 +1,261 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Tx } from '../core/database/db.ts';
+import type { FoldedAccount } from './import-books-rules.ts';
+import { escaped } from './import-rows-rules.ts';
+
+// Writes the rows of an import, from the temporary tables of its transaction. Large tables are written in batches, so that the
+// progress can be shown, and because PostgreSQL remembers the foreign keys of all rows of a statement until its end.
+
+/** @param share - the part of the work that is done, up to 1. */
+type Report = (share: number) => Promise<void>;
+
+const BATCH_ROWS = 50_000;
+/** An account has about ten entries. */
+const BATCH_ACCOUNTS = 5_000;
+
+/** Runs a statement for each range of positions. */
+async function inBatches(
+  tx: Tx,
+  table: string,
+  size: number,
+  report: Report,
+  write: (range: RawBuilder<boolean>) => RawBuilder<unknown>,
+): Promise<void> {
+  const { rows } = await sql<{ last: number | null }>`
+    select max(position) as last from ${sql.table(table)}`.execute(tx);
+  const last = rows[0]?.last ?? 0;
+  for (let from = 1; from <= last; from += size) {
+    await write(sql`n.position between ${from} and ${from + size - 1}`).execute(tx);
+    await report(Math.min(1, (from + size) / last));
+  }
+}
+
+/** Tables for the computed books of accounts. */
+export async function createResultTables(tx: Tx): Promise<void> {
+  await sql`
+    create temporary table new_books (position integer, status text, status_reason text, written_off_on date, paid_minor bigint,
+      receivable_minor bigint, credit_minor bigint, written_off_minor bigint, paid_month date, paid_month_minor bigint)
+    on commit drop`.execute(tx);
+  await sql`
+    create temporary table new_statuses (position integer, step integer, from_status text, to_status text, reason text, cause text,
+      changed_on date, created_at timestamptz(3)) on commit drop`.execute(tx);
+  await sql`
+    create temporary table new_entries (position integer, event_id bigint, event text, ledger_account text,
+      payment_method_id bigint, account_id bigint, payment_id bigint, credit_move_id bigint, amount_minor bigint,
+      value_date date, created_at timestamptz(3)) on commit drop`.execute(tx);
+}
+
+export const COPY_RESULTS = {
+  books: 'copy new_books from stdin',
+  statuses: 'copy new_statuses from stdin',
+  entries: 'copy new_entries from stdin',
+} as const;
+
+/** The computed books of an account, as rows of COPY. */
+export function resultsAsText(
+  position: number,
+  { books, statusReason, writtenOffOn, changes, entries }: FoldedAccount,
+): Record<keyof typeof COPY_RESULTS, string> {
+  return {
+    books: copyLine(
+      position,
+      books.status,
+      statusReason,
+      writtenOffOn,
+      books.paid_minor,
+      books.receivable_minor,
+      books.credit_minor,
+      books.written_off_minor,
+      books.paid_month,
+      books.paid_month_minor,
+    ),
+    statuses: changes
+      .map(({ from, to, reason, cause, day, moment }, step) =>
+        copyLine(position, step, from, to, reason, cause, day, moment),
+      )
+      .join(''),
+    entries: entries
+      .map((entry) =>
+        copyLine(
+          // The entries of a transfer are on two accounts, but are written together.
+          entry.event === 'credit_transferred' ? null : position,
+          entry.eventId,
+          entry.event,
+          entry.ledger_account,
+          entry.payment_method_id,
+          entry.account_id,
+          entry.payment_id,
+          entry.credit_move_id,
+          entry.amount_minor,
+          entry.value_date,
+          entry.moment,
+        ),
+      )
+      .join(''),
+  };
+}
+
+function copyLine(...values: (string | number | null)[]): string {
+  const cells = values.map((value) =>
+    value === null ? '\\N' : typeof value === 'number' ? String(value) : escaped(value),
+  );
+  return `${cells.join('\t')}\n`;
+}
+
+/** Adds the methods that the database does not have. @returns the ids of all methods, by code. */
+export async function writePaymentMethods(tx: Tx, importId: number): Promise<ReadonlyMap<string, number>> {
+  await sql`
+    insert into payment_methods (code, name, active, import_id)
+    select code, name, coalesce(active, true), ${importId}
+    from new_payment_methods order by position
+    on conflict (code) do nothing`.execute(tx);
+  const { rows } = await sql<{ code: string; id: number }>`select code, id from payment_methods`.execute(tx);
+  return new Map(rows.map((row) => [row.code, row.id]));
+}
+
+/** Writes everything that accounts refer to. */
+export async function writeCatalogue(tx: Tx, importId: number, report: Report): Promise<void> {
+  await sql`
+    insert into employees (name, phone, active, external_id, metadata, created_at, import_id)
+    select name, phone, coalesce(active, true), external_id, coalesce(metadata, '{}'), coalesce(created_at, business_now()),
+      ${importId}
+    from new_employees order by position`.execute(tx);
+  await sql`
+    insert into products (sku, name, category, description, price_minor, active, external_id, metadata, created_at, import_id)
+    select sku, name, category, coalesce(description, ''), price, coalesce(active, true), external_id,
+      coalesce(metadata, '{}'), coalesce(created_at, business_now()), ${importId}
+    from new_products order by position`.execute(tx);
+  await sql`
+    insert into pay_plans (name, product_id, deposit_minor, instalment_minor, instalment_count, frequency, grace_days,
+      auto_suspend, active, created_at, import_id)
+    select n.name, p.id, n.deposit, n.instalment, n.instalment_count, n.frequency::frequency, n.grace_days,
+      coalesce(n.auto_suspend, false), coalesce(n.active, true), coalesce(n.created_at, business_now()), ${importId}
+    from new_pay_plans n left join products p on p.sku = n.product order by n.position`.execute(tx);
+  await inBatches(
+    tx,
+    'new_customers',
+    BATCH_ROWS,
+    report,
+    (range) => sql`
+      insert into customers (first_name, last_name, email, email_key, phone, phone_sha256, national_id, national_id_key,
+        search_text, external_id, metadata, created_at, import_id)
+      select first_name, last_name, email, email_key, phone, sha256(convert_to(replace(phone, '+', ''), 'UTF8')), national_id,
+        national_id_key, search_text, external_id, coalesce(metadata, '{}'), coalesce(created_at, business_now()), ${importId}
+      from new_customers n where ${range} order by position`,
+  );
+  await sql`analyze customers`.execute(tx);
+}
+
+/** Writes accounts. An account with the number of one whose import was undone continues the numbering of its events. */
+export async function writeAccounts(
+  tx: Tx,
+  { importId, actorId }: { importId: number; actorId: number | null },
+  report: Report,
+): Promise<void> {
+  await sql`analyze new_books`.execute(tx);
+  await inBatches(
+    tx,
+    'new_accounts',
+    BATCH_ROWS,
+    report,
+    (range) => sql`
+      insert into accounts (id, customer_id, product_id, payplan_id, employee_id, activation_date, status, status_reason,
+        deposit_minor, instalment_minor, instalment_count, frequency, grace_days, paid_minor, receivable_minor, credit_minor,
+        written_off_minor, paid_month, paid_month_minor, written_off_on, reprieved_on, external_id, metadata, created_at,
+        event_count, import_id) overriding system value
+      select n.id, c.id, r.id, p.id, e.id, n.activation_date, b.status::account_status, b.status_reason,
+        n.deposit, n.instalment, n.instalment_count, n.frequency::frequency, n.grace_days, b.paid_minor, b.receivable_minor,
+        b.credit_minor, b.written_off_minor, b.paid_month, b.paid_month_minor, b.written_off_on, n.grace_restarted_on,
+        n.external_id, coalesce(n.metadata, '{}'), n.opened_at,
+        coalesce(v.last_version, 0), ${importId}
+      from new_accounts n join new_books b on b.position = n.position
+        join customers c on c.external_id = n.customer
+        join products r on r.sku = n.product
+        join pay_plans p on p.name = n.pay_plan
+        left join (
+          select account_id, max(account_version) as last_version from events where account_id is not null group by account_id
+        ) v on v.account_id = n.id
+        left join employees e on e.external_id = n.employee
+      where ${range} order by n.position`,
+  );
+  await sql`
+    insert into account_status_changes (account_id, from_status, to_status, reason, cause, actor_user_id, changed_on, created_at)
+    select n.id, s.from_status::account_status, s.to_status::account_status, s.reason, s.cause::status_cause,
+      ${actorId}::bigint, s.changed_on, s.created_at
+    from new_statuses s join new_accounts n on n.position = s.position
+    order by s.position, s.step`.execute(tx);
+}
+
+/** Writes reconciliations, payments and credit moves. */
+export async function writeMoney(
+  tx: Tx,
+  { importId, actorId, timeZone }: { importId: number; actorId: number | null; timeZone: string },
+  report: Report,
+): Promise<void> {
+  await sql`
+    insert into reconciliations (reconciliation_date, total_minor, payment_ids, created_by, import_id)
+    select reconciled_on, sum(amount), array_agg(id order by id), ${actorId}::bigint, ${importId}
+    from new_payments where reconciled_on is not null
+    group by reconciled_on order by reconciled_on`.execute(tx);
+  await sql`create index on new_payments using brin (position)`.execute(tx);
+  await inBatches(
+    tx,
+    'new_payments',
+    BATCH_ROWS,
+    report,
+    (range) => sql`
+      insert into payments (id, account_id, amount_minor, payment_method_id, transaction_ref, reference_key, payment_date, status,
+        source, match_method, provider, provider_trans_id, reversed_at, reversal_reason, created_by, created_at, updated_at,
+        reconciliation_id, reconciliation_date, external_id, metadata, import_id) overriding system value
+      select n.id, a.id, n.amount, m.id, n.transaction_ref, n.reference_key, n.payment_date,
+        (case when n.reversed_at is not null then 'reversed' when n.account is null then 'unmatched' else 'matched' end)::payment_status,
+        'import', case when n.assigned_at is not null then 'assigned'::match_method end, n.provider, n.transaction_key,
+        n.reversed_at, n.reversal_reason, ${actorId}::bigint,
+        coalesce(n.received_at, n.payment_date::timestamp at time zone ${timeZone}), business_now(),
+        r.id, n.reconciled_on, n.external_id, coalesce(n.metadata, '{}'), ${importId}
+      from new_payments n join payment_methods m on m.code = n.payment_method
+        left join new_accounts a on a.external_id = n.account
+        left join reconciliations r on r.import_id = ${importId} and r.reconciliation_date = n.reconciled_on
+      where ${range} order by n.position`,
+  );
+  await sql`
+    insert into credit_moves (id, account_id, to_account_id, amount_minor, reason, payment_method_id, transaction_ref,
+      reference_key, value_date, created_by, created_at, import_id) overriding system value
+    select n.id, a.id, t.id, n.amount, n.reason, m.id, n.transaction_ref, n.reference_key, n.moved_on, ${actorId}::bigint,
+      coalesce(n.moved_at, n.moved_on::timestamp at time zone ${timeZone}), ${importId}
+    from new_credit_moves n join new_accounts a on a.external_id = n.account
+      left join new_accounts t on t.external_id = n.to_account
+      left join payment_methods m on m.code = n.payment_method
+    order by n.position`.execute(tx);
+}
+
+/**
+ * Writes the entries of each event by one statement, because a trigger checks that they sum to zero. They have the time of their
+ * events, from which an export takes the time of an assignment.
+ */
+export async function writeEntries(tx: Tx, report: Report): Promise<void> {
+  // Money that arrived without an account is in `unmatched` until it is assigned or reversed.
+  await sql`
+    insert into new_entries (event_id, event, ledger_account, payment_method_id, payment_id, amount_minor, value_date, created_at)
+    select h.event_id, case h.kind when 'receive' then 'payment_received' else 'payment_reversed' end, e.ledger_account,
+      case e.ledger_account when 'clearing' then m.id end, h.row_id, s.sign * e.sign * h.amount, h.day, h.moment
+    from new_history h join payment_methods m on m.code = h.method
+      cross join lateral (select case h.kind when 'receive' then 1 else -1 end as sign) s
+      cross join (values ('clearing', 1), ('unmatched', -1)) as e (ledger_account, sign)
+    where h.account is null and h.kind in ('receive', 'reverse')`.execute(tx);
+  await sql`create index on new_entries using brin (position)`.execute(tx);
+  await sql`analyze new_entries`.execute(tx);
+  const write = (where: RawBuilder<boolean>) => sql`
+    insert into ledger_entries (event_id, event, ledger_account, payment_method_id, account_id, payment_id, credit_move_id,
+      amount_minor, value_date, created_at)
+    select n.event_id, n.event::ledger_event, n.ledger_account::ledger_account, n.payment_method_id, n.account_id, n.payment_id,
+      n.credit_move_id, n.amount_minor, n.value_date, n.created_at
+    from new_entries n where ${where} order by n.position, n.event_id`;
+  await write(sql`n.position is null`).execute(tx);
+  await inBatches(tx, 'new_entries', BATCH_ACCOUNTS, report, write);
+}
+
+/** New statistics, without which PostgreSQL would plan for tables of the old size until its next own analysis. */
+export async function analyzeTables(tx: Tx): Promise<void> {
+  await sql`analyze customers, accounts, payments, ledger_entries, account_status_changes`.execute(tx);
+}

@@ -1,0 +1,83 @@
+import { type Context, SYSTEM } from '../core/context.ts';
+import type { Connection, Db } from '../core/database/db.ts';
+import { openLongReads } from '../core/database/long-reads.ts';
+import type { Replica } from '../core/database/replica.ts';
+import { inTransaction } from '../core/database/transactions.ts';
+import type { Log } from '../core/log.ts';
+import { event, eventRow } from '../events/change-rules.ts';
+import { writeChanges } from '../events/change-store.ts';
+import { type Attempt, addJob } from '../platform/jobs/queue.ts';
+import { dayOfCheck, isCheckDue, isNews } from './result-rules.ts';
+import { findLastResult, insertFirstResult, lockLastResult, replaceLastResult } from './result-store.ts';
+import { type CheckedBooks, checkBooks } from './view.ts';
+
+export const PROOF_TASK = 'check-books';
+/** All checks of very large books take minutes. Requests have less time, and another connection. */
+export const UNATTENDED_READS = { what: 'proofs', connections: 1, timeoutMs: 30 * 60_000 };
+
+/**
+ * Stores the result of all checks, unless a later snapshot was already checked. Publishes the result if it is news, see `isNews`.
+ * @returns the names of the checks with violations.
+ */
+export async function recordResult(db: Db, { readAt, checks }: CheckedBooks): Promise<string[]> {
+  const failedChecks = checks.filter(({ violationCount }) => violationCount > 0).map(({ check }) => check);
+  const violationCount = checks.reduce((sum, check) => sum + check.violationCount, 0);
+  const result = {
+    read_at: readAt,
+    check_count: checks.length,
+    violation_count: violationCount,
+    failed_checks: failedChecks,
+  };
+  await inTransaction(db, async (tx) => {
+    const isFirst = await insertFirstResult(tx, result);
+    const last = isFirst ? undefined : await lockLastResult(tx);
+    if (last && new Date(last.read_at) > new Date(readAt)) return;
+    if (last) await replaceLastResult(tx, result);
+    if (!isNews(result, last)) return;
+    const news =
+      violationCount > 0
+        ? event('proof.failed', { violationCount, failedChecks })
+        : event('proof.passed', { checkCount: checks.length });
+    await writeChanges(tx, [eventRow(SYSTEM, { resource: 'proof', resourceId: null }, news)]);
+  });
+  return failedChecks;
+}
+
+/** Adds a job that checks the books, once a day. @returns the number of new jobs. */
+export async function queueDailyCheck({ db, clock, config }: Context): Promise<number> {
+  if (config.TEST_CLOCK === 'on') return 0; // With a test clock, days pass in seconds.
+  const last = await findLastResult(db);
+  const now = clock.now();
+  const { BUSINESS_TIMEZONE: timeZone } = config;
+  if (!isCheckDue(last && new Date(last.read_at), now, timeZone)) return 0;
+  const key = `${PROOF_TASK}:${dayOfCheck(now, timeZone)}`;
+  return (await addJob(db, { task: PROOF_TASK, key, onlyIfMissing: true })) ? 1 : 0;
+}
+
+/** Runs all checks on a separate connection, and stores the result. */
+export async function checkBooksUnattended(
+  db: Db,
+  { connection, replica }: { connection: Connection; replica: Replica | undefined },
+  log: Log,
+  { signal }: Pick<Attempt, 'signal'>,
+): Promise<void> {
+  const reads = openLongReads({
+    connection,
+    replica,
+    ...UNATTENDED_READS,
+    onConnectionLost: (error) => log.warn(`The check of the books lost its connection: ${error.message}`),
+  });
+  const stop = () => void reads.close();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const { value: checked } = await reads.read('daily check', (tx) => checkBooks(tx));
+    const failed = await recordResult(db, checked);
+    if (failed.length > 0) {
+      const names = failed.join(', ');
+      log.error(`The books violate ${failed.length} checks: ${names}. Run "npm run verify" to see the rows.`);
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await reads.close();
+  }
+}

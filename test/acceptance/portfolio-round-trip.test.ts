@@ -1,0 +1,77 @@
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/core/log.ts';
+import { currencyOf, prepareDatabase } from '../../src/database.ts';
+import { addDemoCompany } from '../../src/demo/company.ts';
+import { registerAdmin } from './client.ts';
+import { sumsOf, withoutIds } from './moved-portfolio.ts';
+import {
+  cleanUpAfterwards,
+  emptyDatabase,
+  NO_RATE_LIMITS,
+  newFolder,
+  runCli,
+  startService,
+} from './process.ts';
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
+cleanUpAfterwards();
+
+const ACCOUNTS = 40;
+
+test('an exported company that is imported into an empty database has the same statements, figures and proof', async () => {
+  const source = await emptyDatabase();
+  const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'company' });
+  await prepareDatabase(source, config, currencyOf(config));
+  await addDemoCompany(source, config, createLog(config), { accounts: ACCOUNTS });
+  const target = await emptyDatabase();
+
+  const exported = await exportOf(source);
+  await run('import', target, exported, '--run');
+  const again = await exportOf(target);
+  expect(await readdir(again)).toEqual(await readdir(exported));
+  for (const file of await readdir(exported)) {
+    expect(await readFile(join(again, file), 'utf8'), file).toBe(
+      await readFile(join(exported, file), 'utf8'),
+    );
+  }
+  expect(await figuresOf(target)).toEqual(await figuresOf(source));
+  const sums = sumsOf(await run('verify', source));
+  expect(sums).toHaveProperty('ledger_events');
+  expect(sumsOf(await run('verify', target))).toEqual(sums);
+});
+
+async function exportOf(database: string): Promise<string> {
+  const folder = await mkdtemp(join(await newFolder(), 'export-'));
+  await run('export', database, folder);
+  return folder;
+}
+
+/** Runs an `npm run` command. @returns its output. */
+async function run(command: string, database: string, ...parameters: string[]): Promise<string> {
+  const ended = await runCli(command, { DATABASE_URL: database, DEMO_DATA: 'off' }, ...parameters);
+  expect(ended.status, `${command}: ${ended.stdout}${ended.stderr}`).toBe(0);
+  return ended.stdout;
+}
+
+/** The portfolio report, and the statement of each account. */
+async function figuresOf(database: string) {
+  const service = await startService({ ...NO_RATE_LIMITS, DATABASE_URL: database, DEMO_DATA: 'off' });
+  const token = await registerAdmin(service);
+  const read = async (path: string) => {
+    const { status, body, text } = await service.call('GET', path, undefined, { token });
+    expect(status, `${path}: ${text}`).toBe(200);
+    return body.data;
+  };
+  const accounts = await read('/accounts?limit=100&sort=id:asc');
+  expect(accounts).toHaveLength(ACCOUNTS);
+  const statements = [];
+  for (const { id, accountNumber } of accounts) {
+    statements.push({ accountNumber, statement: withoutIds(await read(`/accounts/${id}/statement`)) });
+  }
+  const summary = await read('/reports/accounts/summary?startDate=2020-01-01&endDate=2099-12-31');
+  await service.stop();
+  return { statements, summary: withoutIds(summary) };
+}

@@ -1,0 +1,271 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createPostgres, type FragilePostgres, runStatement } from '../faults/postgres.ts';
+import { type Answer, createCaller } from '../harness.ts';
+import { openAccount, registerAdmin } from './client.ts';
+import {
+  cleanUpAfterwards,
+  type Environment,
+  NO_RATE_LIMITS,
+  newFolder,
+  ROOT,
+  type RunningService,
+  runToEnd,
+  startService,
+} from './process.ts';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+cleanUpAfterwards();
+
+const METRICS_TOKEN = 'the token of the replica tests';
+const REPORTS = [
+  '/reports/accounts/summary',
+  '/reports/payments',
+  '/reports/payments?format=csv',
+  '/reports/proof',
+  '/exports/portfolio',
+];
+
+let primary: FragilePostgres;
+let standby: FragilePostgres;
+let database: string;
+let environment: Environment;
+let service: RunningService;
+let token: string;
+let accountId: number;
+let paid = 0;
+
+/** Statements on the database of the service, by server. */
+const onPrimary = (statement: string) => runStatement(database, statement);
+const onStandby = (statement: string) => runStatement(environment.DATABASE_REPLICA_URL ?? '', statement);
+
+beforeAll(async () => {
+  primary = await createPostgres();
+  await primary.start();
+  database = await primary.newDatabase();
+  await primary.stop('fast');
+  standby = await primary.createStandby({ max_standby_streaming_delay: '100ms' });
+  await Promise.all([primary.start(), standby.start()]);
+  environment = {
+    ...NO_RATE_LIMITS,
+    METRICS_TOKEN,
+    DATABASE_URL: database,
+    DATABASE_REPLICA_URL: standby.address(new URL(database).pathname.slice(1)),
+    DATABASE_REPLICA_MAX_LAG: '2',
+  };
+  service = await startService(environment);
+  token = await registerAdmin(service);
+  accountId = (await openAccount(service, token)).id;
+});
+
+afterAll(async () => {
+  await service.stop();
+  await standby.stop('immediate');
+  await primary.stop('immediate');
+});
+
+const get = (path: string) => service.call('GET', path, undefined, { token });
+
+async function pay(): Promise<number> {
+  const body = { accountId, amount: 1, paymentMethodId: 2 };
+  const began = performance.now();
+  const answer = await service.call('POST', '/payments', body, { token });
+  expect(answer.status, answer.text).toBe(201);
+  paid += 1;
+  return performance.now() - began;
+}
+
+async function healthOf(one: RunningService): Promise<unknown> {
+  const { status, body } = await createCaller(one.origin)('GET', '/health');
+  expect(status).toBe(200);
+  return body;
+}
+
+const untilReplicaIs = (state: string) =>
+  expect
+    .poll(() => healthOf(service), { timeout: 20_000, interval: 200 })
+    .toMatchObject({ replica: state, status: state === 'up' ? 'ok' : 'degraded' });
+
+/** The number of reports that the service read from a server. */
+async function countReports(server: 'replica' | 'primary'): Promise<number> {
+  return metric(`ams_reports_total{server="${server}"}`);
+}
+
+async function metric(series: string): Promise<number> {
+  const { text } = await createCaller(service.origin)('GET', '/metrics', undefined, { token: METRICS_TOKEN });
+  return Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${series} `))
+      ?.slice(series.length),
+  );
+}
+
+function expectAge(answer: Answer): void {
+  expect(answer.headers.get('snapshot-age')).toMatch(/^\d+\.\d$/);
+  expect(Number(answer.headers.get('snapshot-age'))).toBeLessThan(10);
+}
+
+/** Expects that each report is complete and states its age, and that one of the servers served all of them. */
+async function expectReportsFrom(server: 'replica' | 'primary'): Promise<void> {
+  const before = await countReports(server);
+  await pay();
+  const answers = new Map<string, Answer>();
+  for (const path of REPORTS) {
+    const answer = await get(path);
+    expect(answer.status, `${path}: ${answer.text.slice(0, 500)}`).toBe(200);
+    expectAge(answer);
+    answers.set(path, answer);
+  }
+  const [summary, payments, csv, proof] = REPORTS.map((path) => answers.get(path));
+  expect(summary?.body.data.collected).toBe(paid);
+  expect(payments?.body.pagination.total).toBe(paid);
+  expect(csv?.text.trim().split('\r\n')).toHaveLength(paid + 1);
+  expect(proof?.body.data).toMatchObject({ holds: true, day: { received: { count: paid } } });
+  expect(await countReports(server)).toBe(before + REPORTS.length);
+}
+
+describe('with a replica', () => {
+  test('serves reports, exports and the proof from the replica, each with the age of its snapshot', async () => {
+    await untilReplicaIs('up');
+    expect(await metric('ams_replica_up')).toBe(1);
+    await expectReportsFrom('replica');
+    const sessions = await onPrimary(
+      `select from pg_stat_activity where application_name = 'account-management-service export'`,
+    );
+    expect(sessions.rowCount).toBe(0);
+  });
+
+  test('shows each payment in a report that is asked for as soon as the payment is acknowledged', async () => {
+    const before = await countReports('replica');
+    for (let round = 0; round < 20; round++) {
+      await pay();
+      const { body } = await get('/reports/accounts/summary');
+      expect(body.data.collected).toBe(paid);
+    }
+    expect(await countReports('replica')).toBe(before + 20);
+  });
+
+  test('proves the books and exports the portfolio from the replica by commands with --replica', async () => {
+    const proof = await runToEnd(['node', 'dist/cli/verify.js', '--replica'], environment, ROOT);
+    expect(proof.status, proof.stdout + proof.stderr).toBe(0);
+    expect(proof.stderr).toBe('');
+    expect(proof.stdout).toMatch(/The checks read everything that was acknowledged before 2\S+Z\./);
+    const folder = `${await newFolder()}/out`;
+    const exported = await runToEnd(['node', 'dist/cli/export.js', folder, '--replica'], environment, ROOT);
+    expect(exported.status, exported.stderr).toBe(0);
+    expect(exported.stdout).toContain(`payments.csv: ${paid} rows`);
+    expect(exported.stdout).toMatch(/The files contain everything that was acknowledged before 2\S+Z\./);
+  });
+
+  test('reads the primary if the address leads to another database', async () => {
+    const other = { ...environment, DATABASE_REPLICA_URL: standby.address('postgres') };
+    const proof = await runToEnd(['node', 'dist/cli/verify.js', '--replica'], other, ROOT);
+    expect(proof.status, proof.stdout + proof.stderr).toBe(0);
+    expect(proof.stderr).toContain('Reports use the primary: the replica is not a standby of this database.');
+  });
+
+  test('repeats a report on the primary if the replica cancels it to replay a change', async () => {
+    const locks = [new pg.Client(database), new pg.Client(database)] as const;
+    for (const lock of locks) await lock.connect();
+    try {
+      // The proof on the replica reads the ledger, then waits for the lock of the commissions, which the replica replays, too.
+      await locks[0].query('begin; lock table commissions in access exclusive mode');
+      await sendToStandby();
+      await untilStandby(`select from pg_locks where mode = 'AccessExclusiveLock' and granted`);
+      await untilReplicaIs('up');
+      const proving = get('/reports/proof');
+      await untilStandby(`select from pg_stat_activity where wait_event_type = 'Lock'`);
+      await locks[1].query('begin; lock table ledger_entries in access exclusive mode');
+      await sendToStandby();
+      await expect
+        .poll(() => service.output(), { timeout: 10_000, interval: 50 })
+        .toContain('instead of the replica: canceling statement due to conflict');
+      for (const lock of locks) await lock.query('rollback');
+      const proof = await proving;
+      expect(proof.status, proof.text.slice(0, 500)).toBe(200);
+      expect(proof.body.data).toMatchObject({ holds: true, day: { received: { count: paid } } });
+    } finally {
+      for (const lock of locks) await lock.end();
+    }
+  });
+});
+
+describe('with a replica that is behind', () => {
+  test('waits for a short delay, and shows everything that was acknowledged', async () => {
+    await onStandby('select pg_wal_replay_pause()');
+    await pay();
+    const asked = get('/reports/accounts/summary');
+    await sleep(500);
+    await onStandby('select pg_wal_replay_resume()');
+    const answer = await asked;
+    expect(answer.body.data.collected).toBe(paid);
+    expect(Number(answer.headers.get('snapshot-age'))).toBeGreaterThan(0.4);
+  });
+
+  test('serves all reports from the primary while the replica is too far behind, and warns', async () => {
+    await untilReplicaIs('up');
+    await onStandby('select pg_wal_replay_pause()');
+    try {
+      expect(await pay()).toBeLessThan(1_000);
+      await untilReplicaIs('behind');
+      expect(await metric('ams_replica_up')).toBe(0);
+      expect(await metric('ams_replica_lag_seconds')).toBeGreaterThan(2);
+      await expectReportsFrom('primary');
+      expect(await pay()).toBeLessThan(1_000);
+    } finally {
+      await onStandby('select pg_wal_replay_resume()');
+    }
+    await untilReplicaIs('up');
+    await expectReportsFrom('replica');
+  });
+});
+
+describe('with a replica that fails', () => {
+  test('serves all reports from the primary while the replica is stopped, and uses it again afterwards', async () => {
+    await standby.stop('immediate');
+    expect(await pay()).toBeLessThan(1_000);
+    expect((await get('/reports/accounts/summary')).body.data.collected).toBe(paid);
+    await untilReplicaIs('down');
+    await expectReportsFrom('primary');
+    const other = await startService(environment);
+    expect(await healthOf(other)).toMatchObject({ replica: 'down' });
+    await other.stop();
+    await standby.start();
+    await untilReplicaIs('up');
+    await expectReportsFrom('replica');
+  });
+
+  test('finishes a running report on the primary if the replica stops answering', async () => {
+    standby.freeze();
+    try {
+      const began = performance.now();
+      const answer = await get('/reports/accounts/summary');
+      expect(answer.body.data.collected).toBe(paid);
+      expect(performance.now() - began).toBeLessThan(15_000);
+      expect(await pay()).toBeLessThan(1_000);
+      await untilReplicaIs('down');
+    } finally {
+      standby.thaw();
+    }
+    await untilReplicaIs('up');
+  });
+
+  test('does not use a replica that was made a primary', async () => {
+    await onStandby('select pg_promote()');
+    await untilReplicaIs('not a standby');
+    await expectReportsFrom('primary');
+  });
+});
+
+/** Commits something, because a lock alone is not written to the log until the next commit. */
+async function sendToStandby(): Promise<void> {
+  await onPrimary(`select pg_logical_emit_message(true, 'test', '')`);
+}
+
+async function untilStandby(rows: string): Promise<void> {
+  await expect
+    .poll(async () => (await onStandby(rows)).rowCount, { timeout: 10_000, interval: 50 })
+    .toBeGreaterThan(0);
+}

@@ -1,0 +1,131 @@
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { longestPause, startPaying, strangeOf } from '../faults/clients.ts';
+import { runStatement } from '../faults/postgres.ts';
+import { createCaller } from '../harness.ts';
+import { expectBooksToHold } from './books.ts';
+import { registerAdmin } from './client.ts';
+import {
+  cleanUpAfterwards,
+  type Environment,
+  emptyDatabase,
+  failToStart,
+  NO_RATE_LIMITS,
+  newFolder,
+  ROOT,
+  type RunningService,
+  report,
+  runToEnd,
+  startService,
+} from './process.ts';
+
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 });
+cleanUpAfterwards();
+
+const COMPATIBLE = { '9997_column': 'alter table payments add column next text;\n' };
+const CONCURRENT = {
+  '9998_index': `-- Outside a transaction: requests continue while the index is built.
+drop index concurrently if exists payments_next;
+create index concurrently payments_next on payments (next);
+`,
+};
+const BREAKING = {
+  '9999_breaking': `create or replace function oldest_usable_migration() returns text language sql immutable
+  return '9999_breaking';
+`,
+};
+
+let environment: Environment;
+let service: RunningService;
+let token: string;
+
+beforeAll(async () => {
+  environment = { ...NO_RATE_LIMITS, DATABASE_URL: await emptyDatabase() };
+  service = await startService(environment);
+  token = await registerAdmin(service);
+});
+
+afterAll(() => service.stop());
+
+/** This version with additional migrations. */
+async function nextVersion(migrations: Record<string, string>): Promise<string> {
+  const folder = await newFolder();
+  await mkdir(join(folder, 'dist'));
+  for (const name of ['dist', 'migrations'])
+    await cp(join(ROOT, name), join(folder, name), { recursive: true });
+  for (const name of ['node_modules', 'package.json']) await symlink(join(ROOT, name), join(folder, name));
+  for (const [name, text] of Object.entries(migrations))
+    await writeFile(join(folder, 'migrations', `${name}.sql`), text);
+  return folder;
+}
+
+const migrateTo = (folder: string) =>
+  runToEnd([process.execPath, join(folder, 'dist', 'cli', 'migrate.js')], environment, folder);
+const readiness = async () => (await createCaller(service.origin)('GET', '/readyz')).status;
+
+describe('a migration of the next version', () => {
+  test('gives up a lock that it does not get, so that payments continue, and tries again until it gets the lock', async () => {
+    const next = await nextVersion(COMPATIBLE);
+    const paying = await startPaying([service.origin], service, token, { clients: 8, pauseMs: 10 });
+    const reader = new pg.Client(environment.DATABASE_URL);
+    await reader.connect();
+    await reader.query(`set application_name = 'a long report'; begin; select from payments limit 1`);
+    const from = performance.now();
+    const migrating = migrateTo(next);
+    await sleep(6_000);
+    expect(await readiness()).toBe(200);
+    await reader.end();
+    const migrated = await migrating;
+    expect(migrated).toMatchObject({ status: 0, stdout: expect.stringContaining('applied 9997_column') });
+    expect(migrated.stderr).toMatch(
+      /^Migration 9997_column did not get its locks and tries again in 1 s\. The longest transactions have the process ids \d+ \(a long report, \d+ s\)/,
+    );
+    await sleep(500);
+    await paying.stop();
+    expect(strangeOf(paying.outcomes)).toEqual([]);
+    expect(paying.outcomes.filter(({ status }) => status === 503)).toEqual([]);
+    const pause = longestPause(paying.outcomes, from);
+    expect(pause).toBeLessThan(2_000);
+    report(
+      `migration behind a long report: longest pause ${pause} ms; ${await paying.compare(service)}; ` +
+        `${migrated.stderr.split('tries again').length - 1} attempts failed`,
+    );
+    await expectBooksToHold(environment.DATABASE_URL ?? '');
+  });
+
+  test('builds an index while two processes migrate and payments continue', async () => {
+    const next = await nextVersion({ ...COMPATIBLE, ...CONCURRENT });
+    const paying = await startPaying([service.origin], service, token, { clients: 4, pauseMs: 10 });
+    const ends = await Promise.all([migrateTo(next), migrateTo(next)]);
+    expect(ends.map(({ status, stderr }) => [status, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+    ]);
+    await paying.stop();
+    expect(paying.outcomes.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
+    const valid = await runStatement(
+      environment.DATABASE_URL ?? '',
+      `select from pg_index where indexrelid = 'payments_next'::regclass and indisvalid`,
+    );
+    expect(valid.rowCount).toBe(1);
+  });
+
+  test('lets this version run and start, until a migration excludes it', async () => {
+    expect(await readiness()).toBe(200);
+    const again = await startService(environment);
+    expect((await again.call('GET', '/payments', undefined, { token })).status).toBe(200);
+    await again.stop();
+    const next = await nextVersion({ ...COMPATIBLE, ...CONCURRENT, ...BREAKING });
+    expect(await migrateTo(next)).toMatchObject({ status: 0 });
+    await expect.poll(readiness, { timeout: 5_000 }).toBe(503);
+    expect(await failToStart(environment)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(
+        'A later version of the service has migrated this database, and this version cannot work with it.',
+      ),
+    });
+  });
+});

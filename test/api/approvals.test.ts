@@ -1,0 +1,710 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { APPROVABLE_ACTIONS } from '../../src/approvable-actions.ts';
+import { endOutdatedApprovals } from '../../src/approvals/commands.ts';
+import { expectBooksToBalance } from '../books.ts';
+import {
+  type Answer,
+  accountNow,
+  type Caller,
+  move,
+  newAccount,
+  newApiKey,
+  notification,
+  notify,
+  pay,
+  setToday,
+  startInstance,
+  useService,
+  wrongFields,
+} from '../harness.ts';
+
+const LIMIT = 1_000;
+const TOTAL = 22_800; // of the weekly demo plan
+const CASH = 2;
+const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'];
+const service = useService({ APPROVAL_LIMIT: String(LIMIT) });
+const tokens: Record<string, string> = {};
+
+beforeAll(async () => {
+  setToday(service, '2026-11-02');
+  for (const role of ROLES) tokens[role] = await service.signInAs(role);
+});
+
+/** A call as the user of a role. Without a role: as the first admin, who sends the requests. */
+function call(method: string, path: string, body?: unknown, role?: string): Promise<Answer> {
+  return service.call(method, path, body, role === undefined ? {} : { token: tokens[role] ?? null });
+}
+
+async function ok(answer: Promise<Answer>, status = 200) {
+  const { status: found, text, body } = await answer;
+  expect(found, text).toBe(status);
+  return body.data;
+}
+
+const approve = (id: number, role = 'manager') => call('POST', `/approvals/${id}/approve`, undefined, role);
+const approval = (id: number) => ok(call('GET', `/approvals/${id}`));
+const endOutdated = () => endOutdatedApprovals(service.context, new AbortController().signal);
+
+async function accountWithCredit(credit: number) {
+  const account = await newAccount(service);
+  return { ...account, payment: await pay(service, account.id, TOTAL + credit) };
+}
+
+async function paymentNow(id: number) {
+  return ok(call('GET', `/payments/${id}`));
+}
+
+/** A payment of 5,000 whose reversal was requested. */
+async function requestedReversal(send: Caller = service.call, token = service.adminToken) {
+  const account = await newAccount(service);
+  const payment = await pay(service, account.id, 5_000);
+  const path = `/payments/${payment.id}/reverse`;
+  const request = await ok(send('POST', path, { reason: 'entered twice' }, { token }), 202);
+  return { account, payment, request };
+}
+
+/** Each action above the limit, with the call that sends it and what it leaves after its approval. */
+const ACTIONS: Record<
+  keyof typeof APPROVABLE_ACTIONS,
+  () => Promise<{
+    accountId: number;
+    request: Answer['body'];
+    done: () => Promise<unknown>;
+    expected: object;
+  }>
+> = {
+  reverse_payment: async () => {
+    const { account, payment, request } = await requestedReversal();
+    const expected = { status: 'reversed', reversalReason: 'entered twice' };
+    return { accountId: account.id, request, done: () => paymentNow(payment.id), expected };
+  },
+  unassign_payment: async () => {
+    const account = await newAccount(service);
+    const { paymentId } = await ok(
+      notify(service, { BillRefNumber: account.accountNumber, TransAmount: '5000.00' }),
+    );
+    const body = { reason: 'of somebody else' };
+    const request = await ok(call('POST', `/payments/${paymentId}/unassign`, body), 202);
+    const expected = { status: 'unmatched', accountId: null };
+    return { accountId: account.id, request, done: () => paymentNow(paymentId), expected };
+  },
+  refund_credit: async () => {
+    const account = await accountWithCredit(5_000);
+    const body = {
+      amount: 3_000,
+      reason: 'paid too much',
+      paymentMethodId: CASH,
+      transactionRef: `R${account.id}`,
+    };
+    const request = await ok(call('POST', `/accounts/${account.id}/credit/refund`, body), 202);
+    const done = async () => (await ok(call('GET', `/accounts/${account.id}/credit/moves`)))[0];
+    const expected = {
+      kind: 'refund',
+      amount: 3_000,
+      transactionRef: `R${account.id}`,
+      paymentMethodId: CASH,
+    };
+    return { accountId: account.id, request, done, expected };
+  },
+  transfer_credit: async () => {
+    const [account, other] = [await accountWithCredit(5_000), await newAccount(service)];
+    const body = { toAccountId: other.id, amount: 2_000, reason: 'of the same family' };
+    const request = await ok(call('POST', `/accounts/${account.id}/credit/transfer`, body), 202);
+    return {
+      accountId: account.id,
+      request,
+      done: () => accountNow(service, other.id),
+      expected: { paid: 2_000 },
+    };
+  },
+  write_off_account: async () => {
+    const account = await newAccount(service);
+    await move(service, account.id, 'suspended');
+    const body = { status: 'written_off', reason: 'moved away' };
+    const request = await ok(call('PUT', `/accounts/${account.id}`, body), 202);
+    return { accountId: account.id, request, done: () => accountNow(service, account.id), expected: body };
+  },
+  cancel_account: async () => {
+    const account = await newAccount(service);
+    const body = { status: 'cancelled', reason: 'never installed' };
+    const request = await ok(call('PUT', `/accounts/${account.id}`, body), 202);
+    return { accountId: account.id, request, done: () => accountNow(service, account.id), expected: body };
+  },
+};
+
+describe.each(Object.keys(APPROVABLE_ACTIONS) as (keyof typeof APPROVABLE_ACTIONS)[])(
+  '%s above the limit',
+  (action) => {
+    it('changes nothing before its approval, and is done by it', async () => {
+      const { accountId, request, done, expected } = await ACTIONS[action]();
+      expect(request).toMatchObject({
+        action,
+        status: 'pending',
+        accountId,
+        requestedBy: 'admin@example.com',
+      });
+      expect(await done()).not.toEqual(expect.objectContaining(expected));
+      expect(await approval(request.id)).toEqual(request);
+      const approved = await ok(approve(request.id));
+      expect(approved).toMatchObject({
+        status: 'approved',
+        decidedBy: expect.stringMatching(/^user/),
+        changedFacts: [],
+      });
+      expect(await done()).toMatchObject(expected);
+      await expectBooksToBalance(service.context);
+    });
+
+    it('is audited with both people', async () => {
+      const { request } = await ACTIONS[action]();
+      await ok(approve(request.id));
+      const entries = await ok(call('GET', '/audit?limit=100'));
+      const own = entries.filter(
+        (entry: Answer['body']) => entry.resource === 'approval' && entry.resourceId === request.id,
+      );
+      expect(own.map((entry: Answer['body']) => [entry.action, entry.actor])).toEqual([
+        ['approval.approve', approverOf(entries, request.id)],
+        ['approval.request', 'admin@example.com'],
+      ]);
+      const executed = entries.filter((entry: Answer['body']) => entry.after.approvalId === request.id);
+      expect(executed.length).toBeGreaterThan(0);
+      for (const entry of executed) {
+        expect(entry.after.requestedBy).toBe('admin@example.com');
+        expect(entry.actor).toBe(approverOf(entries, request.id));
+      }
+    });
+  },
+);
+
+/** The e-mail of the manager who approved. */
+function approverOf(entries: Answer['body'][], id: number): string {
+  const entry = entries.find(({ action, resourceId }) => action === 'approval.approve' && resourceId === id);
+  expect(entry.actor).not.toBe('admin@example.com');
+  return entry.actor;
+}
+
+describe('an amount up to the limit', () => {
+  it('needs no approval', async () => {
+    const account = await newAccount(service);
+    const payment = await pay(service, account.id, LIMIT);
+    const reversed = await ok(call('POST', `/payments/${payment.id}/reverse`, { reason: 'entered twice' }));
+    expect(reversed.status).toBe('reversed');
+  });
+
+  it('needs approval together with the other credit that left the account on the day', async () => {
+    const { id } = await accountWithCredit(5_000);
+    const refund = (amount: number) =>
+      call('POST', `/accounts/${id}/credit/refund`, { amount, reason: 'in parts' });
+    await ok(refund(600), 201);
+    await ok(refund(400), 201);
+    const request = await ok(refund(0.01), 202);
+    expect(request).toMatchObject({ amount: 0.01, countedAmount: 1_000.01 });
+    await ok(call('POST', `/approvals/${request.id}/withdraw`));
+    setToday(service, '2026-11-03');
+    await ok(refund(1_000), 201);
+    setToday(service, '2026-11-02');
+  });
+
+  it('of ten concurrent refunds passes without approval only while their sum is within the limit', async () => {
+    const { id } = await accountWithCredit(5_000);
+    const body = { amount: 400, reason: 'in parts' };
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => call('POST', `/accounts/${id}/credit/refund`, body)),
+    );
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([201, 201, 202, 409, 409, 409, 409, 409, 409, 409]);
+  });
+});
+
+describe('the rights', () => {
+  const MAY: Record<keyof typeof APPROVABLE_ACTIONS, string[]> = {
+    reverse_payment: ['admin', 'manager', 'finance'],
+    unassign_payment: ['admin', 'manager', 'finance'],
+    refund_credit: ['admin', 'manager', 'finance'],
+    transfer_credit: ['admin', 'manager', 'finance'],
+    write_off_account: ['admin', 'manager'],
+    cancel_account: ['admin', 'manager'],
+  };
+
+  it.each(Object.entries(MAY))(
+    'to approve and reject %s need the right of the action',
+    async (action, may) => {
+      const make = ACTIONS[action as keyof typeof ACTIONS];
+      for (const role of ROLES) {
+        const approved = await make();
+        const rejected = await make();
+        const answers = [
+          await approve(approved.request.id, role),
+          await call('POST', `/approvals/${rejected.request.id}/reject`, { reason: 'not agreed' }, role),
+        ];
+        const expected = may.includes(role) ? 200 : 403;
+        expect(
+          answers.map(({ status }) => status),
+          `${role}: ${answers[0]?.text}`,
+        ).toEqual([expected, expected]);
+        if (may.includes(role)) continue;
+        expect((await approval(approved.request.id)).status).toBe('pending');
+        expect((await approval(rejected.request.id)).status).toBe('pending');
+      }
+    },
+  );
+
+  it('do not let anybody decide on their own request', async () => {
+    const { request, payment } = await requestedReversal();
+    for (const answer of [
+      await call('POST', `/approvals/${request.id}/approve`),
+      await call('POST', `/approvals/${request.id}/reject`, { reason: 'changed my mind' }),
+    ]) {
+      expect(answer.status).toBe(403);
+      expect(answer.body.error.message).toMatch(/your own request/);
+    }
+    expect((await paymentNow(payment.id)).status).toBe('matched');
+  });
+
+  it('do not let an admin approve a request of an API key that the admin created or rotated', async () => {
+    const own = await newApiKey(service, 'finance');
+    const other = await ok(call('POST', '/api-keys', { name: 'Rotated', role: 'finance' }, 'admin'), 201);
+    const rotated = await ok(call('POST', `/api-keys/${other.id}/rotate`));
+    for (const { key } of [own, rotated]) {
+      const { request } = await requestedReversal(service.call, key);
+      expect(request).toMatchObject({
+        requestedByUserId: null,
+        requestedBy: expect.stringMatching(/^api key /),
+      });
+      const answer = await call('POST', `/approvals/${request.id}/approve`);
+      expect(answer.status, answer.text).toBe(403);
+      expect(answer.body.error.message).toMatch(/API key that you created or rotated/);
+      await ok(approve(request.id, 'finance'));
+    }
+  });
+
+  it('do not let an API key decide, whatever its role', async () => {
+    const { request } = await requestedReversal();
+    const { key } = await newApiKey(service, 'admin');
+    for (const [path, body] of [['approve'], ['reject', { reason: 'no' }]] as const) {
+      const answer = await service.call('POST', `/approvals/${request.id}/${path}`, body, { token: key });
+      expect(answer.status).toBe(403);
+      expect(answer.body.error.message).toMatch(/No API key may do this/);
+    }
+  });
+
+  it('are kept by the database, too', async () => {
+    const { request } = await requestedReversal();
+    const { pool } = service.parts;
+    const { rows } = await pool.query('select requested_by from approvals where id = $1', [request.id]);
+    const decide = `update approvals set status = 'approved', ended_at = now(), decided_by = $2 where id = $1`;
+    await expect(pool.query(decide, [request.id, rows[0].requested_by])).rejects.toThrow(
+      'approvals_two_people',
+    );
+    await expect(pool.query(decide, [request.id, null])).rejects.toThrow('approvals_decided');
+    await ok(call('POST', `/approvals/${request.id}/withdraw`));
+    await expect(
+      pool.query(`update approvals set status = 'pending', ended_at = null where id = $1`, [request.id]),
+    ).rejects.toThrow('only once');
+    await expect(pool.query('delete from approvals where id = $1', [request.id])).rejects.toThrow(
+      'never edited',
+    );
+  });
+
+  it('let the requester alone withdraw a request', async () => {
+    const { request, payment } = await requestedReversal();
+    expect((await call('POST', `/approvals/${request.id}/withdraw`, undefined, 'finance')).status).toBe(403);
+    expect(await ok(call('POST', `/approvals/${request.id}/withdraw`))).toMatchObject({
+      status: 'withdrawn',
+      decidedBy: null,
+    });
+    expect((await approve(request.id)).body.error.details).toEqual({
+      from: 'withdrawn',
+      to: 'approved',
+      allowed: [],
+    });
+    expect((await paymentNow(payment.id)).status).toBe('matched');
+    const { key } = await newApiKey(service, 'finance');
+    const ofKey = await requestedReversal(service.call, key);
+    const answer = await service.call('POST', `/approvals/${ofKey.request.id}/withdraw`, undefined, {
+      token: key,
+    });
+    expect(answer.body.data.status).toBe('withdrawn');
+  });
+});
+
+describe('concurrent decisions', () => {
+  it('do the action once: one of ten approvals succeeds', async () => {
+    const { request, payment, account } = await requestedReversal();
+    const deciders = await Promise.all(Array.from({ length: 10 }, () => service.signInAs('finance')));
+    const answers = await Promise.all(
+      deciders.map((token) => service.call('POST', `/approvals/${request.id}/approve`, undefined, { token })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)]);
+    for (const { status, body } of answers.filter((answer) => answer.status !== 200))
+      expect([status, body.error.details]).toEqual([400, { from: 'approved', to: 'approved', allowed: [] }]);
+    expect((await paymentNow(payment.id)).status).toBe('reversed');
+    expect((await accountNow(service, account.id)).paid).toBe(0);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('refund credit once, also when approvals, rejections and withdrawals meet', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { request, accountId } = await ACTIONS.refund_credit();
+      const answers = await Promise.all([
+        approve(request.id),
+        call('POST', `/approvals/${request.id}/reject`, { reason: 'no' }, 'finance'),
+        call('POST', `/approvals/${request.id}/withdraw`),
+        approve(request.id, 'finance'),
+      ]);
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      const { status } = await approval(request.id);
+      const { credit } = await accountNow(service, accountId);
+      expect(credit).toBe(status === 'approved' ? 2_000 : 5_000);
+    }
+    await expectBooksToBalance(service.context);
+  });
+
+  it('approve requests about two accounts in opposite directions without a deadlock', async () => {
+    const [one, two] = [await accountWithCredit(5_000), await accountWithCredit(5_000)];
+    const request = async (from: number, to: number) => {
+      const body = { toAccountId: to, amount: 2_000, reason: 'exchanged' };
+      return ok(call('POST', `/accounts/${from}/credit/transfer`, body), 202);
+    };
+    const requests = [await request(one.id, two.id), await request(two.id, one.id)];
+    const answers = await Promise.all(requests.map(({ id }) => approve(id)));
+    // The first approval changes the credit that the second request was based on.
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    await expectBooksToBalance(service.context);
+  });
+});
+
+describe('what a request shows', () => {
+  it('has the payment method and the reference of a refund', async () => {
+    const { request } = await ACTIONS.refund_credit();
+    expect(await approval(request.id)).toMatchObject({
+      paymentMethodName: 'Cash',
+      transactionRef: expect.stringMatching(/^R\d+$/),
+    });
+  });
+
+  it('is all that its approval does: external fields cannot be part of the request', async () => {
+    const account = await newAccount(service);
+    const body = { status: 'cancelled', reason: 'never installed', metadata: { case: '7' } };
+    const answer = await call('PUT', `/accounts/${account.id}`, body);
+    expect(answer.status, answer.text).toBe(400);
+    expect(answer.body.error.details.fields[0].path).toBe('metadata');
+    await ok(call('PUT', `/accounts/${account.id}`, { metadata: { case: '7' } }));
+    await ok(call('PUT', `/accounts/${account.id}`, { status: 'cancelled', reason: 'never installed' }), 202);
+  });
+});
+
+describe('a request whose facts have changed', () => {
+  /** The same service without the limit, where one person does everything. */
+  async function withoutLimit(work: (call: Caller) => Promise<void>): Promise<void> {
+    const other = await startInstance(service);
+    try {
+      await work((method, path, body) => other.call(method, path, body, { token: service.adminToken }));
+    } finally {
+      await other.close();
+    }
+  }
+
+  /** Expects that the request cannot be approved because of these facts, and ends. */
+  async function expectOutdated(id: number, changed: string[]): Promise<void> {
+    expect(await approval(id)).toMatchObject({ status: 'pending', changedFacts: changed });
+    const answer = await approve(id);
+    expect(answer.status, answer.text).toBe(409);
+    expect(answer.body.error).toMatchObject({
+      code: 'VALIDATION_ERROR',
+      message: expect.stringMatching(/out of date/),
+    });
+    expect(answer.body.error.details.fields.map(({ path }: { path: string }) => path)).toEqual(changed);
+    expect(await endOutdated()).toBe(0);
+    expect(await approval(id)).toMatchObject({ status: 'obsolete', decidedBy: null, changedFacts: changed });
+    expect((await approve(id)).body.error.details).toEqual({ from: 'obsolete', to: 'approved', allowed: [] });
+  }
+
+  beforeAll(async () => {
+    await endOutdated(); // Requests of the tests above.
+  });
+
+  it('is refused if the payment was reversed', async () => {
+    const { request, payment } = await requestedReversal();
+    await withoutLimit(async (send) => {
+      await ok(send('POST', `/payments/${payment.id}/reverse`, { reason: 'seen first' }));
+    });
+    await expectOutdated(request.id, ['paymentStatus']);
+  });
+
+  it('is refused if the payment was reconciled', async () => {
+    const { request, payment } = await requestedReversal();
+    await ok(call('POST', '/payments/reconcile', { paymentIds: [payment.id] }));
+    await expectOutdated(request.id, ['reconciliationId']);
+    expect((await paymentNow(payment.id)).status).toBe('matched');
+  });
+
+  it('is refused if the payment is on another account', async () => {
+    const { request, payment } = await requestedReversal();
+    const other = await newAccount(service);
+    await withoutLimit(async (send) => {
+      await ok(send('POST', `/payments/${payment.id}/unassign`, { reason: 'wrong account' }));
+      await ok(send('POST', `/payments/${payment.id}/assign`, { accountId: other.id }));
+    });
+    await expectOutdated(request.id, ['paymentAccountId']);
+    expect((await accountNow(service, other.id)).paid).toBe(5_000);
+  });
+
+  it('is refused if the credit was spent', async () => {
+    const { request, accountId } = await ACTIONS.refund_credit();
+    await ok(
+      call('POST', `/accounts/${accountId}/credit/refund`, { amount: 500, reason: 'at the office' }),
+      201,
+    );
+    await expectOutdated(request.id, ['credit']);
+    expect((await accountNow(service, accountId)).credit).toBe(4_500);
+  });
+
+  it('is refused if the balance to write off is another one', async () => {
+    const { request, accountId } = await ACTIONS.write_off_account();
+    await pay(service, accountId, 100);
+    await expectOutdated(request.id, ['balance']);
+  });
+
+  it('is refused if the account has another status', async () => {
+    const { request, accountId } = await ACTIONS.write_off_account();
+    await move(service, accountId, 'defaulted');
+    await expectOutdated(request.id, ['accountStatus']);
+  });
+
+  it('is not refused because the customer of a reversed payment has paid again', async () => {
+    const { request, account } = await requestedReversal();
+    await pay(service, account.id, 300);
+    expect(await endOutdated()).toBe(0);
+    await ok(approve(request.id));
+    expect((await accountNow(service, account.id)).paid).toBe(300);
+  });
+
+  it('is not refused because the account of a reversed payment has another status', async () => {
+    const { request, account } = await requestedReversal();
+    await move(service, account.id, 'suspended');
+    expect(await endOutdated()).toBe(0);
+    await ok(approve(request.id));
+  });
+
+  it('becomes obsolete within a minute if nobody decides', async () => {
+    const { request, accountId } = await ACTIONS.write_off_account();
+    await pay(service, accountId, 100);
+    expect(await endOutdated()).toBe(1);
+    expect(await approval(request.id)).toMatchObject({ status: 'obsolete', changedFacts: ['balance'] });
+  });
+
+  it('becomes obsolete by an approval with an Idempotency-Key, too', async () => {
+    const { request, accountId } = await ACTIONS.write_off_account();
+    await pay(service, accountId, 100);
+    const path = `/approvals/${request.id}/approve`;
+    const headers = { 'idempotency-key': `approve-${request.id}` };
+    const answer = await service.call('POST', path, undefined, { token: tokens.manager ?? null, headers });
+    expect(answer.status, answer.text).toBe(409);
+    expect((await approval(request.id)).status).toBe('obsolete');
+  });
+
+  it('allows a new request', async () => {
+    const { request, accountId } = await ACTIONS.refund_credit();
+    await pay(service, accountId, 10);
+    await expectOutdated(request.id, ['credit']);
+    const again = await ok(
+      call('POST', `/accounts/${accountId}/credit/refund`, { amount: 3_000, reason: 'paid too much' }),
+      202,
+    );
+    await ok(approve(again.id));
+  });
+});
+
+describe('the limit', () => {
+  it('can be turned off and on while requests are pending', async () => {
+    const { request, payment } = await requestedReversal();
+    const off = await startInstance(service);
+    const zero = await startInstance(service, { APPROVAL_LIMIT: '0' });
+    try {
+      const large = await pay(service, payment.accountId, 9_000);
+      const path = `/payments/${large.id}/reverse`;
+      const token = service.adminToken;
+      expect((await off.call('POST', path, { reason: 'entered twice' }, { token })).status).toBe(200);
+      const decide = { token: tokens.finance ?? null };
+      expect((await off.call('POST', `/approvals/${request.id}/approve`, undefined, decide)).status).toBe(
+        200,
+      );
+      const small = await pay(service, payment.accountId, 0.01);
+      const answer = await zero.call('POST', `/payments/${small.id}/reverse`, { reason: 'x' }, { token });
+      expect(answer.status).toBe(202);
+      const settings = await Promise.all([service, off, zero].map((one) => one.call('GET', '/settings')));
+      expect(settings.map(({ body }) => body.data.approvalLimit)).toEqual([LIMIT, null, 0]);
+    } finally {
+      await off.close();
+      await zero.close();
+    }
+  });
+
+  it.each([
+    ['written_off', 'reverse'],
+    ['cancelled', 'reverse'],
+    ['written_off', 'unassign'],
+  ])(
+    'cannot be passed by payments that lower the balance until the account is %s (%s)',
+    async (status, action) => {
+      const { id, accountNumber } = await newAccount(service);
+      const amounts = [...Array(22).fill(LIMIT), 300];
+      for (const amount of amounts)
+        await ok(notify(service, { BillRefNumber: accountNumber, TransAmount: String(amount) }));
+      await ok(call('PUT', `/accounts/${id}`, { status: 'suspended', reason: 'a test' }));
+      await ok(call('PUT', `/accounts/${id}`, { status, reason: 'a small balance' }));
+      const payments = await ok(call('GET', `/accounts/${id}/payments?limit=100&sort=amount:asc`));
+      const take = (at: number) =>
+        call('POST', `/payments/${payments[at].id}/${action}`, { reason: 'entered twice' });
+      await ok(take(0)); // Without this payment, 800 are unpaid.
+      const request = await ok(take(1), 202);
+      expect(request).toMatchObject({ amount: LIMIT, countedAmount: LIMIT + 800 });
+      await ok(approve(request.id));
+      await expectBooksToBalance(service.context);
+    },
+  );
+
+  it('cannot be passed by resolving a conflict, and the reversal resolves it', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const reported = notification({ BillRefNumber: accountNumber, TransAmount: '5500.00' });
+    const manual = await pay(service, id, 5_000, { transactionRef: reported.TransID });
+    await notify(service, reported);
+    const [conflict] = await ok(call('GET', '/notifications?filter[outcome]=conflict'));
+    const path = `/notifications/${conflict.id}/resolve`;
+    const refused = await call('POST', path, { paymentId: null, reason: 'the provider is right' });
+    expect(wrongFields(refused)).toEqual(['paymentId']);
+    expect(refused.body.error.message).toContain(`POST /api/payments/${manual.id}/reverse`);
+    const request = await ok(
+      call('POST', `/payments/${manual.id}/reverse`, { reason: 'the provider is right' }),
+      202,
+    );
+    await ok(approve(request.id));
+    expect((await accountNow(service, id)).paid).toBe(5_500);
+    expect((await ok(call('GET', `/notifications/${conflict.id}`))).outcome).toBe('matched');
+  });
+});
+
+describe('a repeated request', () => {
+  it('with the same Idempotency-Key gets the same answer, also after the approval', async () => {
+    const account = await newAccount(service);
+    const payment = await pay(service, account.id, 5_000);
+    const headers = { 'idempotency-key': 'one reversal' };
+    const send = () =>
+      service.call('POST', `/payments/${payment.id}/reverse`, { reason: 'entered twice' }, { headers });
+    const first = await send();
+    expect(first.status).toBe(202);
+    await ok(approve(first.body.data.id));
+    const again = await send();
+    expect(again.status).toBe(202);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body).toEqual(first.body);
+  });
+
+  it('by POST gets 409 that names the pending request', async () => {
+    const { request, payment } = await requestedReversal();
+    const again = await call('POST', `/payments/${payment.id}/reverse`, { reason: 'again' }, 'finance');
+    expect(again.status).toBe(409);
+    expect(again.body.error.details).toEqual({ resource: 'approval', field: 'id', id: request.id });
+    await ok(call('POST', `/approvals/${request.id}/reject`, { reason: 'it was right' }, 'finance'));
+    await ok(call('POST', `/payments/${payment.id}/reverse`, { reason: 'again' }, 'finance'), 202);
+  });
+
+  it('by PUT gets its pending request again, and another user or body gets 409', async () => {
+    const { request, accountId } = await ACTIONS.cancel_account();
+    const path = `/accounts/${accountId}`;
+    const body = { status: 'cancelled', reason: 'never installed' };
+    expect((await ok(call('PUT', path, body), 202)).id).toBe(request.id);
+    for (const answer of [
+      await call('PUT', path, body, 'manager'),
+      await call('PUT', path, { ...body, reason: 'another one' }),
+    ])
+      expect([answer.status, answer.body.error.details.id]).toEqual([409, request.id]);
+    expect(await ok(call('GET', `/approvals?filter[accountId]=${accountId}`))).toHaveLength(1);
+  });
+
+  it('of ten sent at once leaves one pending request', async () => {
+    const account = await newAccount(service);
+    const payment = await pay(service, account.id, 5_000);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        call('POST', `/payments/${payment.id}/reverse`, { reason: 'at once' }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array(9).fill(409)]);
+    expect(await ok(call('GET', `/approvals?filter[paymentId]=${payment.id}`))).toHaveLength(1);
+  });
+
+  it('of an approval with the same Idempotency-Key approves once and gets the same answer', async () => {
+    const { request } = await requestedReversal();
+    const send = () =>
+      service.call('POST', `/approvals/${request.id}/approve`, undefined, {
+        token: tokens.finance ?? null,
+        headers: { 'idempotency-key': 'approve it' },
+      });
+    const first = await send();
+    const again = await send();
+    expect([first.status, again.status]).toEqual([200, 200]);
+    expect(again.body).toEqual(first.body);
+  });
+});
+
+describe('what cannot be done', () => {
+  it('is refused at once, and not requested', async () => {
+    const { id } = await accountWithCredit(2_000);
+    const refund = await call('POST', `/accounts/${id}/credit/refund`, { amount: 2_001, reason: 'too much' });
+    expect(wrongFields(refund)).toEqual(['amount']);
+    const written = await call('PUT', `/accounts/${id}`, { status: 'written_off', reason: 'no' });
+    expect(written.status).toBe(400);
+    expect(await ok(call('GET', `/approvals?filter[accountId]=${id}`))).toEqual([]);
+  });
+
+  it('at its approval leaves the request pending', async () => {
+    const { request } = await ACTIONS.refund_credit();
+    const { pool } = service.parts;
+    await pool.query('update payment_methods set active = false where id = $1', [CASH]);
+    try {
+      const answer = await approve(request.id);
+      expect(wrongFields(answer)).toEqual(['paymentMethodId']);
+      expect((await approval(request.id)).status).toBe('pending');
+    } finally {
+      await pool.query('update payment_methods set active = true where id = $1', [CASH]);
+    }
+    await ok(approve(request.id));
+  });
+});
+
+it('the list of requests can be filtered and sorted, and is for all but agents', async () => {
+  const pending = await ok(
+    call('GET', '/approvals?filter[status]=pending&sort=amount:desc&limit=5', undefined, 'viewer'),
+  );
+  expect(pending.length).toBeGreaterThan(1);
+  const amounts = pending.map(({ amount }: { amount: number }) => amount);
+  expect(amounts).toEqual([...amounts].sort((a, b) => b - a));
+  const unmatched = await ok(notify(service, { TransAmount: '7000.00' }));
+  const request = await ok(
+    call('POST', `/payments/${unmatched.paymentId}/reverse`, { reason: 'sent back' }),
+    202,
+  );
+  expect(request).toMatchObject({ accountId: null, accountNumber: null, customerName: null, amount: 7_000 });
+  expect(await ok(call('GET', '/approvals?filter[accountId][isnull]=true'))).toEqual([request]);
+  await ok(approve(request.id));
+  expect((await call('GET', '/approvals', undefined, 'agent')).status).toBe(403);
+});
+
+it('the events name the action and never a person', async () => {
+  const start = (await ok(call('GET', '/events?from=latest'))).after;
+  const { request, payment, account } = await requestedReversal();
+  await ok(approve(request.id));
+  const { events } = await ok(call('GET', `/events?after=${start}&limit=1000`));
+  expect(events.map(({ type }: { type: string }) => type)).toEqual(
+    expect.arrayContaining(['approval.requested', 'payment.reversed', 'approval.approved']),
+  );
+  const requested = events.find(({ type }: { type: string }) => type === 'approval.requested');
+  expect(requested).toMatchObject({
+    resource: 'approval',
+    resourceId: request.id,
+    data: { action: 'reverse_payment', accountId: account.id, paymentId: payment.id, amount: 5_000 },
+  });
+  expect(JSON.stringify(events)).not.toContain('@');
+});

@@ -1,0 +1,283 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { unguarded } from '../../src/portfolio/cell-rules.ts';
+import { FILE_NAMES, FORMAT } from '../../src/portfolio/format-rules.ts';
+import {
+  move,
+  newAccount,
+  newCustomer,
+  notify,
+  pay,
+  reverse,
+  setToday,
+  startRequestJobs,
+  startTestService,
+  useService,
+} from '../harness.ts';
+import { exportFiles, rowsOf } from '../portfolio-files.ts';
+import { expectProof, importAll, problemsOf, uploadImport, work } from '../portfolio-imports.ts';
+
+const service = useService();
+
+beforeAll(() => setToday(service, '2026-11-02'));
+
+async function rowsNow() {
+  const files = await exportFiles(service);
+  return Object.fromEntries(FILE_NAMES.map((name) => [name, rowsOf(files[name])]));
+}
+
+describe('an export', () => {
+  it('has a file with every column of the format for each kind of row', async () => {
+    const files = await exportFiles(service);
+    expect(Object.keys(files)).toEqual(FILE_NAMES);
+    for (const name of FILE_NAMES) {
+      const [header = ''] = files[name].toString('utf8').split('\n');
+      expect(header, name).toBe(`\ufeff${FORMAT[name].columns.map((column) => column.name).join(',')}`);
+    }
+  });
+
+  it('contains an account with its customer, terms, history, payments and figures', async () => {
+    const customer = await newCustomer(service, {
+      externalId: 'CRM-7',
+      firstName: '=HYPERLINK("http://example.com")',
+      metadata: { region: 'north' },
+    });
+    const account = await newAccount(service, { customerId: customer.id, externalId: 'LOAN-7' });
+    await pay(service, account.id, 2_400, { transactionRef: 'R-7', externalId: 'PAY-7' });
+    const wrong = await pay(service, account.id, 99.5);
+    setToday(service, '2026-11-03');
+    await reverse(service, wrong.id);
+    await move(service, account.id, 'suspended');
+
+    const rows = await rowsNow();
+    expect(rows.customers?.find((row) => row.external_id === 'CRM-7')).toMatchObject({
+      first_name: `'=HYPERLINK("http://example.com")`,
+      phone: `'${customer.phone}`,
+      metadata: '{"region": "north"}',
+    });
+    expect(rows.accounts?.find((row) => row.external_id === 'LOAN-7')).toMatchObject({
+      account_number: account.accountNumber,
+      customer: 'CRM-7',
+      product: 'SHS-40',
+      pay_plan: 'Weekly, one year',
+      opened_at: expect.stringMatching(/^2026-11-02T09:\d\d:/),
+      activation_date: '2026-11-02',
+      deposit: '2000.00',
+      instalment: '400.00',
+      instalment_count: '52',
+      frequency: 'weekly',
+      grace_days: '7',
+      status: 'suspended',
+      source_payment_count: '1',
+      source_paid: '2400.00',
+      source_balance: '20400.00',
+      source_paid_until: '2026-11-15',
+    });
+    expect(rows.account_changes?.filter((row) => row.account === 'LOAN-7')).toEqual([
+      {
+        account: 'LOAN-7',
+        status: 'suspended',
+        changed_on: '2026-11-03',
+        reason: 'now suspended',
+        cause: '',
+        changed_at: expect.stringMatching(/^2026-11-03T09:\d\d:/),
+      },
+    ]);
+    expect(rows.payments?.filter((row) => row.account === 'LOAN-7')).toMatchObject([
+      { external_id: 'PAY-7', amount: '2400.00', transaction_ref: 'R-7', payment_method: 'cash' },
+      {
+        external_id: '',
+        amount: '99.50',
+        payment_date: '2026-11-02',
+        reversed_at: expect.stringMatching(/^2026-11-03T09:\d\d:/),
+        reversal_reason: 'entered by mistake',
+      },
+    ]);
+  });
+
+  it('gives a row without external id a key that no external id has', async () => {
+    const taken = await newCustomer(service, { externalId: 'export1-1' });
+    const customer = await newCustomer(service);
+    const account = await newAccount(service, { customerId: customer.id });
+    const rows = await rowsNow();
+    expect(rows.customers?.at(-2)?.external_id).toBe(taken.externalId);
+    expect(rows.customers?.at(-1)?.external_id).toBe(`export2-${customer.id}`);
+    expect(rows.accounts?.at(-1)).toMatchObject({
+      external_id: `export1-${account.id}`,
+      customer: `export2-${customer.id}`,
+    });
+  });
+
+  it('contains unmatched payments without an account, and the time of their assignment', async () => {
+    await notify(service, { TransID: 'EXPORT0001', BillRefNumber: 'nobody' });
+    await notify(service, { TransID: 'EXPORT0002', BillRefNumber: 'nobody' });
+    const account = await newAccount(service, { externalId: 'LOAN-8' });
+    const { body } = await service.call('GET', '/payments?filter[transactionRef]=EXPORT0002');
+    setToday(service, '2026-11-04');
+    const assigned = await service.call('POST', `/payments/${body.data[0].id}/assign`, {
+      accountId: account.id,
+    });
+    expect(assigned.status, assigned.text).toBe(200);
+    const rows = await rowsNow();
+    const payment = (id: string) => rows.payments?.find((row) => row.provider_transaction_id === id);
+    expect(payment('EXPORT0001')).toMatchObject({ account: '', assigned_at: '', provider: 'mobilemoney' });
+    expect(payment('EXPORT0002')).toMatchObject({
+      account: 'LOAN-8',
+      assigned_at: expect.stringMatching(/^2026-11-04T09:\d\d:/),
+    });
+  });
+
+  it('contains transfers and refunds of credit', async () => {
+    const giver = await newAccount(service, { externalId: 'GIVER' });
+    await newAccount(service, { externalId: 'TAKER' }).then(async (taker) => {
+      await pay(service, giver.id, 23_000);
+      await service.call('POST', `/accounts/${giver.id}/credit/transfer`, {
+        toAccountId: taker.id,
+        amount: 50,
+        reason: 'same family',
+      });
+    });
+    await service.call('POST', `/accounts/${giver.id}/credit/refund`, {
+      amount: 20,
+      reason: 'paid twice',
+      paymentMethodId: 2,
+    });
+    const rows = await rowsNow();
+    expect(rows.credit_moves).toMatchObject([
+      { account: 'GIVER', to_account: 'TAKER', amount: '50.00', payment_method: '' },
+      { account: 'GIVER', to_account: '', amount: '20.00', payment_method: 'cash' },
+    ]);
+  });
+
+  it('protects every text from formulas so that it can be restored', async () => {
+    const unit = fc.constantFrom(...'=\'+-@,;|\t\n " 019a \u00a0\u200b\uff1d\u3000ü'.split(''));
+    const texts = fc.sample(fc.string({ unit, minLength: 1, maxLength: 24 }), { numRuns: 500, seed: 1 });
+    await sql`insert into products (sku, name, category, description, price_minor)
+      select 'TEXT-' || n, 'name', 'text', text, 0
+      from unnest(${texts}::text[]) with ordinality as t (text, n)`.execute(service.context.db);
+    const rows = await rowsNow();
+    const written = rows.products
+      ?.filter(({ sku }) => sku?.startsWith('TEXT-'))
+      .map((row) => row.description);
+    expect(written?.map((text) => unguarded(text ?? ''))).toEqual(texts);
+    expect(written?.some((text) => /^[\s\u200b]*[=+@-]/.test(text ?? ''))).toBe(false);
+    await sql`delete from products where category = 'text'`.execute(service.context.db);
+  });
+
+  it('contains the rows of one moment', async () => {
+    const account = await newAccount(service, { externalId: 'MOMENT' });
+    let stop = false;
+    const paying = (async () => {
+      while (!stop) await pay(service, account.id, 1);
+    })();
+    try {
+      await delay(100);
+      for (let n = 0; n < 5; n += 1) {
+        const rows = await rowsNow();
+        const payments = rows.payments?.filter((row) => row.account === 'MOMENT');
+        const figures = rows.accounts?.find((row) => row.external_id === 'MOMENT');
+        expect(figures?.source_paid).toBe(`${payments?.length}.00`);
+      }
+    } finally {
+      stop = true;
+      await paying;
+    }
+  });
+
+  it('that cannot start is answered with 503, and is not a broken download', async () => {
+    await sql`alter table payment_methods rename to renamed`.execute(service.context.db);
+    try {
+      const answer = await service.call('GET', '/exports/portfolio', undefined, {
+        token: service.adminToken,
+      });
+      expect(answer.status).toBe(503);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    } finally {
+      await sql`alter table renamed rename to payment_methods`.execute(service.context.db);
+    }
+  });
+});
+
+describe('a template', () => {
+  it.each(FILE_NAMES)('of %s has the header and the example of the format', async (file) => {
+    const answer = await service.call('GET', `/imports/templates/${file}`);
+    expect(answer.status).toBe(200);
+    const { columns } = FORMAT[file];
+    expect(answer.text.split('\r\n')[0]).toBe(columns.map(({ name }) => name).join(','));
+    const examples = columns.map(({ name, example }) => [name, example]);
+    const rows = rowsOf(Buffer.from(answer.text)).map((row) =>
+      Object.entries(row).map(([name, cell]) => [name, unguarded(cell)]),
+    );
+    expect(rows).toEqual(file === 'credit_moves' ? [] : [examples]);
+  });
+});
+
+it('of payments that were taken off accounts is imported again, with the credit that left before', async () => {
+  const { service: source, close } = await startTestService();
+  const { service: target, close: closeTarget } = await startTestService();
+  const jobs = startRequestJobs(target);
+  try {
+    setToday(source, '2026-11-02');
+    setToday(target, '2026-11-05');
+    const post = async (path: string, body: object) => {
+      const answer = await source.call('POST', path, body);
+      expect([200, 201], answer.text).toContain(answer.status);
+    };
+    const account = await newAccount(source, { externalId: 'OVERPAID' });
+    const other = await newAccount(source, { externalId: 'OTHER' });
+    await notify(source, { TransID: 'MOVED1', TransAmount: '22800.00', BillRefNumber: 'nobody' });
+    const { body } = await source.call('GET', '/payments?filter[transactionRef]=MOVED1');
+    const { id } = body.data[0];
+    setToday(source, '2026-11-03');
+    await post(`/payments/${id}/assign`, { accountId: account.id });
+    await pay(source, account.id, 300);
+    await post(`/accounts/${account.id}/credit/refund`, {
+      amount: 300,
+      reason: 'too much',
+      paymentMethodId: 2,
+    });
+    const moved = await pay(source, account.id, 500);
+    setToday(source, '2026-11-04');
+    for (const paymentId of [id, moved.id])
+      await post(`/payments/${paymentId}/unassign`, { reason: 'not theirs' });
+    await post(`/payments/${moved.id}/assign`, { accountId: other.id });
+
+    const files = await exportFiles(source);
+    expect(rowsOf(files.payments).map((row) => JSON.parse(row.earlier_assignments || '[]'))).toMatchObject([
+      [{ account: 'OVERPAID', assigned_at: expect.stringMatching(/^2026-11-03T/) }],
+      [],
+      [{ account: 'OVERPAID', assigned_at: null, unassigned_at: expect.stringMatching(/^2026-11-04T/) }],
+    ]);
+    for (const table of ['pay_plans', 'product_configurations', 'products', 'employees'])
+      await sql`delete from ${sql.table(table)}`.execute(target.context.db);
+    await importAll(target, files);
+    await expectProof(target);
+    const figures = async (one: typeof source, externalId: string) =>
+      (await one.call('GET', `/accounts/by-external-id/${externalId}`)).body.data;
+    for (const [externalId, paid] of [
+      ['OVERPAID', 0],
+      ['OTHER', 500],
+    ] as const) {
+      const { status, balance, credit } = await figures(source, externalId);
+      expect(await figures(target, externalId)).toMatchObject({ status, balance, credit, paid });
+    }
+    const again = await exportFiles(target);
+    for (const name of FILE_NAMES) expect(again[name].toString(), name).toBe(files[name].toString());
+
+    const [header = '', row = ''] = files.payments.toString('utf8').split('\n');
+    const id2 = await uploadImport(target, { payments: [header, row.replace('MOVED1', 'MOVED2')] });
+    await work(target, id2, 'check');
+    expect(await problemsOf(target, id2)).toContainEqual(
+      expect.objectContaining({
+        column: 'earlier_assignments',
+        problem: 'names the account OVERPAID, which is not in the column external_id of accounts.csv',
+      }),
+    );
+  } finally {
+    await jobs.stop();
+    await closeTarget();
+    await close();
+  }
+});

@@ -1,0 +1,317 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { expectBooksToBalance } from '../books.ts';
+import { accountNow, newAccount, pay } from '../harness.ts';
+import { SHORT_CODE, useProvider } from '../provider.ts';
+
+const test = useProvider();
+const { service } = test;
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const USUAL = {
+  ...({ pageSize: 100, listName: 'Response', isNested: true, zone: 'UTC', method: 'POST' } as const),
+};
+
+/** Each test has days of its own, so that the pull starts with an empty period. */
+let day = new Date('2026-11-02T09:00:00Z');
+
+beforeEach(async () => {
+  Object.assign(test.pull.behaviour, USUAL, { mostHiddenRows: 0, paddingBytes: 0, ignoresOffset: false });
+  Object.assign(test.pull.behaviour, { unansweredQueries: 0, repeatedPages: 0, addedRows: [] });
+  day = new Date(day.getTime() + 7 * 24 * HOUR_MS);
+  service.clock.set(day);
+  await test.runsPulls();
+});
+afterEach(() => expectBooksToBalance(service.context));
+
+function pass(minutes: number): void {
+  service.clock.set(new Date(service.context.clock.now().getTime() + minutes * MINUTE_MS));
+}
+
+async function paymentsOf(transId = ''): Promise<{ amount: number; source: string; paymentDate: string }[]> {
+  const answer = await service.call('GET', `/payments?filter[transactionRef]=${transId}`);
+  return answer.body.data;
+}
+
+async function notificationsOf(transId = '') {
+  return (await service.call('GET', `/notifications?filter[transactionRef]=${transId}`)).body.data;
+}
+
+describe('a pull of payments', () => {
+  it('posts a payment whose notification was lost, and keeps the row of the provider', async () => {
+    const account = await newAccount(service);
+    const { TransID: transId } = test.pays(account.accountNumber, 45_050n);
+    pass(15);
+    await test.runsPulls();
+    expect(await paymentsOf(transId)).toMatchObject([{ amount: 450.5, source: 'pull', status: 'matched' }]);
+    expect((await accountNow(service, account.id)).paid).toBe(450.5);
+    const [stored] = await notificationsOf(transId);
+    expect(stored).toMatchObject({
+      outcome: 'matched',
+      source: 'pull',
+      flags: [],
+      businessShortCode: SHORT_CODE,
+    });
+    expect(JSON.parse(stored.rawBody)).toMatchObject({ transactionId: transId, amount: '450.50' });
+  });
+
+  it('posts nothing twice if the notification comes later', async () => {
+    const account = await newAccount(service);
+    const body = test.pays(account.accountNumber, 40_000n);
+    pass(15);
+    await test.runsPulls();
+    expect(await test.delivers(body)).toBe('repeated');
+    expect(await test.delivers(body)).toBe('repeated');
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+  });
+
+  it('stores nothing for a payment whose notification came before', async () => {
+    const account = await newAccount(service);
+    const body = test.pays(account.accountNumber, 40_000n);
+    expect(await test.delivers(body)).toBe('matched');
+    pass(15);
+    await test.runsPulls();
+    pass(15);
+    await test.runsPulls();
+    expect(await notificationsOf(body.TransID)).toHaveLength(1);
+    expect(await paymentsOf(body.TransID)).toMatchObject([{ source: 'webhook' }]);
+  });
+
+  it('reports another amount than that of the notification, and posts nothing', async () => {
+    const account = await newAccount(service);
+    const body = test.pays(account.accountNumber, 40_000n);
+    await test.delivers({ ...body, TransAmount: '399.00' });
+    pass(15);
+    await test.runsPulls();
+    const outcomes = (await notificationsOf(body.TransID)).map(({ outcome }: { outcome: string }) => outcome);
+    expect(outcomes.sort()).toEqual(['differs', 'matched']);
+    expect((await accountNow(service, account.id)).paid).toBe(399);
+  });
+
+  it('links a payment that staff recorded in the meantime', async () => {
+    const account = await newAccount(service);
+    const body = test.pays(account.accountNumber, 40_000n);
+    const transactionRef = body.TransID;
+    await pay(service, account.id, 400, { transactionRef, paymentMethodId: 1 });
+    pass(15);
+    await test.runsPulls();
+    expect(await notificationsOf(transactionRef)).toMatchObject([{ outcome: 'linked' }]);
+    expect(await test.delivers(body)).toBe('repeated');
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+  });
+
+  it('posts a payment under an unknown reference to the worklist', async () => {
+    const { TransID: transId } = test.pays('SOLAR', 1_000n);
+    pass(15);
+    await test.runsPulls();
+    expect(await paymentsOf(transId)).toMatchObject([{ status: 'unmatched', source: 'pull' }]);
+  });
+
+  it.each([
+    ['UTC', '2026-10-31T22:30:00Z'],
+    ['East Africa', '2026-10-31T22:30:00Z'],
+    ['UTC', '2026-10-31T20:30:00Z'],
+    ['East Africa', '2026-10-31T20:30:00Z'],
+  ] as const)(
+    'finds the business day of a payment if the times are in the zone %s (%s)',
+    async (zone, clock) => {
+      const offset = day.getTime() - new Date('2026-10-31T09:00:00Z').getTime();
+      const moment = new Date(new Date(clock).getTime() + offset);
+      service.clock.set(moment);
+      await test.runsPulls();
+      Object.assign(test.pull.behaviour, { zone });
+      const { TransID: transId } = test.pays('SOLAR', 1_000n, moment);
+      pass(15);
+      await test.runsPulls();
+      const eastAfrican = new Date(moment.getTime() + 3 * HOUR_MS).toISOString().slice(0, 10);
+      expect(await paymentsOf(transId)).toMatchObject([{ paymentDate: eastAfrican }]);
+    },
+  );
+
+  it.each([
+    ['in Transactions', { listName: 'Transactions' }],
+    ['without a second list', { isNested: false }],
+    ['only with GET', { method: 'GET' }],
+  ] as const)('reads rows that the provider lists %s', async (_, behaviour) => {
+    Object.assign(test.pull.behaviour, behaviour);
+    const { TransID: transId } = test.pays('SOLAR', 1_000n);
+    pass(15);
+    await test.runsPulls();
+    expect(await paymentsOf(transId)).toHaveLength(1);
+  });
+
+  it('finds every row while the pages shift between two queries', async () => {
+    Object.assign(test.pull.behaviour, { pageSize: 20, mostHiddenRows: 5 });
+    const bodies = Array.from({ length: 63 }, () => test.pays('SOLAR', 1_000n));
+    for (let pull = 1; pull <= 2; pull += 1) {
+      pass(15);
+      await test.runsPulls();
+    }
+    for (const { TransID } of bodies) expect(await paymentsOf(TransID)).toHaveLength(1);
+  });
+
+  it('shortens the period if an answer is too large', async () => {
+    Object.assign(test.pull.behaviour, { pageSize: 1_000, paddingBytes: 1024 * 1024 });
+    const bodies = Array.from({ length: 12 }, () => {
+      pass(10);
+      return test.pays('SOLAR', 1_000n);
+    });
+    pass(1);
+    await test.runsPulls();
+    for (const { TransID } of bodies) expect(await paymentsOf(TransID)).toHaveLength(1);
+  });
+
+  it('is not complete if the provider ignores the offset', async () => {
+    const before = await test.pullRow();
+    Object.assign(test.pull.behaviour, { ignoresOffset: true });
+    test.pays('SOLAR', 1_000n);
+    pass(15);
+    await test.runsPulls();
+    const { completeUntil, failure } = await test.pullRow();
+    expect(failure).toMatch(/repeats its rows/);
+    expect(completeUntil).toEqual(before.completeUntil);
+  });
+
+  it('fails after its time limit if the provider never answers, and finds the payments with the next try', async () => {
+    const before = await test.pullRow();
+    const bodies = [test.pays('SOLAR', 1_000n), test.pays('SOLAR', 2_000n)];
+    pass(15);
+    test.pull.behaviour.unansweredQueries = 1;
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    const shortened = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(Math.min(ms, 500)));
+    await test.runsPulls();
+    shortened.mockRestore();
+    expect(test.pull.behaviour.unansweredQueries).toBe(0);
+    expect(await test.pullRow()).toMatchObject({
+      completeUntil: before.completeUntil,
+      failure: expect.stringContaining('no answer within the time limit'),
+    });
+    for (const { TransID } of bodies) expect(await paymentsOf(TransID)).toEqual([]);
+    pass(2);
+    await test.runsPulls();
+    expect(await test.pullRow()).toMatchObject({ failure: null });
+    for (const { TransID } of bodies) expect(await paymentsOf(TransID)).toHaveLength(1);
+  });
+
+  it('posts every payment once if the provider sends a page twice', async () => {
+    Object.assign(test.pull.behaviour, { pageSize: 4, repeatedPages: 1 });
+    const bodies = Array.from({ length: 9 }, () => test.pays('SOLAR', 1_000n));
+    pass(15);
+    await test.runsPulls();
+    expect(test.pull.behaviour.repeatedPages).toBe(0);
+    expect(await test.pullRow()).toMatchObject({ failure: expect.stringContaining('repeats its rows') });
+    pass(2);
+    await test.runsPulls();
+    expect(await test.pullRow()).toMatchObject({ failure: null });
+    for (const { TransID } of bodies) expect(await paymentsOf(TransID)).toHaveLength(1);
+  });
+
+  it('continues with another access token if its token expires between two pages', async () => {
+    Object.assign(test.pull.behaviour, { pageSize: 2 });
+    const bodies = Array.from({ length: 9 }, () => test.pays('SOLAR', 1_000n));
+    pass(15);
+    test.api.tokens.lifetimeSeconds = 0.01;
+    await test.runsPulls();
+    test.api.tokens.lifetimeSeconds = 3_599;
+    for (const { TransID } of bodies) expect(await paymentsOf(TransID)).toHaveLength(1);
+  });
+
+  it('waits as long as the provider asks after too many calls, and then continues', async () => {
+    const { TransID: transId } = test.pays('SOLAR', 1_000n);
+    pass(15);
+    Object.assign(test.api.failures, { refusedAsBusy: 1, retryAfterSeconds: 300 });
+    await test.runsPulls();
+    expect(await test.pullRow()).toMatchObject({ failuresInARow: 1, failure: expect.stringMatching(/429/) });
+    pass(4);
+    await test.runsPulls();
+    expect(await paymentsOf(transId)).toEqual([]);
+    pass(2);
+    await test.runsPulls();
+    expect(await paymentsOf(transId)).toHaveLength(1);
+    expect(await test.pullRow()).toMatchObject({ failuresInARow: 0, failure: null });
+  });
+
+  it.each([
+    ['closes connections', { isDown: true }],
+    ['answers with an error', { errorStatus: 503 }],
+  ])('continues where it stopped after the provider %s', async (_, failure) => {
+    const { completeUntil } = await test.pullRow();
+    const { TransID: transId } = test.pays('SOLAR', 1_000n);
+    Object.assign(test.api.failures, failure);
+    for (let hour = 0; hour < 5; hour += 1) {
+      pass(60);
+      await test.runsPulls();
+    }
+    expect(await test.pullRow()).toMatchObject({ completeUntil, failuresInARow: 5 });
+    Object.assign(test.api.failures, { isDown: false, errorStatus: null });
+    pass(15);
+    await test.runsPulls();
+    expect(await paymentsOf(transId)).toHaveLength(1);
+  });
+
+  it('reports the period that the provider no longer lists', async () => {
+    const { completeUntil } = await test.pullRow();
+    test.api.failures.isDown = true;
+    pass(50 * 60);
+    await test.runsPulls();
+    test.api.failures.isDown = false;
+    pass(15);
+    await test.runsPulls();
+    const state = await test.pullRow();
+    expect(state.lostFrom).toEqual(completeUntil);
+    expect(state.lostUntil?.getTime()).toBeGreaterThan((completeUntil?.getTime() ?? 0) + 2 * HOUR_MS);
+  });
+
+  it('stores a row without an amount once, for staff', async () => {
+    const { TransID: transId } = test.pays('SOLAR', 0n);
+    pass(15);
+    await test.runsPulls();
+    pass(15);
+    await test.runsPulls();
+    const rejected = (await service.call('GET', '/notifications?filter[status]=rejected&limit=100')).body
+      .data;
+    expect(
+      rejected.filter(({ rawBody }: { rawBody: string }) => rawBody.includes(transId ?? '')),
+    ).toMatchObject([{ failure: expect.stringMatching(/^TransAmount must be a decimal above 0/) }]);
+  });
+
+  const AMOUNT_RULE = /^TransAmount must be a decimal above 0/;
+  const ID_RULE = /^TransID must be a text of 1 to 64 characters$/;
+  it.each<[string, object, RegExp]>([
+    ['the amount abc', { amount: 'abc' }, AMOUNT_RULE],
+    ['the amount 1,250.00', { amount: '1,250.00' }, AMOUNT_RULE],
+    ['an amount above every limit', { amount: 900_000_000_000_000_000 }, AMOUNT_RULE],
+    ['an amount above the limit', { amount: '1000000000000.00' }, AMOUNT_RULE],
+    ['an object as amount', { amount: { value: 5 } }, AMOUNT_RULE],
+    ['no id', { transactionId: undefined }, ID_RULE],
+    ['an object as id', { transactionId: { id: 5 } }, ID_RULE],
+    ['an id of 65 characters', { transactionId: 'A'.repeat(65) }, ID_RULE],
+  ])('stores a row with %s once, as a rejected notification of the pull', async (_, fields, failure) => {
+    const billreference = randomUUID();
+    const row = { transactionId: billreference.slice(0, 10), amount: '500', billreference, ...fields };
+    test.pull.behaviour.addedRows = [row];
+    for (let run = 0; run < 2; run += 1) {
+      pass(15);
+      await test.runsPulls();
+    }
+    const url = '/notifications?filter[status]=rejected&filter[source]=pull&limit=100';
+    const rejected = (await service.call('GET', url)).body.data.filter(({ rawBody }: { rawBody: string }) =>
+      rawBody.includes(billreference),
+    );
+    expect(rejected).toMatchObject([
+      { failure: expect.stringMatching(failure), rawBody: JSON.stringify(row) },
+    ]);
+  });
+
+  it('registers the short code only once', () => {
+    const registrations = test.api.calls.filter(({ path }) => path.endsWith('/register'));
+    expect(registrations.map(({ fields }) => fields)).toEqual([
+      {
+        ShortCode: SHORT_CODE,
+        RequestType: 'Pull',
+        NominatedNumber: '254700000001',
+        CallBackURL: 'https://pay.example.com/api/webhooks/payments/mobilemoney',
+      },
+    ]);
+  });
+});

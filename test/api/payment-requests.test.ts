@@ -1,0 +1,1036 @@
+import { sql } from 'kysely';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { EVENT_TYPES, EVENTS, type EventType } from '../../src/events/catalogue-schema.ts';
+import { findUnansweredPaid, postPaidRequests } from '../../src/payment-requests/answer-commands.ts';
+import { claimDue } from '../../src/payment-requests/store.ts';
+import {
+  LEASE_SECONDS,
+  type RequestWorker,
+  startRequestWorker,
+} from '../../src/payment-requests/worker-commands.ts';
+import { retryPendingNotifications } from '../../src/payments/notifications/commands.ts';
+import { openBook } from '../../tools/simulator/provider-api/book.ts';
+import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
+import { createStkPush, type PromptPlan, USUAL_PLAN } from '../../tools/simulator/provider-api/stk-push.ts';
+import { expectBooksToBalance } from '../books.ts';
+import {
+  type Answer,
+  accountNow,
+  newAccount,
+  notification,
+  notify,
+  pay,
+  reverse,
+  startInstance,
+  useService,
+  wrongFields,
+} from '../harness.ts';
+
+const SECRET = 'secret-of-the-webhook';
+const CALLBACK_URL = 'http://service.test';
+const SHORT_CODE = '600638';
+const MINUTE_MS = 60_000;
+
+let plan: PromptPlan = USUAL_PLAN;
+const stk = createStkPush({
+  book: openBook(SHORT_CODE),
+  planOf: () => plan,
+  notificationUrl: () => `${service.origin}/api/webhooks/payments/mobilemoney?token=${SECRET}`,
+  reportUrl: (given) => given.replace(CALLBACK_URL, service.origin),
+});
+const QUERY = 'POST /mpesa/stkpushquery/v1/query';
+/** The result of every query, instead of the answer of the simulator. */
+let queryResult: { ResultCode: string; ResultDesc: string } | null = null;
+const provider = await startProviderApi({
+  operations: {
+    ...stk.operations,
+    [QUERY]: async (call) => {
+      const answer = await stk.operations[QUERY]?.(call);
+      if (!answer) throw new Error('The simulator has no query.');
+      return queryResult ? { body: { ResponseCode: '0', ...queryResult } } : answer;
+    },
+  },
+});
+const SETTINGS = {
+  MOBILEMONEY_API_URL: provider.url,
+  MOBILEMONEY_CONSUMER_KEY: provider.credentials.consumerKey,
+  MOBILEMONEY_CONSUMER_SECRET: provider.credentials.consumerSecret,
+  MOBILEMONEY_SHORT_CODE: SHORT_CODE,
+  MOBILEMONEY_PASSKEY: 'passkey',
+  MOBILEMONEY_CALLBACK_URL: CALLBACK_URL,
+  WEBHOOK_SECRET: SECRET,
+};
+const service = useService(SETTINGS);
+let worker: RequestWorker | undefined;
+
+function startWorker(): void {
+  worker = startRequestWorker(service.context, service.parts.log);
+}
+
+beforeAll(startWorker);
+beforeEach(() => {
+  plan = USUAL_PLAN;
+  queryResult = null;
+  service.clock.set(null);
+});
+afterAll(async () => {
+  await worker?.stop();
+  await stk.settled();
+  await provider.close();
+});
+
+let phones = 0;
+
+/** A phone that no request has used. */
+function newPhone(): string {
+  phones += 1;
+  return `+25471${String(1_000_000 + phones)}`;
+}
+
+function ask(accountId: number, body: object, headers: Record<string, string> = {}): Promise<Answer> {
+  return service.call('POST', `/accounts/${accountId}/payment-requests`, body, { headers });
+}
+
+/** A request for 400 to a new phone on a new account. */
+async function newRequest(fields: object = {}) {
+  const account = await newAccount(service);
+  const answer = await ask(account.id, { amount: 400, phone: newPhone(), ...fields });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.data;
+}
+
+async function read(id: number) {
+  const answer = await service.call('GET', `/payment-requests/${id}`);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data;
+}
+
+async function becomes(id: number, expected: object) {
+  return vi.waitFor(async () => {
+    const request = await read(id);
+    expect(request).toMatchObject(expected);
+    return request;
+  }, 10_000);
+}
+
+function wait(seconds: number): void {
+  service.clock.set(new Date(service.clock.now().getTime() + seconds * 1_000));
+}
+
+async function paymentsOf(accountId: number) {
+  const answer = await service.call('GET', `/accounts/${accountId}/payments`);
+  return answer.body.data;
+}
+
+async function postPaid(): Promise<number> {
+  return postPaidRequests(service.context, service.parts.log, new AbortController().signal);
+}
+
+async function prompted(phone: string) {
+  return stk.prompts.filter((prompt) => `+${prompt.phone}` === phone);
+}
+
+/** Lets the posting of payments fail during the work. @returns the number of notifications that wait for a retry. */
+async function failToPost(work: () => Promise<unknown>): Promise<number> {
+  const { db } = service.context;
+  await sql`alter table payments add constraint no_payments check (false) not valid`.execute(db);
+  try {
+    await work();
+  } finally {
+    await sql`alter table payments drop constraint no_payments`.execute(db);
+  }
+  const { rows } = await sql`select from notifications where status = 'pending'`.execute(db);
+  return rows.length;
+}
+
+/** The rejected notifications, the newest first. */
+async function rejected() {
+  const answer = await service.call('GET', '/notifications?filter[status]=rejected&sort=id:desc');
+  return answer.body.data;
+}
+
+/** Makes posting to an account fail while `work` runs. */
+async function whilePostingFails(accountId: number, work: () => Promise<unknown>): Promise<void> {
+  const { db } = service.context;
+  await sql
+    .raw(`
+    create function fail_for_a_test() returns trigger language plpgsql as
+      $$ begin if new.account_id = ${accountId} then raise exception 'broken for a test'; end if; return new; end $$;
+    create trigger fail_for_a_test before insert on payments for each row execute function fail_for_a_test()`)
+    .execute(db);
+  try {
+    await work();
+  } finally {
+    await sql.raw('drop function fail_for_a_test cascade').execute(db);
+  }
+}
+
+async function retryPending(): Promise<number> {
+  return retryPendingNotifications(service.context, service.parts.log, new AbortController().signal);
+}
+
+/** The notification of a customer's payment, posted as the provider does. @returns its outcome. */
+async function deliver(fields: Record<string, unknown>): Promise<string> {
+  const answer = await notify(service, notification(fields), { query: `?token=${SECRET}` });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data.outcome;
+}
+
+/** A payment to the account of the request that the customer makes without the prompt. @returns its transaction. */
+async function payByHand(request: { accountNumber: string; phone: string }, fields: object = {}) {
+  transactions += 1;
+  const transId = `BYHAND${transactions}`;
+  const local = new Date(service.clock.now().getTime() + 3 * 3_600_000).toISOString();
+  const TransTime = local.replace(/\D/g, '').slice(0, 14);
+  const { accountNumber: BillRefNumber, phone } = request;
+  await deliver({ TransID: transId, TransTime, BillRefNumber, MSISDN: phone.slice(1), ...fields });
+  return transId;
+}
+
+let transactions = 0;
+
+/** Inserts copies of a request for other phones. */
+async function copyRequest(id: number, count: number, changes: string): Promise<void> {
+  await sql
+    .raw(`
+    insert into payment_requests (account_id, provider, phone, amount_minor, status, callback_key, provider_request_id,
+      send_started_at, next_step_at, holds_phone, requested_by, ended_at)
+    select account_id, provider, '+2547999' || id || n, amount_minor, ${changes}, false, requested_by,
+      case when ${changes.startsWith("'paid'")} then business_now() - interval '2 hours' end
+    from payment_requests, generate_series(1, ${count}) n where id = ${id}`)
+    .execute(service.context.db);
+}
+
+/** A request that the phone shows, and whose outcome nobody reports. */
+async function newSilentRequest(fields: object = {}) {
+  plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
+  const request = await newRequest(fields);
+  await becomes(request.id, { status: 'sent' });
+  await stk.settled();
+  return request;
+}
+
+function rowOf(id: number) {
+  return service.context.db
+    .selectFrom('payment_requests')
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+}
+
+/** Posts an answer as the provider does. */
+async function postAnswer(id: number, fields: object, items: Record<string, unknown> = {}) {
+  const { callback_key: key } = await rowOf(id);
+  return postTo(key, fields, items);
+}
+
+function postTo(key: string, fields: object, items: Record<string, unknown> = {}) {
+  const Item = Object.entries(items).map(([Name, Value]) => ({ Name, Value }));
+  const stkCallback = { ResultCode: 0, ResultDesc: 'Done', CallbackMetadata: { Item }, ...fields };
+  return service.call('POST', `/webhooks/payments/mobilemoney/requests/${key}?token=${SECRET}`, {
+    Body: { stkCallback },
+  });
+}
+
+describe('a payment request', () => {
+  it('asks the phone, and its payment is posted once although it is reported twice', async () => {
+    const request = await newRequest();
+    expect(request).toMatchObject({ status: 'requested', amount: 400, requestedBy: 'admin@example.com' });
+    const paid = await becomes(request.id, { status: 'paid', paymentId: expect.any(Number), reason: null });
+    await stk.settled();
+    const [prompt] = await prompted(request.phone);
+    expect(paid.transactionRef).toBe(prompt?.receipt);
+    expect(prompt).toMatchObject({ amount: '400', accountReference: request.accountNumber });
+    const payments = await paymentsOf(request.accountId);
+    expect(payments).toMatchObject([
+      { id: paid.paymentId, amount: 400, transactionRef: prompt?.receipt, matchMethod: 'payment_request' },
+    ]);
+    expect(payments).toHaveLength(1);
+    expect((await accountNow(service, request.accountId)).paid).toBe(400);
+  });
+
+  it('signs the call with the short code, the passkey and the time in Nairobi', async () => {
+    await newRequest();
+    await vi.waitFor(() => expect(provider.calls.at(-1)?.path).toBe('/mpesa/stkpush/v1/processrequest'));
+    const fields = provider.calls.at(-1)?.fields ?? {};
+    const password = Buffer.from(String(fields.Password), 'base64').toString();
+    expect(password).toBe(`${SHORT_CODE}passkey${fields.Timestamp}`);
+    expect(fields.Timestamp).toMatch(/^\d{14}$/);
+    expect(String(fields.AccountReference).length).toBeLessThanOrEqual(12);
+    expect(fields).toMatchObject({ TransactionType: 'CustomerPayBillOnline', PartyB: SHORT_CODE });
+    await stk.settled();
+  });
+
+  it.each([
+    ['cancelled', 'declined', 'cancelled'],
+    ['insufficient_funds', 'declined', 'insufficient_funds'],
+    ['wrong_pin', 'declined', 'wrong_pin'],
+    ['no_answer', 'expired', 'no_answer'],
+  ] as const)('ends without a payment if the customer’s answer is %s', async (customer, status, reason) => {
+    plan = { ...USUAL_PLAN, customer };
+    const request = await newRequest();
+    await becomes(request.id, { status, reason, paymentId: null, endedAt: expect.any(String) });
+    expect(await paymentsOf(request.accountId)).toEqual([]);
+  });
+
+  it('is declined if the provider refuses it, or already asks the phone', async () => {
+    plan = { ...USUAL_PLAN, callAnswer: 'refused' };
+    await becomes((await newRequest()).id, { status: 'declined', reason: 'refused' });
+    plan = { ...USUAL_PLAN, callAnswer: 'phone_busy' };
+    await becomes((await newRequest()).id, { status: 'declined', reason: 'phone_busy' });
+  });
+
+  it('is posted from the provider’s answer alone, if the notification is lost', async () => {
+    plan = { ...USUAL_PLAN, notification: 'never' };
+    const request = await newRequest();
+    const { paymentId } = await becomes(request.id, { status: 'paid', paymentId: expect.any(Number) });
+    expect(await paymentsOf(request.accountId)).toMatchObject([{ id: paymentId, amount: 400 }]);
+  });
+
+  it('takes a payment whose notification came first under another reference', async () => {
+    plan = { ...USUAL_PLAN, notification: 'first', reference: 'SOLAR' };
+    const request = await newRequest();
+    const { paymentId } = await becomes(request.id, { status: 'paid', paymentId: expect.any(Number) });
+    expect(await paymentsOf(request.accountId)).toMatchObject([
+      { id: paymentId, amount: 400, matchMethod: 'payment_request' },
+    ]);
+    expect((await accountNow(service, request.accountId)).paid).toBe(400);
+  });
+
+  it('takes a payment whose notification was posted to another account', async () => {
+    const other = await newAccount(service);
+    plan = { ...USUAL_PLAN, notification: 'first', reference: other.accountNumber };
+    const request = await newRequest();
+    const { paymentId } = await becomes(request.id, { status: 'paid', paymentId: expect.any(Number) });
+    expect(await paymentsOf(request.accountId)).toMatchObject([{ id: paymentId }]);
+    expect((await accountNow(service, other.id)).paid).toBe(0);
+  });
+
+  it('does not move a payment that staff have assigned', async () => {
+    plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'sent' });
+    const other = await newAccount(service);
+    const receipt = `STAFF${request.id}`;
+    const MSISDN = request.phone.slice(1);
+    const sent = notification({ TransID: receipt, BillRefNumber: 'SOLAR', MSISDN });
+    const { body } = await notify(service, sent, { query: `?token=${SECRET}` });
+    const assigned = await service.call('POST', `/payments/${body.data.paymentId}/assign`, {
+      accountId: other.id,
+    });
+    expect(assigned.status).toBe(200);
+    await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: receipt });
+    await becomes(request.id, { status: 'paid', paymentId: body.data.paymentId });
+    expect((await accountNow(service, other.id)).paid).toBe(400);
+    expect((await accountNow(service, request.accountId)).paid).toBe(0);
+  });
+
+  it.each(['early', 'twice', 'late'] as const)(
+    'becomes one payment if the provider’s answer is %s',
+    async (report) => {
+      plan = { ...USUAL_PLAN, report };
+      const request = await newRequest();
+      await becomes(request.id, { status: 'paid', paymentId: expect.any(Number) });
+      await stk.settled();
+      expect(await paymentsOf(request.accountId)).toHaveLength(1);
+      expect(await read(request.id)).toMatchObject({ status: 'paid' });
+    },
+  );
+
+  it('stays paid if the provider later reports a failure, which is kept as a rejected notification', async () => {
+    const request = await newRequest();
+    await becomes(request.id, { status: 'paid' });
+    await stk.settled();
+    await postAnswer(request.id, { ResultCode: 1032, ResultDesc: 'Request cancelled by user' });
+    expect(await read(request.id)).toMatchObject({ status: 'paid' });
+    const [first] = await rejected();
+    expect(first.failure).toBe(
+      `payment request ${request.id}: the request already has a payment that the provider reported or the service found`,
+    );
+  });
+
+  it('becomes paid if the provider reports a payment after a failure', async () => {
+    plan = { ...USUAL_PLAN, customer: 'no_answer' };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'expired' });
+    await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: `LATE${request.id}` });
+    await becomes(request.id, { status: 'paid', reason: null, transactionRef: `LATE${request.id}` });
+    expect(await paymentsOf(request.accountId)).toHaveLength(1);
+  });
+
+  it.each(['the notification', 'the answer'])('is posted once if posting %s failed first', async (first) => {
+    plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'sent' });
+    const receipt = `PEND${request.id}`;
+    const sent = notification({ TransID: receipt, BillRefNumber: request.accountNumber });
+    const items = { Amount: 400, MpesaReceiptNumber: receipt };
+    const pending = await failToPost(async () => {
+      if (first === 'the answer') await postAnswer(request.id, {}, items);
+      else await notify(service, sent, { query: `?token=${SECRET}` });
+    });
+    expect(pending).toBe(1);
+    if (first === 'the answer') await notify(service, sent, { query: `?token=${SECRET}` });
+    else await postAnswer(request.id, {}, items);
+    const { context, parts } = service;
+    await retryPendingNotifications(context, parts.log, new AbortController().signal);
+    await postPaid();
+    const { paymentId } = await becomes(request.id, { status: 'paid', paymentId: expect.any(Number) });
+    expect(await paymentsOf(request.accountId)).toMatchObject([{ id: paymentId, amount: 400 }]);
+  });
+
+  it('links a payment that staff have recorded by hand', async () => {
+    plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'sent' });
+    const receipt = `HAND${request.id}`;
+    const manual = await pay(service, request.accountId, 400, {
+      paymentMethodId: 1,
+      transactionRef: receipt,
+    });
+    await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: receipt });
+    await becomes(request.id, { status: 'paid', paymentId: manual.id });
+    expect((await accountNow(service, request.accountId)).paid).toBe(400);
+  });
+
+  it.each(['notification', 'answer'] as const)(
+    'is posted once if the %s is still waiting for its retry when the other report comes',
+    async (waiting) => {
+      const request = await newSilentRequest();
+      const receipt = `WAIT${request.id}`;
+      const notified = () => deliver({ TransID: receipt, BillRefNumber: request.accountNumber });
+      const answered = () => postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: receipt });
+      const [first, second] = waiting === 'notification' ? [notified, answered] : [answered, notified];
+      await whilePostingFails(request.accountId, first);
+      expect(await paymentsOf(request.accountId)).toEqual([]);
+      await second();
+      expect(await paymentsOf(request.accountId)).toHaveLength(1);
+      expect(await retryPending()).toBe(1);
+      await postPaid();
+      const [payment, ...others] = await paymentsOf(request.accountId);
+      expect(others).toEqual([]);
+      expect(payment).toMatchObject({ amount: 400, transactionRef: receipt });
+      expect(await read(request.id)).toMatchObject({ status: 'paid', paymentId: payment.id });
+      expect((await accountNow(service, request.accountId)).paid).toBe(400);
+    },
+  );
+
+  it('keeps its reversed payment if the notification is repeated', async () => {
+    const request = await newRequest();
+    const { paymentId } = await becomes(request.id, { status: 'paid', paymentId: expect.any(Number) });
+    await stk.settled();
+    await reverse(service, paymentId);
+    const { callback_key: key, paid_body: body } = await rowOf(request.id);
+    await service.call('POST', `/webhooks/payments/mobilemoney/requests/${key}?token=${SECRET}`, body ?? '');
+    expect((await accountNow(service, request.accountId)).paid).toBe(0);
+    expect(await read(request.id)).toMatchObject({ status: 'paid', paymentId });
+  });
+});
+
+describe('an outcome that the provider did not report', () => {
+  it('is asked for after 30 seconds, and the payment is found by its account, amount, phone and time', async () => {
+    plan = { ...USUAL_PLAN, report: 'never' };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'sent' });
+    await stk.settled();
+    wait(31);
+    await becomes(request.id, { status: 'paid', transactionRef: null, paymentId: null });
+    expect(await postPaid()).toBe(1);
+    const [payment] = await paymentsOf(request.accountId);
+    expect(await read(request.id)).toMatchObject({
+      paymentId: payment.id,
+      transactionRef: payment.transactionRef,
+    });
+  });
+
+  it('is asked for again while the provider fails, and is unknown after two minutes', async () => {
+    plan = { ...USUAL_PLAN, customer: 'cancelled', report: 'never', failedQueries: 3 };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'sent' });
+    for (const seconds of [31, 31, 61]) {
+      const { query_attempts: attempts } = await rowOf(request.id);
+      wait(seconds);
+      await vi.waitFor(async () => expect((await rowOf(request.id)).query_attempts).toBe(attempts + 1));
+    }
+    expect(await read(request.id)).toMatchObject({ status: 'unknown', reason: null });
+    wait(301);
+    await becomes(request.id, { status: 'declined', reason: 'cancelled' });
+  });
+
+  it('does not end while the provider says that it is still processing', async () => {
+    plan = { ...USUAL_PLAN, customer: 'cancelled', report: 'never' };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'sent' });
+    const [prompt] = await prompted(request.phone);
+    await stk.settled();
+    if (prompt) prompt.answer = null;
+    wait(31);
+    await vi.waitFor(async () => expect((await rowOf(request.id)).query_attempts).toBe(1));
+    expect(await read(request.id)).toMatchObject({ status: 'sent' });
+    if (prompt) prompt.answer = 'cancelled';
+    wait(31);
+    await becomes(request.id, { status: 'declined' });
+  });
+
+  it.each(['error', 'lost'] as const)(
+    'is unknown if the answer to the call is %s, and the request is not sent again',
+    async (callAnswer) => {
+      plan = { ...USUAL_PLAN, callAnswer, report: 'never', notification: 'never' };
+      const request = await newRequest();
+      await becomes(request.id, { status: 'unknown' });
+      wait(3_000);
+      await new Promise((resolve) => setTimeout(resolve, 1_200));
+      expect(await prompted(request.phone)).toHaveLength(1);
+      expect(await read(request.id)).toMatchObject({ status: 'unknown' });
+      await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: `GONE${request.id}` });
+      await becomes(request.id, { status: 'paid', transactionRef: `GONE${request.id}` });
+    },
+  );
+
+  describe('that cannot be asked for, because the answer to its call was lost,', () => {
+    /** A request without the provider's id. The customer may have paid. */
+    async function newLostRequest() {
+      plan = { ...USUAL_PLAN, callAnswer: 'lost', report: 'never', notification: 'never' };
+      const request = await newRequest();
+      return becomes(request.id, { status: 'unknown' });
+    }
+    const find = () => findUnansweredPaid(service.context, new AbortController().signal);
+
+    it('is paid by the only payment that fits, once its prompt has certainly ended', async () => {
+      const request = await newLostRequest();
+      const transactionRef = await payByHand(request, { TransAmount: '400' });
+      wait(14 * 60);
+      expect(await find()).toBe(0);
+      expect(await read(request.id)).toMatchObject({ status: 'unknown' });
+      wait(2 * 60);
+      expect(await find()).toBe(1);
+      const paid = await read(request.id);
+      expect(paid).toMatchObject({ status: 'paid', transactionRef, paymentId: expect.any(Number) });
+      expect(await paymentsOf(request.accountId)).toHaveLength(1);
+      const { body } = await service.call('GET', `/payments/${paid.paymentId}`);
+      expect(body.data).toMatchObject({ accountId: request.accountId, transactionRef });
+    });
+
+    it('is paid by a payment whose notification comes hours later', async () => {
+      const request = await newLostRequest();
+      const local = new Date(service.clock.now().getTime() + 3 * 3_600_000 + 30_000).toISOString();
+      wait(16 * 60);
+      expect(await find()).toBe(0);
+      wait(3 * 3_600);
+      const TransTime = local.replace(/\D/g, '').slice(0, 14);
+      const transactionRef = await payByHand(request, { TransAmount: '400', TransTime });
+      expect(await find()).toBe(1);
+      expect(await read(request.id)).toMatchObject({ status: 'paid', transactionRef });
+      expect(await find()).toBe(0);
+    });
+
+    it.each([
+      ['there are two payments that fit', [{}, {}]],
+      ['the payment has another amount', [{ TransAmount: '401' }]],
+      ['another phone paid', [{ MSISDN: '254799999999' }]],
+      ['the payer is unknown', [{ MSISDN: '' }]],
+      ['one of two payers is unknown', [{}, { MSISDN: '' }]],
+      ['the time of the payment is unreadable', [{ TransTime: 'yesterday' }]],
+      ['the payment was made long after the prompt', [{ TransTime: 'later' }]],
+      ['the payment is on another account', [{ BillRefNumber: 'SOLAR' }]],
+    ] as [string, Record<string, string>[]][])('stays unknown if %s', async (_case, payments) => {
+      const request = await newLostRequest();
+      const later = new Date(service.clock.now().getTime() + (3 * 60 + 9) * MINUTE_MS).toISOString();
+      wait(10 * 60);
+      for (const { TransTime, ...fields } of payments) {
+        const at = TransTime === 'later' ? later.replace(/\D/g, '').slice(0, 14) : TransTime;
+        const sentAt = new Date(service.clock.now().getTime() + (3 * 60 - 10) * MINUTE_MS).toISOString();
+        const usual = sentAt.replace(/\D/g, '').slice(0, 14);
+        await payByHand(request, { TransAmount: '400', TransTime: at ?? usual, ...fields });
+      }
+      wait(3_600);
+      expect(await find()).toBe(0);
+      expect(await read(request.id)).toMatchObject({ status: 'unknown', paymentId: null });
+    });
+
+    it('stays unknown while another request may have the payment', async () => {
+      const request = await newLostRequest();
+      await payByHand(request, { TransAmount: '400' });
+      await sql`
+        insert into payment_requests (account_id, provider, phone, amount_minor, status, callback_key, send_started_at,
+          next_step_at, holds_phone, requested_by, ended_at)
+        select account_id, provider, phone, amount_minor, 'paid', 'rival of ' || id, send_started_at - interval '1 minute',
+          null, false, requested_by, send_started_at
+        from payment_requests where id = ${request.id}`.execute(service.context.db);
+      wait(16 * 60);
+      expect(await find()).toBe(0);
+      expect(await read(request.id)).toMatchObject({ status: 'unknown' });
+    });
+
+    it('has the payment that the provider reports later in place of the found one', async () => {
+      const request = await newLostRequest();
+      const found = await payByHand(request, { TransAmount: '400' });
+      wait(16 * 60);
+      expect(await find()).toBe(1);
+      expect(await read(request.id)).toMatchObject({ transactionRef: found });
+      await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: `TRUE${request.id}` });
+      await becomes(request.id, { status: 'paid', transactionRef: `TRUE${request.id}` });
+      expect(await paymentsOf(request.accountId)).toHaveLength(2);
+    });
+
+    it('is paid once if two instances look for its payment at the same time', async () => {
+      const request = await newLostRequest();
+      await payByHand(request, { TransAmount: '400' });
+      wait(16 * 60);
+      const found = await Promise.all([find(), find()]);
+      expect(found.reduce((sum, one) => sum + one, 0)).toBe(1);
+      const { body } = await service.call(
+        'GET',
+        `/audit?filter[resource]=payment_request&filter[resourceId]=${request.id}`,
+      );
+      const paid = body.data.filter(({ action }: { action: string }) => action === 'payment_request.pay');
+      expect(paid).toMatchObject([{ actor: 'system' }]);
+    });
+  });
+
+  it('is reported in time although the answer to the call was an error', async () => {
+    plan = { ...USUAL_PLAN, callAnswer: 'error' };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'paid', paymentId: expect.any(Number) });
+    await stk.settled();
+    expect(await paymentsOf(request.accountId)).toHaveLength(1);
+  });
+
+  it('is unknown if the service stopped while it sent the request, and the request is not sent again', async () => {
+    await worker?.stop();
+    const request = await newRequest();
+    await service.context.db
+      .updateTable('payment_requests')
+      .set({ send_started_at: sql`business_now()`, next_step_at: sql`business_now()` })
+      .where('id', '=', request.id)
+      .execute();
+    startWorker();
+    await becomes(request.id, { status: 'unknown' });
+    expect(await prompted(request.phone)).toEqual([]);
+  });
+
+  it('is sent soon if the instance that took it died before it sent it', async () => {
+    await worker?.stop();
+    const request = await newRequest();
+    const taken = await claimDue(service.context.db, 'send', 10, service.clock.now(), LEASE_SECONDS.send);
+    expect(taken.map(({ id }) => id)).toEqual([request.id]);
+    wait(15);
+    startWorker();
+    await becomes(request.id, { status: 'paid' });
+  });
+
+  it('expires a request that could not be sent for two minutes', async () => {
+    await worker?.stop();
+    const request = await newRequest();
+    wait(121);
+    startWorker();
+    await becomes(request.id, { status: 'expired', reason: 'not_sent', sentAt: null });
+    expect(await prompted(request.phone)).toEqual([]);
+  });
+
+  it('stays open while a call for its outcome gets a code that does not end a request', async () => {
+    const request = await newSilentRequest();
+    queryResult = { ResultCode: '500001', ResultDesc: 'System internal error' };
+    wait(31);
+    await vi.waitFor(async () => expect((await rowOf(request.id)).query_attempts).toBe(1));
+    expect(await read(request.id)).toMatchObject({ status: 'sent' });
+    queryResult = null;
+    wait(31);
+    await becomes(request.id, { status: 'paid' });
+  });
+});
+
+describe('a payment that is found for a request', () => {
+  /** The provider confirms the payment without its transaction. */
+  async function confirm(id: number): Promise<void> {
+    wait(31);
+    await becomes(id, { status: 'paid', paymentId: null });
+    await postPaid();
+  }
+
+  it('is replaced by the transaction that the provider reports later, and both are posted', async () => {
+    const request = await newSilentRequest();
+    const byHand = await payByHand(request);
+    await confirm(request.id);
+    expect(await read(request.id)).toMatchObject({ transactionRef: byHand, paymentId: expect.any(Number) });
+    const receipt = `PROMPT${request.id}`;
+    await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: receipt });
+    const paid = await becomes(request.id, { transactionRef: receipt, paymentId: expect.any(Number) });
+    const payments = await paymentsOf(request.accountId);
+    expect(payments).toHaveLength(2);
+    expect(payments.find(({ id }: { id: number }) => id === paid.paymentId).transactionRef).toBe(receipt);
+    expect((await accountNow(service, request.accountId)).paid).toBe(800);
+    const again = { Amount: 400, MpesaReceiptNumber: `THIRD${request.id}` };
+    await postAnswer(request.id, {}, again);
+    expect((await rejected())[0].failure).toContain(`the transaction is THIRD${request.id}, not ${receipt}`);
+  });
+
+  it('is not linked if the provider reports another transaction during the search', async () => {
+    const request = await newSilentRequest();
+    const byHand = await payByHand(request);
+    wait(31);
+    await becomes(request.id, { status: 'paid', paymentId: null });
+    const receipt = `DURING${request.id}`;
+    const { connection, context } = service;
+    const blocker = new pg.Client(connection);
+    await blocker.connect();
+    try {
+      // The search has found the payment, and waits for this lock.
+      await blocker.query('begin');
+      await blocker.query('select from payments where transaction_ref = $1 for update', [byHand]);
+      const search = postPaid();
+      await vi.waitFor(async () => {
+        const { rows } = await sql`select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%payments%'`.execute(
+          context.db,
+        );
+        expect(rows).toHaveLength(1);
+      }, 10_000);
+      const report = postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: receipt });
+      await becomes(request.id, { transactionRef: receipt });
+      await blocker.query('rollback');
+      await Promise.all([search, report]);
+    } finally {
+      await blocker.end();
+    }
+    await postPaid();
+    const { paymentId } = await becomes(request.id, { transactionRef: receipt });
+    const payments = await paymentsOf(request.accountId);
+    expect(payments).toHaveLength(2);
+    expect(payments.find(({ id }: { id: number }) => id === paymentId)).toMatchObject({
+      transactionRef: receipt,
+    });
+  });
+
+  it('stays if the provider reports the same transaction later', async () => {
+    const request = await newSilentRequest();
+    const byHand = await payByHand(request);
+    await confirm(request.id);
+    const { paymentId } = await read(request.id);
+    await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: byHand });
+    expect(await read(request.id)).toMatchObject({ transactionRef: byHand, paymentId });
+    expect(await paymentsOf(request.accountId)).toHaveLength(1);
+  });
+
+  const OTHER_PHONE = { MSISDN: '254733000001' };
+  it.each([
+    ['one of three payments comes from the phone', [OTHER_PHONE, OTHER_PHONE, {}], 3],
+    ['two of three payments come from the phone', [OTHER_PHONE, {}, {}], null],
+    ['the payer of the only payment is not known', [{ MSISDN: '' }], null],
+  ])('is linked only if it is certain: %s', async (_what, payers, linked) => {
+    const request = await newSilentRequest();
+    const made: string[] = [];
+    for (const payer of payers) made.push(await payByHand(request, payer));
+    await confirm(request.id);
+    const transactionRef = linked === null ? null : made[linked - 1];
+    expect(await read(request.id)).toMatchObject({ status: 'paid', transactionRef });
+  });
+
+  it('of another amount stays on its account and is not linked', async () => {
+    const request = await newSilentRequest();
+    const other = await newAccount(service);
+    const receipt = await payByHand({ ...other, phone: request.phone }, { TransAmount: '500.00' });
+    await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: receipt });
+    await postPaid();
+    expect(await read(request.id)).toMatchObject({ status: 'paid', paymentId: null });
+    expect((await accountNow(service, other.id)).paid).toBe(500);
+    expect((await accountNow(service, request.accountId)).paid).toBe(0);
+  });
+
+  it('is found although 500 older requests find none', async () => {
+    const request = await newSilentRequest();
+    await copyRequest(
+      request.id,
+      500,
+      `'paid', callback_key || n, null, business_now() - interval '3 hours', null`,
+    );
+    const { rows } = await sql<{ id: number }>`
+      select min(id) as id from payment_requests where callback_key like ${`${(await rowOf(request.id)).callback_key}_%`}`.execute(
+      service.context.db,
+    );
+    const newer = await newSilentRequest();
+    const byHand = await payByHand(newer);
+    await confirm(newer.id);
+    await postPaid();
+    expect(await read(newer.id)).toMatchObject({ transactionRef: byHand });
+    await sql`update payment_requests set ended_at = ended_at - interval '8 days' where id >= ${rows[0]?.id} and id < ${newer.id}`.execute(
+      service.context.db,
+    );
+  });
+});
+
+describe('sending a request', () => {
+  it('does not wait for slow calls about other requests', async () => {
+    const asked = await newSilentRequest();
+    await worker?.stop();
+    await copyRequest(
+      asked.id,
+      40,
+      `'sent', callback_key || n, 'ws_CO_' || n, business_now(), business_now() - interval '1 hour'`,
+    );
+    const request = await newRequest();
+    provider.failures.delayMs = 3_000;
+    startWorker();
+    await vi.waitFor(async () => expect((await rowOf(request.id)).send_started_at).not.toBeNull(), 2_500);
+    provider.failures.delayMs = 0;
+    await sql`update payment_requests set next_step_at = null where phone like ${`+2547999${asked.id}%`}`.execute(
+      service.context.db,
+    );
+    await becomes(request.id, { status: 'sent' });
+  });
+
+  it('ends the request if the provider refuses it after another instance has given it up', async () => {
+    plan = { ...USUAL_PLAN, callAnswer: 'refused' };
+    provider.failures.delayMs = 1_500;
+    const request = await newRequest();
+    await vi.waitFor(async () => expect((await rowOf(request.id)).send_started_at).not.toBeNull());
+    await sql`update payment_requests set status = 'unknown' where id = ${request.id}`.execute(
+      service.context.db,
+    );
+    await becomes(request.id, { status: 'declined', reason: 'refused' });
+    provider.failures.delayMs = 0;
+  });
+
+  it('is repeated if the provider was too busy to process it', async () => {
+    provider.failures.refusedAsBusy = 1;
+    const request = await newRequest();
+    await vi.waitFor(() => expect(provider.failures.refusedAsBusy).toBe(0), 5_000);
+    wait(3);
+    await becomes(request.id, { status: 'paid' });
+    expect(await prompted(request.phone)).toHaveLength(1);
+  });
+
+  it('gets another access token if the provider refuses the current one', async () => {
+    provider.tokens.expireAll();
+    const request = await newRequest();
+    await becomes(request.id, { status: 'paid' });
+    expect(await prompted(request.phone)).toHaveLength(1);
+  });
+});
+
+describe('an answer that does not fit', () => {
+  it.each([
+    ['the amount', { Amount: 500, MpesaReceiptNumber: 'ODD1' }, 'the amount is 500, not 400'],
+    [
+      'a text as the amount',
+      { Amount: '90071992547409.92', MpesaReceiptNumber: 'ODD4' },
+      'the amount is unreadable',
+    ],
+    ['a huge amount', { Amount: 1e30, MpesaReceiptNumber: 'ODD5' }, 'the amount is unreadable'],
+    [
+      'the phone',
+      { Amount: 400, MpesaReceiptNumber: 'ODD2', PhoneNumber: 254700000001 },
+      'another phone paid',
+    ],
+  ])('%s is stored as a rejected notification, and the provider is asked', async (_what, items, problem) => {
+    plan = { ...USUAL_PLAN, customer: 'cancelled', report: 'never' };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'sent' });
+    await stk.settled();
+    const answer = await postAnswer(request.id, {}, items);
+    expect(answer.body).toEqual({ ResultCode: 0, ResultDesc: 'Accepted' });
+    const [first] = await rejected();
+    expect(first.failure).toBe(`payment request ${request.id}: ${problem}`);
+    await becomes(request.id, { status: 'declined', reason: 'cancelled' });
+  });
+
+  it('the id of the request is stored as a rejected notification', async () => {
+    plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'sent' });
+    await postAnswer(request.id, { CheckoutRequestID: 'other' }, { Amount: 400, MpesaReceiptNumber: 'ODD3' });
+    const [first] = await rejected();
+    expect(first.failure).toMatch(/the id is other, not ws_CO_/);
+  });
+
+  it('a transaction of another request is stored as a rejected notification', async () => {
+    const paid = await newRequest();
+    const { transactionRef } = await becomes(paid.id, { status: 'paid', paymentId: expect.any(Number) });
+    plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'sent' });
+    await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: transactionRef });
+    const [first] = await rejected();
+    expect(first.failure).toContain('another payment request has the transaction');
+    expect(await paymentsOf(request.accountId)).toEqual([]);
+  });
+
+  it.each([
+    ['another phone', '254700000001'],
+    ['an unknown phone', ''],
+  ])(
+    'a payment of %s to another account does not move it, and is stored as a rejected notification',
+    async (_, MSISDN) => {
+      const request = await newSilentRequest();
+      const other = await newAccount(service);
+      const receipt = await payByHand({ ...other, phone: request.phone }, { MSISDN });
+      const [payment] = await paymentsOf(other.id);
+      expect(payment).toMatchObject({ amount: 400, transactionRef: receipt, status: 'matched' });
+      const PhoneNumber = Number(request.phone.slice(1));
+      await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: receipt, PhoneNumber });
+      await postPaid();
+      expect((await rejected())[0].failure).toBe(
+        `payment request ${request.id}: the transaction ${receipt} is payment ${payment.id} of another account, and this phone may not have paid it`,
+      );
+      expect(await paymentsOf(other.id)).toMatchObject([
+        { id: payment.id, matchMethod: payment.matchMethod },
+      ]);
+      expect(await paymentsOf(request.accountId)).toEqual([]);
+      expect(await read(request.id)).toMatchObject({ paymentId: null, transactionRef: null });
+    },
+  );
+
+  it('no request, or is unreadable, is stored as a rejected notification', async () => {
+    expect((await postTo('0123456789abcdef0123456789abcdef', {})).status).toBe(200);
+    expect((await rejected())[0].failure).toBe('the answer belongs to no payment request');
+    const path = `/webhooks/payments/mobilemoney/requests/0123?token=${SECRET}`;
+    expect(wrongFields(await service.call('POST', path, 'not JSON'))).toEqual(['body']);
+    expect((await rejected())[0]).toMatchObject({
+      failure: 'the answer to a payment request is unreadable',
+      rawBody: 'not JSON',
+    });
+  });
+
+  it('is refused without the secret', async () => {
+    const path = '/webhooks/payments/mobilemoney/requests/0123?token=wrong';
+    expect((await service.call('POST', path, {})).status).toBe(401);
+  });
+});
+
+describe('the limits of a phone', () => {
+  it('allow one open request, also if ten are made at once', async () => {
+    plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
+    const account = await newAccount(service);
+    const phone = newPhone();
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => ask(account.id, { amount: 400, phone })),
+    );
+    const created = answers.filter(({ status }) => status === 201);
+    expect(created).toHaveLength(1);
+    const refused = answers.find(({ status }) => status === 409);
+    expect(refused?.body.error).toMatchObject({
+      code: 'DUPLICATE_ENTRY',
+      details: { resource: 'payment_request', field: 'phone', id: created[0]?.body.data.id },
+    });
+    await becomes(created[0]?.body.data.id, { status: 'sent' });
+    expect(await prompted(phone)).toHaveLength(1);
+  });
+
+  it('allow one request a minute, the same amount every two minutes, and ten a day', async () => {
+    plan = { ...USUAL_PLAN, customer: 'cancelled' };
+    const account = await newAccount(service);
+    const phone = newPhone();
+    const request = async (amount: number) => {
+      const answer = await ask(account.id, { amount, phone });
+      if (answer.status === 201) await becomes(answer.body.data.id, { status: 'declined' });
+      return answer;
+    };
+    expect((await request(400)).status).toBe(201);
+    const tooSoon = await request(500);
+    expect(tooSoon.status).toBe(429);
+    expect(tooSoon.body.error).toMatchObject({ code: 'RATE_LIMITED', details: { limit: 1, remaining: 0 } });
+    expect(Number(tooSoon.headers.get('retry-after'))).toBeGreaterThan(50);
+    wait(61);
+    const same = await request(400);
+    expect(same.status).toBe(429);
+    expect(same.body.error.message).toMatch(
+      /^This phone may get a request for the same amount only every 120 s\./,
+    );
+    for (let amount = 1; amount <= 9; amount += 1) {
+      expect((await request(amount)).status).toBe(201);
+      wait(61);
+    }
+    const tooMany = await request(300);
+    expect(tooMany.status).toBe(429);
+    expect(tooMany.body.error.message).toMatch(
+      /^This phone may get at most 10 payment requests in 24 hours\./,
+    );
+  });
+
+  it('release a phone one hour after a request whose outcome is still unknown', async () => {
+    plan = { ...USUAL_PLAN, callAnswer: 'error', report: 'never', notification: 'never' };
+    const request = await newRequest();
+    await becomes(request.id, { status: 'unknown' });
+    plan = USUAL_PLAN;
+    wait(3_500);
+    expect((await ask(request.accountId, { amount: 400, phone: request.phone })).status).toBe(409);
+    wait(200);
+    const next = await ask(request.accountId, { amount: 400, phone: request.phone });
+    expect(next.status).toBe(201);
+    await becomes(next.body.data.id, { status: 'paid' });
+  });
+});
+
+describe('POST /accounts/{accountId}/payment-requests', () => {
+  it('names each wrong field', async () => {
+    const account = await newAccount(service);
+    expect(wrongFields(await ask(account.id, { amount: 400.5, phone: '+4915112345678' }))).toEqual([
+      'amount',
+      'phone',
+    ]);
+    expect(wrongFields(await ask(account.id, { amount: 400, phone: 'x' }))).toEqual(['phone']);
+    expect(wrongFields(await ask(account.id, { amount: 999_999, phone: newPhone() }))).toEqual(['amount']);
+    const missing = await ask(999_999, { amount: 400, phone: newPhone() });
+    expect(missing.body.error.details).toMatchObject({ resource: 'account', field: 'accountId' });
+  });
+
+  it('asks for at most what the account owes', async () => {
+    const account = await newAccount(service);
+    const tooMuch = await ask(account.id, { amount: account.balance + 1, phone: newPhone() });
+    expect(tooMuch.body.error.message).toContain(`must be at most ${account.balance}`);
+    await pay(service, account.id, account.balance);
+    expect(wrongFields(await ask(account.id, { amount: 1, phone: newPhone() }))).toEqual(['accountId']);
+  });
+
+  it('makes one request for each Idempotency-Key', async () => {
+    const account = await newAccount(service);
+    const body = { amount: 400, phone: newPhone() };
+    const headers = { 'idempotency-key': 'once' };
+    const first = await ask(account.id, body, headers);
+    const second = await ask(account.id, body, headers);
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+  });
+
+  it('is answered with 409 while payment requests are turned off', async () => {
+    const instance = await startInstance(service, { ...SETTINGS, MOBILEMONEY_PASSKEY: '' });
+    const account = await newAccount(service);
+    const token = service.adminToken;
+    const path = `/accounts/${account.id}/payment-requests`;
+    const answer = await instance.call('POST', path, { amount: 400, phone: newPhone() }, { token });
+    expect(answer.status).toBe(409);
+    expect(answer.body.error.message).toMatch(/^Payment requests are turned off\./);
+    const settings = await instance.call('GET', '/settings');
+    expect(settings.body.data.paymentRequests).toBe(false);
+    await instance.close();
+  });
+
+  it('lists the requests of an account and of all accounts', async () => {
+    const request = await newRequest();
+    const ofAccount = await service.call('GET', `/accounts/${request.accountId}/payment-requests`);
+    expect(ofAccount.body.data.map(({ id }: { id: number }) => id)).toEqual([request.id]);
+    const all = await service.call('GET', `/payment-requests?filter[accountId]=${request.accountId}`);
+    expect(all.body.data).toHaveLength(1);
+  });
+});
+
+it('publishes every event of its kind, with exactly its data and without the phone', async () => {
+  const events = await service.context.db
+    .selectFrom('events')
+    .select(['type', 'data'])
+    .where('resource', '=', 'payment_request')
+    .execute();
+  const types = EVENT_TYPES.filter((type) => type.startsWith('payment_request.'));
+  expect(new Set(events.map(({ type }) => type))).toEqual(new Set(types));
+  for (const { type, data } of events) {
+    expect(Object.keys(data as object).sort(), type).toEqual([...EVENTS[type as EventType].data].sort());
+    expect(JSON.stringify(data)).not.toContain('25471');
+  }
+});
+
+it('leaves books that balance', async () => {
+  await stk.settled();
+  await postPaid();
+  await expectBooksToBalance(service.context);
+});

@@ -1,0 +1,137 @@
+import { expect, it } from 'vitest';
+import { setToday, useJobs, useService } from '../harness.ts';
+import { importAll, problemsOf, uploadImport, work } from '../portfolio-imports.ts';
+
+// The files are as LibreOffice 7.4 saves them after it has read what people typed: 0712345678, 05.01.2026, 700,50 and a reference
+// of 19 digits.
+
+const service = useService({ LOG_LEVEL: 'error' });
+useJobs(service);
+
+const customers = (phone: string) => [
+  'external_id;first_name;last_name;phone',
+  `K-001;Otieno;Müller;${phone}`,
+];
+const accounts = (date: string) => [
+  'external_id;customer;product;pay_plan;opened_at;source_paid',
+  `A-1;K-001;SHS-40;Weekly, one year;${date};2000,5`,
+];
+
+it('explains short dates and shortened numbers of a spreadsheet with a German locale', async () => {
+  setToday(service, '2026-11-02');
+  const id = await uploadImport(service, {
+    customers: customers('712345678'),
+    accounts: accounts('05.01.26'),
+    payments: [
+      'account;amount;payment_date;payment_method;transaction_ref',
+      'A-1;2000,5;05.01.26;mobile_money;1,23456789012346E+018',
+    ],
+  });
+  await work(service, id, 'check');
+  const problems = await problemsOf(service, id);
+  expect(problems.map(({ severity, file, line, column }) => [severity, file, line, column])).toEqual([
+    ['error', 'accounts', 2, 'opened_at'],
+    ['error', 'payments', 2, 'payment_date'],
+    ['error', 'payments', 2, 'transaction_ref'],
+    ['warning', 'customers', 2, 'phone'],
+  ]);
+  for (const { column, problem, allowed } of problems) {
+    if (column === 'payment_date' || column === 'opened_at') {
+      expect(problem).toBe('has a year of two digits');
+      expect(allowed).toContain('format the column as YYYY-MM-DD');
+    }
+    if (column === 'transaction_ref') expect(allowed).toContain('format the column as text');
+    if (column === 'phone') expect(problem).toContain('is imported as +254712345678');
+  }
+});
+
+it('imports amounts with a decimal comma and dates with dots', async () => {
+  setToday(service, '2026-11-02');
+  const done = await importAll(service, {
+    customers: `\ufeff${customers('0712 345 678').join('\n')}\n`,
+    accounts: accounts('05.01.2026'),
+    payments: [
+      'account;amount;payment_date;payment_method;transaction_ref',
+      'A-1;2000,5;05.01.2026;mobile_money;SAA1B2C3D4',
+    ],
+  });
+  expect(done).toMatchObject({ differences: 0 });
+  const { body } = await service.call('GET', '/accounts/by-external-id/A-1');
+  expect(body.data).toMatchObject({ paid: 2000.5, activationDate: '2026-01-05' });
+});
+
+it('does not read an amount in which a point or a comma may separate thousands', async () => {
+  setToday(service, '2026-11-02');
+  const header = 'account;amount;payment_date;payment_method';
+  const rows = ['A-1;2.400;2026-01-05;cash', 'A-1;2,400;2026-01-05;cash', 'A-1;0,500;2026-01-05;cash'];
+  const id = await uploadImport(service, { payments: [header, ...rows] });
+  await work(service, id, 'check');
+  const problems = (await problemsOf(service, id)).filter(({ column }) => column === 'amount');
+  expect(problems.map(({ line, value }) => [line, value])).toEqual([
+    [2, '2.400'],
+    [3, '2,400'],
+  ]);
+  for (const { problem, allowed } of problems) {
+    expect(problem).toBe('may have a separator of thousands or of decimals');
+    expect(allowed).toContain('an amount such as 1250.00: format the column without separators');
+  }
+});
+
+it('reports an unreadable file once, and not every row that refers to it', async () => {
+  setToday(service, '2026-11-02');
+  const id = await uploadImport(service, {
+    customers: Buffer.from(
+      'external_id;first_name;last_name;phone\nK-9;Otieno;M\xfcller;0712345678\n',
+      'latin1',
+    ),
+    accounts: [
+      'external_id;customer;product;pay_plan;opened_at',
+      'A-9;K-9;SHS-40;Weekly, one year;2026-01-05',
+    ],
+  });
+  await work(service, id, 'check');
+  const problems = await problemsOf(service, id);
+  expect(problems).toMatchObject([
+    { file: 'customers', line: 2, problem: expect.stringContaining('letters that are not UTF-8') },
+  ]);
+  expect(problems[0].allowed).toContain('from LibreOffice as "Text CSV"');
+});
+
+it('names the known pay plans beside a mistyped one, and the terms in which an account differs from its plan', async () => {
+  setToday(service, '2026-11-02');
+  const id = await uploadImport(service, {
+    customers: ['external_id;first_name;last_name;phone', 'K-8;Otieno;Kamau;0712345678'],
+    accounts: [
+      'external_id;customer;product;pay_plan;opened_at;instalment_count;opening_paid;opening_paid_on',
+      'A-7;K-8;SHS-40;weekly, one year;05.01.2026;;;',
+      'A-8;K-8;SHS-40;Weekly, one year;05.01.2026;50;KES 10;06.01.2026',
+    ],
+  });
+  await work(service, id, 'check');
+  const problems = await problemsOf(service, id);
+  expect(problems.map(({ line, column }) => [line, column])).toEqual([
+    [3, 'opening_paid'],
+    [2, 'pay_plan'],
+    [3, 'pay_plan'],
+  ]);
+  expect(problems[1].problem).toMatch(/^is not in the column name of .*, which have .*"Weekly, one year"/);
+  expect(problems[2].problem).toBe(
+    'has other terms than the account: instalment_count is 52, and 50 for the account',
+  );
+});
+
+it('warns about the example row of a template', async () => {
+  const { text } = await service.call('GET', '/imports/templates/employees');
+  const own = 'HR-18,Baraka Otieno,0733000112,yes,,\r\n';
+  for (const [employees, warnings] of [
+    [text, 1],
+    [text.replace('Achieng', 'Akinyi'), 0],
+    [text.replace(/^HR-17.*$/m, own.trim()), 0],
+  ] as const) {
+    const id = await uploadImport(service, { employees });
+    expect(await work(service, id, 'check')).toMatchObject({ errors: 0, warnings });
+    const [problem] = await problemsOf(service, id);
+    if (warnings === 1)
+      expect(problem).toMatchObject({ line: 2, problem: expect.stringContaining('example') });
+  }
+});

@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import type { FileName } from '../src/portfolio/format-rules.ts';
+import type { Answer, TestService } from './harness.ts';
+
+export type ImportAnswer = Answer['body'];
+
+/** A service in this process or another one, with the calls of an admin. */
+export type AdminCalls = Pick<TestService, 'origin' | 'adminToken' | 'call'>;
+
+const LONGEST_WORK_MS = 60_000;
+
+/** Starts an import with the files. A file is text, bytes, or lines. */
+export async function uploadImport(
+  service: AdminCalls,
+  files: Partial<Record<FileName, string | readonly string[] | Buffer>>,
+): Promise<number> {
+  const created = await service.call('POST', '/imports');
+  expect(created.status, created.text).toBe(201);
+  const { id } = created.body.data;
+  for (const [file, content] of Object.entries(files)) await uploadFile(service, id, file, content);
+  return id;
+}
+
+export async function uploadFile(
+  service: AdminCalls,
+  id: number,
+  file: string,
+  content: string | readonly string[] | Buffer,
+): Promise<void> {
+  const body = typeof content === 'string' || Buffer.isBuffer(content) ? content : content.join('\r\n');
+  const response = await fetch(`${service.origin}/api/imports/${id}/files/${file}`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${service.adminToken}`, 'content-type': 'text/csv' },
+    body: typeof body === 'string' ? body : new Uint8Array(body),
+  });
+  expect(response.status, await response.text()).toBe(200);
+}
+
+/** Asks for work on an import and waits until it ends. */
+export async function work(
+  service: AdminCalls,
+  id: number,
+  what: 'check' | 'run' | 'undo',
+  longestMs = LONGEST_WORK_MS,
+): Promise<ImportAnswer> {
+  const asked = await service.call('POST', `/imports/${id}/${what}`);
+  expect(asked.status, asked.text).toBe(200);
+  return ended(service, id, longestMs);
+}
+
+/** Waits until no job works on an import. */
+export async function ended(
+  service: AdminCalls,
+  id: number,
+  longestMs = LONGEST_WORK_MS,
+): Promise<ImportAnswer> {
+  const endsAt = Date.now() + longestMs;
+  for (;;) {
+    const { body } = await service.call('GET', `/imports/${id}`);
+    if (!['checking', 'running', 'undoing'].includes(body.data.status)) return body.data;
+    if (Date.now() > endsAt) throw new Error(`Import ${id} is still ${body.data.status}.`);
+    await delay(50);
+  }
+}
+
+/** The problems of the last check, in the order in which they were found. */
+export async function problemsOf(service: AdminCalls, id: number): Promise<ImportAnswer[]> {
+  const { status, body, text } = await service.call('GET', `/imports/${id}/problems?limit=100&sort=id`);
+  expect(status, text).toBe(200);
+  return body.data;
+}
+
+/** Checks an import without errors, and runs it. */
+export async function importAll(
+  service: AdminCalls,
+  files: Parameters<typeof uploadImport>[1],
+  longestMs = LONGEST_WORK_MS,
+): Promise<ImportAnswer> {
+  const id = await uploadImport(service, files);
+  const checked = await work(service, id, 'check', longestMs);
+  expect(await problemsOf(service, id)).toEqual([]);
+  expect(checked).toMatchObject({ status: 'checked', errors: 0, failure: null });
+  const done = await work(service, id, 'run', longestMs);
+  expect(done).toMatchObject({ status: 'done', failure: null });
+  return done;
+}
+
+/** All checks of the books. */
+export async function expectProof(service: AdminCalls): Promise<void> {
+  const { status, body, text } = await service.call('GET', '/reports/proof');
+  expect(status, text).toBe(200);
+  const broken = body.data.checks.filter(({ holds }: { holds: boolean }) => !holds);
+  expect(broken).toEqual([]);
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { runMinuteJobs } from '../src/jobs.ts';
+import { type Book, openBook } from '../tools/simulator/provider-api/book.ts';
+import { type PullOperations, pullOperations } from '../tools/simulator/provider-api/pull.ts';
+import { type ProviderApi, startProviderApi } from '../tools/simulator/provider-api/server.ts';
+import { notify, type TestService, useJobs, useService } from './harness.ts';
+
+export const SHORT_CODE = '600638';
+
+/** A service with its jobs, and the simulated API of the mobile-money provider. */
+export interface ProviderTest {
+  service: TestService;
+  api: ProviderApi;
+  pull: PullOperations;
+  /** The provider's book. Payments of other tests are in it, too. */
+  book: Book;
+  /** The customer pays. @returns the body of the notification, which is not posted. */
+  pays(reference: string, amountMinor: bigint, time?: Date): Record<string, string>;
+  /** Posts the body of a notification. @returns its outcome. */
+  delivers(body: Record<string, string>): Promise<string>;
+  /** Runs the minute jobs, and waits until no pull is due. */
+  runsPulls(): Promise<void>;
+  pullRow(): Promise<PullState>;
+}
+
+interface PullState {
+  completeUntil: Date | null;
+  lostFrom: Date | null;
+  lostUntil: Date | null;
+  failure: string | null;
+  failuresInARow: number;
+  isDue: boolean;
+}
+
+/** @param settings - in addition to those that turn pulling on. */
+export function useProvider(settings: Record<string, string> = {}): ProviderTest {
+  const environment: Record<string, string> = {
+    PAYBILL_NUMBERS: SHORT_CODE,
+    PUBLIC_URL: 'https://pay.example.com',
+    MOBILEMONEY_PULL_NUMBER: '254700000001',
+    ...settings,
+  };
+  const test = {} as ProviderTest;
+  beforeAll(async () => {
+    test.book = openBook(SHORT_CODE, 500_000n);
+    test.pull = pullOperations([test.book], () => service.context.clock.now());
+    test.api = await startProviderApi({ operations: test.pull.operations });
+    environment.MOBILEMONEY_API_URL = test.api.url;
+    environment.MOBILEMONEY_CONSUMER_KEY = test.api.credentials.consumerKey;
+    environment.MOBILEMONEY_CONSUMER_SECRET = test.api.credentials.consumerSecret;
+  });
+  const service = useService(environment);
+  useJobs(service);
+  test.service = service;
+  afterAll(() => test.api.close());
+  const usual = { isDown: false, errorStatus: null, delayMs: 0, refusedAsBusy: 0, retryAfterSeconds: null };
+  beforeEach(() => void Object.assign(test.api.failures, usual));
+
+  test.pays = (reference, amountMinor, time = service.context.clock.now()) => {
+    const transId = randomUUID().replaceAll('-', '').slice(0, 10).toUpperCase();
+    return test.book.pay({ transId, amountMinor, time, reference, payer: '254700000001' });
+  };
+  test.delivers = async (body) => {
+    const answer = await notify(service, body);
+    expect(answer.status, answer.text).toBe(200);
+    return answer.body.data.outcome;
+  };
+  test.pullRow = async () => {
+    const { rows } = await sql<PullState>`
+      select complete_until as "completeUntil", lost_from as "lostFrom", lost_until as "lostUntil", failure,
+        failures_in_a_row as "failuresInARow", next_at <= business_now() as "isDue"
+      from provider_pulls where short_code = ${SHORT_CODE}`.execute(service.context.db);
+    const [row] = rows;
+    if (!row) throw new Error('Nothing was pulled.');
+    const date = (moment: Date | string | null) => (moment === null ? null : new Date(moment));
+    return {
+      ...row,
+      completeUntil: date(row.completeUntil),
+      lostFrom: date(row.lostFrom),
+      lostUntil: date(row.lostUntil),
+    };
+  };
+  test.runsPulls = async () => {
+    await runMinuteJobs(service.context, service.parts.log);
+    await expect
+      .poll(async () => (await test.pullRow()).isDue, { interval: 20, timeout: 30_000 })
+      .toBe(false);
+  };
+  return test;
+}

@@ -1,0 +1,92 @@
+import { expect } from 'vitest';
+import { inParallel, read, registerAdmin } from '../acceptance/client.ts';
+import { sumsOf, withoutIds } from '../acceptance/moved-portfolio.ts';
+import {
+  emptyDatabase,
+  NO_RATE_LIMITS,
+  type RunningService,
+  report,
+  runToEnd,
+  startService,
+} from '../acceptance/process.ts';
+import { exportFiles } from '../portfolio-files.ts';
+import { type AdminCalls, importAll } from '../portfolio-imports.ts';
+
+const READERS = 6;
+const LONGEST_IMPORT_MS = 20 * 60_000;
+
+export interface Instance {
+  service: RunningService;
+  token: string;
+  url: string;
+}
+
+/**
+ * Imports an export of a service into an empty database, and compares what both show: a second export, the statement of every
+ * account, the summary of every period, and the proof.
+ * @param moment - what the clocks of both services show.
+ */
+export async function expectTheSameAfterMove(
+  source: Instance,
+  { moment, periods, accountIds }: { moment: string; periods: [string, string][]; accountIds: number[] },
+): Promise<void> {
+  const began = performance.now();
+  const files = await exportFiles(callsOf(source));
+  const url = await emptyDatabase();
+  const environment = { ...NO_RATE_LIMITS, DATABASE_URL: url, DEMO_DATA: 'off', LOG_LEVEL: 'warn' };
+  const service = await startService({ ...environment, TEST_CLOCK: 'on', ACCESS_TOKEN_TTL: '86400' });
+  const target = { service, token: await registerAdmin(service), url };
+  const set = await service.call('PUT', '/test/clock', { now: moment });
+  expect(set.status, set.text).toBe(200);
+
+  const done = await importAll(callsOf(target), files, LONGEST_IMPORT_MS);
+  expect(done).toMatchObject({ warnings: 0, differences: 0 });
+  const again = await exportFiles(callsOf(target));
+  expect(Object.keys(again)).toEqual(Object.keys(files));
+  for (const [file, bytes] of Object.entries(files))
+    expect(firstDifference(bytes, again[file as keyof typeof again]), file).toBeUndefined();
+
+  await inParallel(READERS, accountIds, async (id) => {
+    const path = `/accounts/${id}/statement`;
+    expect(withoutIds(await readOf(target, path)), path).toEqual(withoutIds(await readOf(source, path)));
+  });
+  for (const [startDate, endDate] of periods) {
+    const path = `/reports/accounts/summary?startDate=${startDate}&endDate=${endDate}`;
+    expect(withoutIds(await readOf(target, path)), path).toEqual(withoutIds(await readOf(source, path)));
+  }
+  const sums = sumsOf(await verify(source));
+  expect(sums).toHaveProperty('ledger_events');
+  expect(sumsOf(await verify(target))).toEqual(sums);
+  report(
+    `moved to an empty database in ${((performance.now() - began) / 1_000).toFixed(0)} s: ` +
+      `${accountIds.length} statements, ${periods.length} summaries and the sums of verify are equal, and a second export is identical`,
+  );
+}
+
+/** The first line that differs, because a comparison of whole files would print megabytes. */
+function firstDifference(expected: Buffer, found: Buffer) {
+  if (expected.equals(found)) return undefined;
+  const [a, b] = [expected.toString().split('\n'), found.toString().split('\n')];
+  const line = a.findIndex((text, at) => text !== b[at]);
+  return { line: line + 1, expected: a[line], found: b[line] };
+}
+
+function callsOf({ service, token }: Instance): AdminCalls {
+  return {
+    origin: service.origin,
+    adminToken: token,
+    call: (method, path, body) => service.call(method, path, body, { token }),
+  };
+}
+
+function readOf({ service, token }: Instance, path: string) {
+  return read(service, token, path);
+}
+
+async function verify({ url }: Instance): Promise<string> {
+  const { status, stdout, stderr } = await runToEnd([process.execPath, 'dist/cli/verify.js'], {
+    DATABASE_URL: url,
+  });
+  expect(status, stdout + stderr).toBe(0);
+  return stdout;
+}

@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The messages that the provider posts to the service after it has answered a call. */
+
+/** The provider tries to reach the service this often. */
+const TRIES = 240;
+const TRY_PAUSE_MS = 250;
+
+/** Posts until the service has accepted the body. @param url - asked for each try, because the service may move. */
+export async function postUntilAccepted(url: () => string, body: object): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const status = await fetch(url(), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }).then(
+      (response) => response.status,
+      () => undefined, // The service is down.
+    );
+    if (status !== undefined && status < 500 && status !== 429) return;
+    await sleep(TRY_PAUSE_MS);
+  }
+}
+
+/** Deliveries that are under way. */
+export interface Deliveries {
+  add(work: Promise<void>): Promise<void>;
+  /** Waits until every delivery has ended. */
+  settled(): Promise<void>;
+}
+
+export function trackDeliveries(): Deliveries {
+  const underWay = new Set<Promise<void>>();
+  return {
+    add(work) {
+      underWay.add(work);
+      void work.finally(() => underWay.delete(work));
+      return work;
+    },
+    async settled() {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import { createRandom } from '../traffic.ts';
+import { type Book, type BookedPayment, eastAfricaIso, money, parseEastAfrica } from './book.ts';
+import { type Answer, type Call, errorAnswer, type Operation } from './operation.ts';
+
+/** Simulates the queries for payments: registration, windows, pages and their failures. */
+export interface PullOperations {
+  readonly operations: Readonly<Record<string, Operation>>;
+  /** A test may change these at any time. */
+  readonly behaviour: PullBehaviour;
+  readonly registered: ReadonlySet<string>;
+  /** The latest end of a period that was asked for. The clock of a service in a test may be ahead. */
+  readonly askedUntil: Date;
+}
+
+export interface PullBehaviour {
+  pageSize: number;
+  /** The name of the list in an answer. */
+  listName: 'Response' | 'Transactions';
+  /** Whether the list is in another list. */
+  isNested: boolean;
+  /** The zone of the times, which end in Z in both cases. */
+  zone: 'UTC' | 'East Africa';
+  method: 'POST' | 'GET';
+  /**
+   * Up to this number of rows of the last 20 minutes are missing from an answer, at random. The other rows move to other pages.
+   */
+  mostHiddenRows: number;
+  /** Answers with more rows are too large: each row has this many bytes more. */
+  paddingBytes: number;
+  /** Rows that are added to the first page of every answer. */
+  addedRows: object[];
+  /** Every page is the first one. */
+  ignoresOffset: boolean;
+  /** Queries that are never answered. Each subtracts one. */
+  unansweredQueries: number;
+  /** The number of later pages that repeat the previous page. Each subtracts one. */
+  repeatedPages: number;
+}
+
+const LISTED_LATE_MS = 20 * 60_000;
+const LONGEST_WINDOW_MS = 48 * 3_600_000;
+
+export function pullOperations(books: readonly Book[], clock: () => Date): PullOperations {
+  const registered = new Set<string>();
+  const behaviour: PullBehaviour = {
+    pageSize: 100,
+    listName: 'Response',
+    isNested: true,
+    zone: 'UTC',
+    method: 'POST',
+    mostHiddenRows: 0,
+    paddingBytes: 0,
+    addedRows: [],
+    ignoresOffset: false,
+    unansweredQueries: 0,
+    repeatedPages: 0,
+  };
+  let lastAnswer: Answer = { body: {} };
+  let askedUntil = new Date(0);
+  const random = createRandom(1);
+
+  function register({ fields }: Call): Answer {
+    const { ShortCode, RequestType, NominatedNumber, CallBackURL } = fields;
+    if (RequestType !== 'Pull' || !NominatedNumber || !/^https?:/.test(String(CallBackURL)))
+      return errorAnswer(400, 'Bad Request - Invalid parameters');
+    const isNew = !registered.has(String(ShortCode));
+    registered.add(String(ShortCode));
+    const ResponseDescription = isNew ? 'registered successfully' : 'Short Code already Registered';
+    return {
+      body: {
+        ResponseRefID: '1-2-3',
+        ResponseStatus: isNew ? '1000' : '1001',
+        ShortCode,
+        ResponseDescription,
+      },
+    };
+  }
+
+  function query(call: Call): Answer | Promise<Answer> {
+    if (call.method !== behaviour.method) return errorAnswer(405, 'Method Not Allowed');
+    if (behaviour.unansweredQueries > 0) {
+      behaviour.unansweredQueries -= 1;
+      return new Promise(() => {});
+    }
+    if (behaviour.repeatedPages > 0 && Number(call.fields.OffSetValue) > 0) {
+      behaviour.repeatedPages -= 1;
+      return lastAnswer;
+    }
+    lastAnswer = pageOf(call);
+    return lastAnswer;
+  }
+
+  function pageOf(call: Call): Answer {
+    const { ShortCode, StartDate, EndDate, OffSetValue } = call.fields;
+    const from = parseEastAfrica(String(StartDate)).getTime();
+    const to = parseEastAfrica(String(EndDate)).getTime();
+    const book = books.find(({ shortCode }) => shortCode === ShortCode);
+    if (!book || !registered.has(book.shortCode)) return errorAnswer(400, 'Short code is not registered');
+    if (to > askedUntil.getTime()) askedUntil = new Date(to);
+    if (!(to - from <= LONGEST_WINDOW_MS)) return errorAnswer(400, 'The period is longer than 48 hours');
+    const oldest = Math.max(from, clock().getTime() - LONGEST_WINDOW_MS);
+    const listed = book.payments
+      .filter(({ time }) => seconds(time) >= oldest && seconds(time) <= to)
+      .sort((a, b) => b.time.getTime() - a.time.getTime());
+    const recent = listed.filter(({ time }) => time.getTime() > clock().getTime() - LISTED_LATE_MS).length;
+    const hidden = Math.min(random(behaviour.mostHiddenRows + 1), recent);
+    const first = hidden + (behaviour.ignoresOffset ? 0 : Number(OffSetValue));
+    const page = listed.slice(first, first + behaviour.pageSize);
+    const rows = [...(first === 0 ? behaviour.addedRows : []), ...page.map((payment) => rowOf(payment))];
+    const list = behaviour.isNested ? [rows] : rows;
+    const [code, message] = rows.length > 0 ? ['1000', 'Success'] : ['1001', 'No transactions'];
+    return {
+      body: {
+        ResponseRefID: '1-2-3',
+        ResponseCode: code,
+        ResponseMessage: message,
+        [behaviour.listName]: list,
+      },
+    };
+  }
+
+  function rowOf({ transId, amountMinor, time, reference, payer }: BookedPayment) {
+    const text = behaviour.zone === 'UTC' ? time.toISOString().slice(0, 19) : eastAfricaIso(time);
+    return {
+      transactionId: transId,
+      trxDate: `${text}Z`,
+      msisdn: Number(payer),
+      sender: 'MPESA',
+      transactiontype: 'c2b-pay-bill-debit',
+      billreference: reference,
+      amount: money(amountMinor),
+      organizationname: 'Simulated company'.padEnd(behaviour.paddingBytes, '.'),
+    };
+  }
+
+  return {
+    behaviour,
+    registered,
+    get askedUntil() {
+      return askedUntil;
+    },
+    operations: {
+      'POST /pulltransactions/v1/register': register,
+      'POST /pulltransactions/v1/query': query,
+      'GET /pulltransactions/v1/query': query,
+    },
+  };
+}
+
+/** The provider's times have no fractions of a second. */
+function seconds(time: Date): number {
+  return Math.floor(time.getTime() / 1_000) * 1_000;
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+/** Upgrades three instances behind HAProxy under load. */
+export default defineConfig({
+  test: {
+    include: ['test/upgrade/**/*.upgrade.ts'],
+    globalSetup: ['test/faults/build.ts'],
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    fileParallelism: false,
+  },
+});
