@@ -136,17 +136,21 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     console.complaints.splice(0); // The browser reports the answer 409.
   });
 
-  it('shows a payment of somebody else within two seconds', async () => {
-    const { id } = await newAccount(console);
-    const page = await console.open(`/accounts/${id}`, { email: '' });
-    const stream = page.waitForResponse('**/api/events?*');
-    await signIn(page, 'amina@example.com');
-    await stream;
-    await page.getByText('No payments yet.').waitFor();
-    await console.call('POST', '/payments', { accountId: id, amount: 700, paymentMethodId: 2 });
-    await stat(page, 'Balance').getByText('Ksh 22,100.00').waitFor({ timeout: 2_000 });
-    await page.context().close();
-  });
+  it.each(['manager', 'agent', 'viewer'])(
+    'shows a payment of somebody else to a %s within two seconds',
+    async (role) => {
+      const email = await console.createUser(role);
+      const { id } = await newAccount(console);
+      const page = await console.open(`/accounts/${id}`, { email: '' });
+      const stream = page.waitForResponse('**/api/events?*');
+      await signIn(page, email);
+      await stream;
+      await page.getByText('No payments yet.').waitFor();
+      await console.call('POST', '/payments', { accountId: id, amount: 700, paymentMethodId: 2 });
+      await stat(page, 'Balance').getByText('Ksh 22,100.00').waitFor({ timeout: 2_000 });
+      await page.context().close();
+    },
+  );
 
   it.each(SIZES)('is suspended, reactivated and cancelled with reasons (%s)', async (_name, viewport) => {
     const { id } = await newAccount(console);

@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { ROOT, report } from '../acceptance/process.ts';
+import { newFolder, ROOT, report } from '../acceptance/process.ts';
 import { HAS_BROWSER, useConsole } from './console.ts';
 
 const DIST = join(ROOT, 'web', 'dist');
@@ -26,13 +27,13 @@ async function filesOf(opened: Page): Promise<string[]> {
 }
 
 describe.skipIf(!HAS_BROWSER)('the first screen', () => {
-  it('of a visitor, who signs in, needs at most 100 kB', async () => {
+  it('of a visitor, who signs in, needs at most 60 kB', async () => {
     const opened = await test.open('/', { email: '', locale: 'sw-KE' });
     await opened.locator('input[name=email]').waitFor();
     expectSmall(await filesOf(opened));
   });
 
-  it('of a signed-in user, which is Today, needs at most 100 kB', async () => {
+  it('of a signed-in user, which is Today, needs at most 60 kB', async () => {
     const opened = await test.open('/', { locale: 'sw-KE' });
     await opened.reload();
     await opened.locator('.avatar').waitFor();
@@ -44,18 +45,29 @@ describe.skipIf(!HAS_BROWSER)('the first screen', () => {
     expect(files.length).toBeGreaterThan(3);
     const bytes = sumOf(files.map(sizeOf));
     report(`console: first screen of ${bytes} bytes in ${files.length} files`);
-    expect(bytes).toBeLessThan(100_000);
+    expect(bytes).toBeLessThan(60_000);
   }
 });
 
 describe('the build of the console', () => {
-  it('needs at most 180 kB for all pages in both languages, and 10 kB for a page', () => {
+  it('needs at most 160 kB for all pages in both languages, and 10 kB for a page', () => {
     const bytes = sumOf(names.map(sizeOf));
     report(`console: ${bytes} bytes in all`);
-    expect(bytes).toBeLessThan(180_000);
+    expect(bytes).toBeLessThan(160_000);
     const pages = names.filter((name) => name.startsWith('page-'));
     expect(pages.length).toBeGreaterThan(5);
     expect(pages.filter((name) => sizeOf(name) > 10_000)).toEqual([]);
+  });
+
+  it('also succeeds with React', async () => {
+    const folder = await newFolder();
+    execFileSync('npx', ['vite', 'build', 'web', '--outDir', folder, '--logLevel', 'warn'], {
+      cwd: ROOT,
+      env: { ...process.env, CONSOLE_LIBRARY: 'react' },
+    });
+    const scripts = readdirSync(join(folder, 'assets')).filter((name) => name.endsWith('.js'));
+    const texts = scripts.map((name) => readFileSync(join(folder, 'assets', name), 'utf8'));
+    expect(texts.some((text) => text.includes('https://react.dev/errors/'))).toBe(true);
   });
 
   it('has no inline script or style', () => {

@@ -43,7 +43,7 @@ describe.skipIf(!HAS_BROWSER)('the catalogue', () => {
     console.complaints.splice(0); // The browser reports the answer 409.
   });
 
-  it.each(SIZES)('creates and closes a pay plan (%s)', async (size, viewport) => {
+  it.each(SIZES)('creates and deactivates a pay plan (%s)', async (size, viewport) => {
     const page = await console.open('/pay-plans', { viewport });
     await page.getByRole('button', { name: 'New pay plan' }).click();
     await page.locator('dialog [name=name]:focus').fill(`<b>Plan ${size}</b>`);

@@ -55,6 +55,22 @@ describe.skipIf(!HAS_BROWSER)('signing in through an identity provider', () => {
     await page.context().close();
   });
 
+  it('is linked to a user who opens the link of an invitation', async () => {
+    const admin = await console.open('/users');
+    await admin.locator('tbody tr', { hasText: 'amina@example.com' }).getByRole('link').click();
+    await admin.getByRole('button', { name: 'Link an identity provider' }).click();
+    await admin.locator('dialog').getByRole('button', { name: 'Create invitation' }).click();
+    const link = await admin.locator('dialog .secret input').inputValue();
+    await admin.context().close();
+    const page = await console.open(link.replace(console.origin, ''), { email: '' });
+    await page.getByRole('heading', { name: 'Link an identity' }).waitFor();
+    await expectAccessible(page);
+    await signInAs(page, 'amina');
+    await page.locator('.avatar').click();
+    await page.getByText('amina@example.com').waitFor();
+    await page.context().close();
+  });
+
   it('leaves no message in the console of the browser', () => {
     expect(console.complaints).toEqual([]);
   });

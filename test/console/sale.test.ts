@@ -171,7 +171,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.context().close();
   });
 
-  it('keeps what was typed while other pages are open, and asks before it is lost', async () => {
+  it('keeps the typed text while other pages are open, and asks before the text is lost', async () => {
     const buyer = newBuyer();
     const page = await openSale();
     await fillCustomer(page, buyer);
@@ -211,6 +211,39 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.context().setOffline(false);
     await saved(page);
     await expectOneSale(buyer);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the lost connection.
+  });
+
+  it('says what is missing if the connection is lost before the products are loaded, and goes on when it is back', async () => {
+    const buyer = newBuyer();
+    const page = await console.open('/find', { viewport: PHONE });
+    const catalogue = /\/api\/(products|payplans|payment-methods)/;
+    await page.route(catalogue, (route) => route.abort('connectionreset'));
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('link', { name: 'New sale' }).click();
+    await page.getByRole('button', { name: 'New customer' }).waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'New customer' }).click();
+    await page.getByLabel('First name').fill(buyer.firstName);
+    await page.getByLabel('Last name').fill(buyer.lastName);
+    await page.getByLabel('Phone').fill(buyer.phone);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByLabel('Number of the document').fill('OFFLINE-1');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('The products are not loaded yet.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('heading', { name: 'Product and plan' }).waitFor();
+    await page.unroute(catalogue);
+    await page.context().setOffline(false);
+    await choose(page, 'Home system 40 W', newEffort());
+    await choose(page, 'Weekly, one year', newEffort());
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('button', { name: 'Nothing received yet' }).click();
+    await page.getByRole('button', { name: 'Save sale' }).click();
+    await saved(page);
+    await expectOneSale(buyer, []);
     await page.context().close();
     console.complaints.splice(0); // The browser reports the lost connection.
   });
@@ -259,6 +292,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
   it('saves several sales that were made without a connection', async () => {
     const page = await openSale({ viewport: PHONE });
     const [first, second] = [newBuyer(), newBuyer()];
+    await catalogueHasLoaded(page);
     await page.context().setOffline(true);
     for (const buyer of [first, second]) {
       await page.getByRole('button', { name: 'New customer' }).click();
@@ -382,6 +416,15 @@ interface Doc {
 async function click(page: Page, name: string | RegExp, effort: Effort): Promise<void> {
   await page.getByRole('button', { name, exact: true }).click();
   effort.clicks += 1;
+}
+
+/** Without the products, a sale cannot go on. */
+async function catalogueHasLoaded(page: Page): Promise<void> {
+  for (const path of ['/api/products', '/api/payplans', '/api/payment-methods']) {
+    await page.waitForFunction(
+      `performance.getEntriesByType('resource').some(({ name }) => new URL(name).pathname === '${path}')`,
+    );
+  }
 }
 
 async function choose(page: Page, title: string, effort: Effort): Promise<void> {

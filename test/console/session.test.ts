@@ -37,7 +37,7 @@ describe.skipIf(!HAS_BROWSER)('signing in', () => {
     console.complaints.splice(0); // The browser reports the answer 401.
   });
 
-  it('begins with an account of your own while registration is open', async () => {
+  it('offers to create an account while registration is open', async () => {
     const page = await console.open('/find', { email: '' });
     await page.getByRole('button', { name: 'Create an account' }).click();
     await page.locator('input[name=firstName]').fill('Baraka');

@@ -52,7 +52,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await choose(page, file);
     await page.waitForURL('**/statements/*');
     await page.locator('.page-sub .badge', { hasText: 'Compared' }).waitFor();
-    await page.getByText('The provider has it, the books do not.').waitFor();
+    await page.getByText('The provider has this payment, but the books do not.').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Import 1 missing payment' }).click();
     await stat(page, 'Matched').getByText('2', { exact: true }).waitFor();

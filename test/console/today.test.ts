@@ -12,13 +12,17 @@ import {
 vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(!HAS_BROWSER)('today', () => {
-  const console = useConsole();
+  const console = useConsole({ TEST_CLOCK: 'on' }); // With a test clock, the daily check does not run.
   let accountId: number;
 
   beforeAll(async () => {
     if (!HAS_BROWSER) return;
     accountId = (await newAccount(console, { activationDate: dayBefore(60) })).id;
     await console.call('POST', '/payments', { accountId, amount: 2000, paymentMethodId: 2 });
+    const plan = { name: 'Water works', deposit: 0, instalmentAmount: 2_000_000, instalmentCount: 52 };
+    const { id: payplanId } = await console.call('POST', '/payplans', { ...plan, frequency: 'weekly' });
+    const { customerId } = await newAccount(console);
+    await console.call('POST', '/accounts', { customerId, productId: 1, payplanId });
   });
 
   it.each(SIZES)(
@@ -30,6 +34,8 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
       const received = page.locator('.stat', { hasText: 'Received today' }).locator('.stat-value');
       expect(await textOf(received)).toBe('Ksh 2,000.00');
       expect(await textOf(page.locator('.bars li').last())).toMatch(/^2K/);
+      const outstanding = page.locator('.stat', { hasText: 'Outstanding' }).locator('.stat-value');
+      expect(await textOf(outstanding)).toMatch(/^Ksh 104,0\d\d,\d{3}\.00$/);
       await expectAccessible(page);
       expect(await textOf(page.locator('.rows li', { hasText: 'Unmatched payments' }))).toBe(
         'Unmatched payments0',
@@ -39,6 +45,16 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
       await page.context().close();
     },
   );
+
+  it('shows the result of a check of the books as soon as it is known', async () => {
+    const page = await console.open('/today');
+    const row = page.locator('.rows li', { hasText: 'Check of the books' });
+    await row.getByText('not run yet').waitFor();
+    await page.waitForTimeout(500); // The stream of events opens after the page.
+    await console.call('GET', '/reports/proof');
+    await row.getByText('0 violations').waitFor({ timeout: 5_000 });
+    await page.context().close();
+  });
 
   it('begins with the search for an agent, who may not read reports', async () => {
     const page = await console.open('/', { email: await console.createUser('agent') });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
 import { report } from '../acceptance/process.ts';
@@ -67,6 +68,23 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await reference(page).getByText(first.reference).waitFor();
     expect(await paymentNow(first.paymentId)).toMatchObject({ accountId: null, status: 'unmatched' });
     expect(await page.locator('.choices :checked').count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('are in a list that a phone opens with a button', async () => {
+    await emptyList();
+    const first = await newMistypedPayment();
+    const second = await newMistypedPayment('500');
+    const page = await openList({ viewport: PHONE });
+    await reference(page).getByText(first.reference).waitFor();
+    const item = page.locator('.queue-item', { hasText: second.reference });
+    expect(await item.isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Show the list' }).click();
+    await expectAccessible(page);
+    await item.click();
+    await reference(page).getByText(second.reference).waitFor();
+    await page.locator('.queue-work:focus').waitFor();
+    expect(await item.isVisible()).toBe(false);
     await page.context().close();
   });
 
@@ -154,12 +172,39 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.context().close();
   });
 
+  it('are never assigned to an account of an earlier search, if Enter comes before the results', async () => {
+    await emptyList();
+    await newAccount(console, { firstName: 'Chebet', lastName: 'Koech' });
+    const { id } = await newAccount(console, { firstName: 'Zuhura', lastName: 'Njoroge' });
+    const paymentId = await notify({ BillRefNumber: 'LATE RESULTS', MSISDN: '254710009999' });
+    const page = await openList();
+    await page.getByText('No account fits.').waitFor();
+    await page.keyboard.press('0');
+    await page.keyboard.type('chebet');
+    await page.locator('.choice-row', { hasText: 'Chebet Koech' }).waitFor();
+    await page.route('**/api/search?*', async (route) => {
+      await delay(1_000);
+      await route.continue();
+    });
+    await page.locator('input[type=search]:focus').selectText();
+    await page.keyboard.type('zuhura');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await page.locator('.choice-row', { hasText: 'Zuhura Njoroge' }).locator(':checked:focus').waitFor();
+    expect(await paymentNow(Number(paymentId))).toMatchObject({ status: 'unmatched' });
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.keyboard.press('Enter');
+    await page.getByText('Ksh 400.00 assigned to Zuhura Njoroge.').waitFor();
+    expect(await paymentNow(Number(paymentId))).toMatchObject({ accountId: id });
+    await page.context().close();
+  });
+
   it('are not assigned by Enter alone', async () => {
     await emptyList();
     const { paymentId } = await newMistypedPayment();
     const page = await openList();
     await page.getByRole('button', { name: 'Assign' }).click();
-    await page.getByText('Choose one first').waitFor();
+    await page.getByText('Choose an account first').waitFor();
     await expectAccessible(page);
     expect(await paymentNow(paymentId)).toMatchObject({ status: 'unmatched' });
     await page.context().close();
@@ -223,7 +268,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     const { accountId } = first;
     await console.call('POST', `/payments/${first.paymentId}/assign`, { accountId });
     await reference(page).getByText(second.reference).waitFor({ timeout: 2_000 });
-    await page.getByText('somebody else took care of it').waitFor();
+    await page.getByText('somebody else has processed it').waitFor();
     await page.keyboard.press('Enter'); // Meant for the first payment.
     expect(await paymentNow(second.paymentId)).toMatchObject({ status: 'unmatched' });
     await page.context().close();
@@ -240,7 +285,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
       await notify({ TransID: transactionRef, BillRefNumber: right.accountNumber, TransAmount: '400.00' });
       const page = await console.open('/unmatched?view=conflicts', { viewport });
       await page.locator('.queue-work:focus').waitFor();
-      await page.getByText('Another amount than the provider reports').waitFor();
+      await page.getByText('The provider reports another amount').waitFor();
       await expectAccessible(page);
       await page.keyboard.press('2');
       await page.getByText('Other manual payments of this transaction will be reversed: 1.').waitFor();

@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Component, lazy, type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
+import { openedInvitation } from './api/invitation.ts';
 import { followEvents } from './api/live.ts';
 import { currentSession, may, onSessionChange } from './api/session.ts';
-import { currentLanguage, loadMessages, t } from './i18n/index.ts';
+import { currentLanguage, t } from './i18n/index.ts';
 import { Layout } from './layout.tsx';
-import { PAGES, type PageEntry } from './pages/index.ts';
+import { loadPage, PAGES } from './pages/index.ts';
 import { Button } from './ui/button.tsx';
 import { Empty, Notice, Skeleton } from './ui/feedback.tsx';
 import { PageHead } from './ui/panel.tsx';
@@ -16,11 +17,6 @@ const ROUTES = PAGES.map((entry) => ({
   ...entry,
   Page: lazy(async () => ({ default: await loadPage(entry) })),
 }));
-
-// The page for the URL loads while the session is restored. If it fails, the route tries again and shows the failure.
-const [, firstSegment] = location.pathname.split('/');
-const firstPage = PAGES.find(({ path }) => path.split('/')[1] === firstSegment);
-if (firstPage) loadPage(firstPage).catch(() => undefined);
 
 /** The page for the URL, or the sign-in page at the same URL. */
 export function App() {
@@ -33,13 +29,13 @@ export function App() {
     const end = followEvents(queries);
     return () => {
       end();
-      queries.clear(); // The next user of this tab must not see them.
+      queries.clear(); // The next user of this tab must not see these answers.
     };
   }, [queries, userId]);
 
   return (
     <FailureBoundary key={`${language} ${session?.user.role}`}>
-      {session ? (
+      {session && !openedInvitation() ? (
         <Layout user={session.user} onLanguageChange={() => setLanguage(currentLanguage())}>
           <Suspense fallback={<Skeleton lines={6} />}>
             <Switch>
@@ -68,11 +64,6 @@ export function App() {
   );
 }
 
-async function loadPage({ load, messages }: PageEntry) {
-  const [{ Page }] = await Promise.all([load(), loadMessages(messages)]);
-  return Page;
-}
-
 function Forbidden() {
   return (
     <>
@@ -82,7 +73,7 @@ function Forbidden() {
   );
 }
 
-/** Shows a failure of a page, such as a file of it that could not be loaded. */
+/** Shows a failure of a page, such as a file that could not be loaded. */
 class FailureBoundary extends Component<{ children: ReactNode }, { hasFailed: boolean }> {
   override state = { hasFailed: false };
 

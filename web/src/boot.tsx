@@ -2,19 +2,21 @@ import './ui/styles.css';
 import { restoreSession } from './api/session.ts';
 import { loadSettings } from './api/settings.ts';
 import { loadPreferredLanguage } from './i18n/index.ts';
+import { preloadPage } from './pages/index.ts';
 import { applyTheme } from './ui/theme.ts';
 
 // The requests run while the browser loads the app.
 applyTheme();
 const ready = Promise.all([loadPreferredLanguage(), loadSettings(), restoreSession()]);
+preloadPage(location.pathname);
 const main = import('./main.tsx');
 
 Promise.all([main, ready])
   .then(([{ start }]) => start())
   .catch((error: unknown) => {
-    reportError(error); // Into the console of the browser.
+    reportError(error); // Shows the error in the console of the browser.
     const box = document.getElementById('app');
-    // The messages may be what could not be loaded.
+    // A fixed text, because perhaps the messages could not be loaded.
     if (box)
       box.textContent =
         'The console could not be loaded. Reload the page. / Imeshindikana kupakia. Pakia upya.';

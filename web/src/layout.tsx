@@ -31,6 +31,11 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
     main.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, [location]);
+  const side = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Another page has another link, which may be out of view.
+  useEffect(() => {
+    side.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+  }, [location]);
 
   const links = PAGES.flatMap(({ path, permission, navigation }) =>
     navigation && may(permission) ? [{ path, ...navigation }] : [],
@@ -98,7 +103,7 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
           </button>
         </Menu>
       </header>
-      <nav className="side wide-only" aria-label={t('app.navigation')}>
+      <nav ref={side} className="side wide-only" aria-label={t('app.navigation')}>
         {navigation}
       </nav>
       <main id="main" ref={main} tabIndex={-1}>
@@ -119,7 +124,7 @@ function ConnectionBanner() {
   );
 }
 
-/** A page below that of a link, such as an account, belongs to the link. */
+/** A link is also marked for the pages below its path, such as one account below the list of accounts. */
 function currentOf(path: string, location: string): 'page' | 'true' | undefined {
   if (location === path) return 'page';
   return location.startsWith(`${path}/`) ? 'true' : undefined;

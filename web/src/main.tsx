@@ -6,7 +6,7 @@ import { App } from './app.tsx';
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      retry: false, // send() repeats requests.
+      retry: false, // send() already repeats requests.
       staleTime: 10_000,
       networkMode: 'always', // send() waits for the network and shows that it waits.
     },

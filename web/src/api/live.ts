@@ -3,21 +3,26 @@ import { sendSignedIn } from './client.ts';
 import { may } from './session.ts';
 
 interface LiveEvent {
+  type: string;
   resource: string;
   resourceId: number | null;
   accountId: number | null;
 }
 
 const RECONNECT_MS = 2_000;
-/** Events that come together cause one read. */
+/** Events within this time cause one read. */
 const COLLECT_MS = 300;
-/** A report reads many rows. */
+/** Longer, because a report reads many rows. */
 const COLLECT_FOR_REPORTS_MS = 15_000;
+
+const LAST_PROOF = '/api/reports/proof/last';
 
 /** The path prefixes of the queries that show a resource. Default: the plural of the resource. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
-  account: ['/api/accounts', '/api/reports'],
-  payment: ['/api/payments', '/api/accounts', '/api/reports', '/api/reconciliations'],
+  account: ['/api/accounts', '/api/approvals', '/api/reports'],
+  payment: ['/api/payments', '/api/accounts', '/api/approvals', '/api/reports', '/api/reconciliations'],
+  payment_request: ['/api/payment-requests', '/api/accounts/{accountId}/payment-requests'],
+  status_query: ['/api/status-queries'],
   refund: ['/api/accounts', '/api/credit-moves'],
   notification: ['/api/notifications', '/api/payments'],
   provider_statement: ['/api/reconciliations'],
@@ -25,16 +30,20 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   commission: ['/api/commissions'],
   commission_rule: ['/api/commissions'],
   payment_method: ['/api/payment-methods'],
+  proof: [LAST_PROOF],
 };
+/** They change many resources, which have no events of their own. */
+const OF_ALL_RESOURCES = ['import.completed', 'import.undone'];
 
 /**
- * Reads again what a change of the books concerns, as soon as it happens. Only while the page is visible: each user may have ten
- * streams. @returns a function that ends it.
+ * When an event happens, reads the queries that it concerns again. Follows events only while the page is visible, because each user
+ * may have only ten streams.
+ * @returns a function that stops this.
  */
 export function followEvents(queries: QueryClient): () => void {
   let stream: AbortController | undefined;
   const update = () => {
-    const shouldRun = may('events:read') && document.visibilityState === 'visible';
+    const shouldRun = may('events:follow') && document.visibilityState === 'visible';
     if (!shouldRun) stream?.abort();
     if (!shouldRun || (stream && !stream.signal.aborted)) return;
     stream = new AbortController();
@@ -56,7 +65,7 @@ async function run(queries: QueryClient, signal: AbortSignal): Promise<void> {
   for (let after = 'from=latest', isFirst = true; !signal.aborted; isFirst = false) {
     try {
       const stream = await open(after, signal);
-      // Changes while there was no stream are unknown.
+      // Events may have been missed while there was no stream.
       if (!isFirst) void queries.invalidateQueries();
       for await (const message of messagesOf(stream)) {
         if (message.id) after = `after=${message.id}`;
@@ -69,7 +78,7 @@ async function run(queries: QueryClient, signal: AbortSignal): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
   }
 
-  /** Collects events for some time, and then reads the queries again that they concern. */
+  /** Collects events for some time, and then repeats the queries that they concern. */
   function createCollector(ms: number, takes: (path: string) => boolean) {
     const collected: LiveEvent[] = [];
     const readAgain = () => {
@@ -85,7 +94,7 @@ async function run(queries: QueryClient, signal: AbortSignal): Promise<void> {
 }
 
 function isReport(path: string): boolean {
-  return path.startsWith('/api/reports');
+  return path.startsWith('/api/reports') && path !== LAST_PROOF;
 }
 
 async function open(after: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
@@ -96,7 +105,7 @@ async function open(after: string, signal: AbortSignal): Promise<ReadableStream<
   return body;
 }
 
-/** Messages of a stream of Server-Sent Events. EventSource cannot send a token. */
+/** Reads a stream of Server-Sent Events. The browser's EventSource cannot send a token. */
 export async function* messagesOf(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<{ id: string; data: string }> {
@@ -125,6 +134,7 @@ function concerns(queryKey: readonly unknown[], events: readonly LiveEvent[]): b
   const parameters = init?.params?.path ?? {};
   const ofAccount = path.startsWith('/api/accounts/{') ? (parameters.id ?? parameters.accountId) : undefined;
   return events.some((event) => {
+    if (OF_ALL_RESOURCES.includes(event.type)) return true;
     const prefixes = PATHS[event.resource] ?? [`/api/${event.resource.replaceAll('_', '-')}s`];
     if (!prefixes.some((prefix) => path.startsWith(prefix))) return false;
     return ofAccount === undefined || event.accountId === null || event.accountId === ofAccount;

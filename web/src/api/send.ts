@@ -4,7 +4,7 @@ import { isErrorBody } from './problem.ts';
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 10_000;
 
-/** What sends a request once. @throws TypeError if no answer comes. */
+/** Sends a request once. @throws TypeError if no answer comes. */
 export type Transport = (request: Request) => Promise<Response>;
 
 /**

@@ -86,8 +86,8 @@ function renew(): Promise<void> {
 }
 
 /**
- * Each renewal replaces the refresh cookie of all tabs. Tabs that renew at once would send the replaced one and be signed out.
- * Browsers have locks only in secure contexts.
+ * Each renewal replaces the refresh cookie of all tabs. Without this lock, a tab that renews at the same time would send the
+ * replaced cookie and be signed out. Browsers have locks only in secure contexts.
  */
 function withSessionLock<Result>(work: () => Promise<Result>): Promise<Result> {
   return navigator.locks ? navigator.locks.request('session', work) : work();

@@ -2,21 +2,30 @@ import { sendSignedIn } from './client.ts';
 import { isErrorBody } from './problem.ts';
 
 interface Upload {
+  method?: 'POST' | 'PUT';
   path: string;
   file: Blob;
   contentType: string;
   signal: AbortSignal;
-  /** @param share of the file that was sent, from 0 to 1. */
+  /** @param share - the part of the file that was sent, from 0 to 1. */
   onProgress(share: number): void;
 }
 
 /**
- * Sends a file, again if the connection is lost: the service must recognize a file that it has. @returns the data of the answer.
+ * Sends a file, and sends it again if the connection is lost. So the service must recognize a file that it already has.
+ * @returns the data of the answer.
  * @throws the error body if the service refuses, or the reason of the signal.
  */
-export async function upload<Data>({ path, file, contentType, signal, onProgress }: Upload): Promise<Data> {
+export async function upload<Data>({
+  method = 'POST',
+  path,
+  file,
+  contentType,
+  signal,
+  onProgress,
+}: Upload): Promise<Data> {
   const request = new Request(new URL(path, location.origin), {
-    method: 'POST',
+    method,
     headers: { 'content-type': contentType },
     signal,
   });
@@ -26,7 +35,7 @@ export async function upload<Data>({ path, file, contentType, signal, onProgress
   return (answer as { data: Data }).data;
 }
 
-/** By XMLHttpRequest, because fetch does not report how much was sent. */
+/** Uses XMLHttpRequest, because fetch does not report how much was sent. */
 function sendFile(
   { method, url, headers, signal }: Request,
   file: Blob,

@@ -13,14 +13,16 @@ export interface Write<Init, Data> {
   send(init: Init): Promise<Data | undefined>;
   isSending: boolean;
   problem: Problem | undefined;
-  /** Stops to try again. The service may have done the work. */
+  /** Stops the retries. The service may have done the work. */
   stop(): void;
 }
 
 /**
- * A change. Two clicks send one request. A request with the content of one whose answer is unknown has its Idempotency-Key, so
- * that the service does not do the work twice. After it all queries on the page are read again.
- * @param isRepeatable false for a POST that refuses an Idempotency-Key, because its answer has a secret. It is sent only once.
+ * Sends a change. Two clicks send one request. If the answer to a request is unknown, the next request with the same content has
+ * the same Idempotency-Key, so that the service does not do the work twice. After the change, all queries on the page are read
+ * again.
+ * @param isRepeatable false for a POST that refuses an Idempotency-Key, because its answer has a secret. Such a POST is sent only
+ *   once.
  */
 export function useWrite<Method extends WriteMethod, Path extends PathsWithMethod<Paths, Method>>(
   method: Method,
@@ -83,7 +85,7 @@ const request = client.request as unknown as (
   init: object,
 ) => Promise<{ data?: { data: unknown }; error?: unknown }>;
 
-/** An Idempotency-Key. Not randomUUID, which browsers have in secure contexts only. */
+/** An Idempotency-Key. Does not use randomUUID, which browsers have only in secure contexts. */
 export function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),

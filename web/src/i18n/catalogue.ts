@@ -19,7 +19,7 @@ const STORAGE_KEY = 'language';
 /** A file of messages for each page, and one with those of all pages. */
 const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
   './*/*.ts',
-  '!./*/{index,common,fields,secrets,session,shared,values}.ts', // All but the index are in the core.
+  '!./*/{index,common,fields,provider-answer,secrets,session,shared,values}.ts', // All but the index are in other files.
 ]);
 
 /** The name of a file, such as `account`. */
@@ -72,6 +72,10 @@ export function tValue(group: ValueGroup, value: string): string {
 
 /** Groups of messages for values of the API. */
 type ValueGroup =
+  | 'importStatus'
+  | 'statusQueryState'
+  | 'importSeverity'
+  | 'importFigure'
   | 'accountStatus'
   | 'paymentState'
   | 'paymentStatus'
@@ -97,7 +101,12 @@ type ValueGroup =
   | 'apiKeyStatus'
   | 'deliveryOutcome'
   | 'disabledReason'
-  | 'resource';
+  | 'resource'
+  | 'approvalAction'
+  | 'approvalStatus'
+  | 'approvalFact'
+  | 'paymentRequestStatus'
+  | 'paymentRequestReason';
 
 async function switchTo(chosen: Language): Promise<void> {
   const missing = () => [...neededFiles].filter((file) => !loadedFiles.has(`${chosen}/${file}`));

@@ -33,10 +33,12 @@ export function number(value: number): string {
   return formatter('number', () => new Intl.NumberFormat(locale())).format(value);
 }
 
-/** "12.4K", for charts. */
+/** "12.4K" or "124K", for charts. Can be broken at its space. */
 export function compact(value: number): string {
-  const options = { notation: 'compact', maximumFractionDigits: 1 } as const;
-  return formatter('compact', () => new Intl.NumberFormat(locale(), options)).format(value);
+  const options = { notation: 'compact', maximumSignificantDigits: 3 } as const;
+  return formatter('compact', () => new Intl.NumberFormat(locale(), options))
+    .format(value)
+    .replace('\u00a0', ' ');
 }
 
 export function percent(share: number): string {
@@ -60,6 +62,15 @@ export function dayAndMonth(date: string): string {
 export function weekday(date: string): string {
   const options = { weekday: 'short', timeZone: 'UTC' } as const;
   return formatter('weekday', () => new Intl.DateTimeFormat(locale(), options)).format(new Date(date));
+}
+
+/** "Nov" or "November 2026". @param month YYYY-MM or YYYY-MM-DD */
+export function month(month: string, style: 'short' | 'long'): string {
+  const year = style === 'long' ? ({ year: 'numeric' } as const) : {};
+  const options = { month: style, ...year, timeZone: 'UTC' } as const;
+  return formatter(`month ${style}`, () => new Intl.DateTimeFormat(locale(), options)).format(
+    new Date(month),
+  );
 }
 
 /** @param timestamp ISO 8601 with a time zone */

@@ -1,18 +1,18 @@
 import type { ComponentType } from 'react';
 import type { Permission } from '../api/paths.ts';
-import type { MessageFile, MessageKey } from '../i18n/index.ts';
+import { loadMessages, type MessageFile, type MessageKey } from '../i18n/index.ts';
 import type { IconName } from '../ui/icons.tsx';
 
 export interface PageEntry {
-  /** Of wouter. Its parameters are the properties of the page, as text. */
+  /** A path of the router (wouter). The page gets the parameters of the path as properties, as text. */
   path: string;
-  /** Users without it see neither the page nor its link. */
+  /** Users without this permission see neither the page nor its link. */
   permission: Permission;
-  /** Its messages: the name of a file in i18n/en and i18n/sw. */
+  /** The messages of the page: the name of a file in i18n/en and i18n/sw. */
   messages: MessageFile;
   // biome-ignore lint/suspicious/noExplicitAny: Each page has its own parameters.
   load(): Promise<{ Page: ComponentType<any> }>;
-  /** In the navigation, if it is there. */
+  /** The entry in the navigation, if the page has one. */
   navigation?: { label: NavigationKey; icon: IconName; section?: Section };
 }
 
@@ -22,7 +22,7 @@ type NavigationKey = Extract<MessageKey, `nav.${string}`>;
 export const SECTIONS = ['catalogue', 'administration'] as const;
 export type Section = (typeof SECTIONS)[number];
 
-/** The pages in the order of the navigation. Each is a file of its own, which the browser loads when it is opened. */
+/** The pages in the order of the navigation. Each page is a separate file, which the browser loads when the page is opened. */
 export const PAGES: readonly PageEntry[] = [
   {
     path: '/today',
@@ -44,6 +44,13 @@ export const PAGES: readonly PageEntry[] = [
     messages: 'unmatched',
     load: () => import('./unmatched/page.tsx'),
     navigation: { label: 'nav.unmatched', icon: 'inbox' },
+  },
+  {
+    path: '/approvals',
+    permission: 'approvals:read',
+    messages: 'approvals',
+    load: () => import('./approvals/page.tsx'),
+    navigation: { label: 'nav.approvals', icon: 'check' },
   },
   {
     path: '/statements',
@@ -187,7 +194,7 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/invitations',
     permission: 'users:administer',
-    messages: 'invitations',
+    messages: 'users',
     load: () => import('./invitations/page.tsx'),
   },
   {
@@ -211,6 +218,19 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./webhook-endpoint/page.tsx'),
   },
   {
+    path: '/imports',
+    permission: 'imports:run',
+    messages: 'imports',
+    load: () => import('./imports/page.tsx'),
+    navigation: { label: 'nav.imports', icon: 'inbox', section: 'administration' },
+  },
+  {
+    path: '/imports/:id',
+    permission: 'imports:run',
+    messages: 'imports',
+    load: () => import('./import/page.tsx'),
+  },
+  {
     path: '/audit',
     permission: 'audit:read',
     messages: 'audit',
@@ -218,3 +238,21 @@ export const PAGES: readonly PageEntry[] = [
     navigation: { label: 'nav.audit', icon: 'clock', section: 'administration' },
   },
 ];
+
+/** The component of a page, with its messages. */
+export async function loadPage({ load, messages }: PageEntry) {
+  const [{ Page }] = await Promise.all([load(), loadMessages(messages)]);
+  return Page;
+}
+
+/** Loads the page for a URL while the session is restored. If it fails, the route tries again and shows the failure. */
+export function preloadPage(pathname: string): void {
+  const segments = pathname.split('/');
+  const page = PAGES.find(({ path }) => {
+    const own = path.split('/');
+    return (
+      own.length === segments.length && own.every((one, i) => one.startsWith(':') || one === segments[i])
+    );
+  });
+  if (page) loadPage(page).catch(() => undefined);
+}

@@ -4,7 +4,7 @@ import { IconButton } from './button.tsx';
 
 interface DialogProps {
   title: string;
-  /** Below the title. */
+  /** The text below the title. */
   lead?: ReactNode;
   /** False while its work runs: Escape and the close button do nothing. */
   canClose?: boolean;

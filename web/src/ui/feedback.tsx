@@ -3,7 +3,7 @@ import { t } from '../i18n/index.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 
-/** Stands where content will be, so that nothing moves when it comes. */
+/** Takes the place of content that is being loaded, so that nothing moves when the content appears. */
 export function Skeleton({ lines = 3 }: { lines?: number }) {
   return (
     <div className="skeleton" aria-hidden="true">
@@ -15,7 +15,7 @@ export function Skeleton({ lines = 3 }: { lines?: number }) {
   );
 }
 
-/** What to say in place of an empty list. */
+/** The text in place of an empty list. */
 export function Empty({ children, action }: { children: ReactNode; action?: ReactNode }) {
   return (
     <div className="empty">
@@ -46,7 +46,7 @@ export function Notice({ tone, title, children }: NoticeProps) {
 
 interface LoadedProps<Data> {
   query: { data: Data | undefined; error: unknown; refetch(): unknown };
-  /** Why it failed, in words. */
+  /** Explains an error in words. */
   explain(error: unknown): string;
   skeleton?: ReactNode;
   children(data: Data): ReactNode;

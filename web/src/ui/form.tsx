@@ -9,7 +9,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { t } from '../i18n/index.ts';
+import { format, t } from '../i18n/index.ts';
 import { Button } from './button.tsx';
 import { Notice } from './feedback.tsx';
 
@@ -49,7 +49,7 @@ export class FormValues {
     return this.raw(name).trim();
   }
 
-  /** With the spaces around it, which belong to a password. */
+  /** The value with the spaces at its ends, which can be part of a password. */
   raw(name: string): string {
     return String(this.#data.get(name) ?? '');
   }
@@ -148,6 +148,12 @@ function FormNotice({ problem, form }: { problem: FormProblem; form: HTMLFormEle
     ({ path }) => !form?.elements.namedItem(path) && !form?.elements.namedItem(listOf(path)),
   );
   if (problem.fields.length > 0 && unplaced.length === 0) return null;
+  if (unplaced.some(({ path }) => path === 'If-Match'))
+    return (
+      <Notice tone="warning" title={t('form.failed')}>
+        {t('form.changed')}
+      </Notice>
+    );
   return (
     <Notice tone="bad" title={t('form.failed')}>
       {unplaced.length > 0
@@ -184,7 +190,7 @@ interface FormButtonsProps {
   cancel?: string;
 }
 
-/** The end of a form: cancel, and the button that sends it. */
+/** The buttons at the end of a form: cancel and submit. */
 export function FormButtons({
   submit,
   kind = 'primary',
@@ -206,7 +212,7 @@ interface FieldProps {
   label: string;
   name: string;
   hint?: ReactNode;
-  /** Has the focus when its dialog opens. */
+  /** Gets the focus when the dialog opens. */
   isFirst?: boolean;
 }
 
@@ -260,12 +266,37 @@ function Field({
 
 type InputProps = FieldProps & Omit<ComponentProps<'input'>, keyof FieldProps | 'className' | 'id'>;
 
-/** Text, e-mail, password or date, by `type`. */
+/** Text, e-mail or password, by `type`. */
 export function TextField({ label, name, hint, isFirst, ...input }: InputProps) {
   return (
     <Field {...{ label, name, hint, isFirst }} isOptional={!input.required}>
       {(control) => <input className="input" {...input} {...control} />}
     </Field>
+  );
+}
+
+type DateProps = Omit<InputProps, 'type' | 'value' | 'onChange'>;
+
+/** A day. Also shows it with the name of the month, because browsers write 03/04 in two ways. */
+export function DateField({ hint, defaultValue, ...input }: DateProps) {
+  const [date, setDate] = useState(String(defaultValue ?? ''));
+  return (
+    <TextField
+      {...input}
+      type="date"
+      defaultValue={defaultValue}
+      onChange={(event) => setDate(event.target.value)}
+      hint={
+        date === '' ? (
+          hint
+        ) : (
+          <>
+            <strong className="date-text">{format.date(date)}</strong>
+            {hint}
+          </>
+        )
+      }
+    />
   );
 }
 

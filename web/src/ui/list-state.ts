@@ -6,7 +6,7 @@ export interface ListState<Filter extends string> {
   sort: Sort;
   filters: Readonly<Record<Filter, string>>;
   setPage(page: number): void;
-  /** Sorts by a column; a second time in the other direction. */
+  /** Sorts by a column. If the list is already sorted by this column, reverses the direction. */
   sortBy(name: string): void;
   /** An empty value removes the filter. Goes to the first page. */
   setFilter(name: Filter, value: string): void;

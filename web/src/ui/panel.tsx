@@ -46,12 +46,21 @@ export function PageHead({ title, eyebrow, children, actions }: PageHeadProps) {
   );
 }
 
+interface ColumnsProps {
+  main: ReactNode;
+  side: ReactNode;
+  /** On a phone the side column is above the main column. */
+  isSideFirst?: boolean;
+}
+
 /** A main column and a narrow one, which is below it on a phone. */
-export function Columns({ main, side }: { main: ReactNode; side: ReactNode }) {
+export function Columns({ main, side, isSideFirst = false }: ColumnsProps) {
+  const sideColumn = <div className="column side-column">{side}</div>;
   return (
     <div className="columns">
+      {isSideFirst && sideColumn}
       <div className="column">{main}</div>
-      <div className="column">{side}</div>
+      {!isSideFirst && sideColumn}
     </div>
   );
 }

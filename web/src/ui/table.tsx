@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { t } from '../i18n/index.ts';
+import { format, t } from '../i18n/index.ts';
 import { IconButton } from './button.tsx';
 
 export interface Column<Row> {
@@ -116,7 +116,7 @@ export function Pager({ page, pages, total, onPage }: PagerProps) {
           />
         </span>
       )}
-      <span className="muted">{total}</span>
+      <span className="muted">{t('list.total', { total: format.number(total) })}</span>
     </nav>
   );
 }

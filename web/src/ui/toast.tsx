@@ -6,7 +6,7 @@ import { Icon } from './icons.tsx';
 export interface Toast {
   text: string;
   tone?: 'good' | 'bad';
-  /** Such as undo. The toast stays for as long as it works. */
+  /** An action, such as undo. The toast stays as long as the action is possible. */
   action?: { label: string; run(): void };
   seconds?: number;
 }
@@ -31,7 +31,7 @@ export function Toasts() {
   useEffect(() => {
     const popover = box.current;
     if (!current || !popover) return;
-    popover.hidePopover(); // Shown again, it is above what was opened since.
+    popover.hidePopover(); // A popover that is shown again lies above everything that was opened since.
     popover.showPopover();
     const timer = setTimeout(() => setCurrent(undefined), 1000 * (current.seconds ?? 5));
     return () => {

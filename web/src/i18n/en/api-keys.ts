@@ -18,6 +18,7 @@ export const apiKeys = {
   'apiKeys.never': 'Never',
   'apiKeys.lastUsed': 'Last used',
   'apiKeys.previousEnds': 'Previous secret until',
+  'apiKeys.change.lead': 'To change the rights, create another key.',
   'apiKeys.rotate': 'Rotate secret',
   'apiKeys.revoke': 'Revoke key',
   'apiKeys.revoke.lead': '“{name}” stops working at once. This cannot be undone.',

@@ -1,7 +1,7 @@
 export const commissionRules = {
   'commissionRules.new': 'New rule',
   'commissionRules.new.lead':
-    'It replaces the rule of the category for commissions that are calculated from now on.',
+    'The new rule applies to commissions of its category that are calculated from now on.',
   'commissionRules.others': 'All other categories',
   'commissionRules.category.hint': 'Leave it empty for all categories without a rule of their own.',
   'commissionRules.version': 'Version',

@@ -1,5 +1,6 @@
 export const customer = {
   'customer.title': 'Customer',
+  'customer.edit': 'Edit customer',
   'customer.contact': 'Contact',
   'customer.externalId': 'External ID',
   'customer.since': 'Customer since',
@@ -10,4 +11,9 @@ export const customer = {
   'customer.kyc.reject': 'Reject',
   'customer.kyc.decided': 'Decision saved',
   'customer.kyc.by': '{actor}, {date}',
+  'customer.kyc.submit': 'Submit document',
+  'customer.kyc.submit.text': 'A user who may decide then verifies or rejects the document.',
+  'customer.kyc.submitted': 'Document submitted',
+  'customer.kyc.type': 'Document',
+  'customer.kyc.number': 'Number of the document',
 } as const;

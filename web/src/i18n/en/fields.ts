@@ -7,6 +7,8 @@ export const fields = {
   'field.date': 'Date',
   'field.description': 'Description',
   'field.externalId': 'External ID',
+  'field.firstName': 'First name',
+  'field.lastName': 'Last name',
   'field.name': 'Name',
   'field.phone': 'Phone',
   'field.product': 'Product',

@@ -1,4 +1,7 @@
+import { providerAnswer } from './provider-answer.ts';
+
 export const payment = {
+  ...providerAnswer,
   'payment.title': 'Payment {id}',
   'payment.details': 'Details',
   'payment.source': 'Source',
@@ -16,6 +19,7 @@ export const payment = {
   'matchMethod.account_id': 'Account ID',
   'matchMethod.payer_phone': 'Phone of the payer',
   'matchMethod.learned': 'Earlier assignment of this reference',
+  'matchMethod.payment_request': 'Payment request',
   'matchMethod.manual_entry': 'Manual payment',
   'matchMethod.assigned': 'Assigned by staff',
 } as const;

@@ -31,7 +31,7 @@ export const portfolio = {
   'portfolio.late.title': 'Call list',
   'portfolio.late.all': 'All late',
   'portfolio.late.buckets': 'Days past due',
-  'portfolio.late.none': 'No account is late by so many days.',
+  'portfolio.late.none': 'No account is this many days late.',
   'portfolio.late.days': 'Days past due',
   'portfolio.late.csv': 'Download (CSV)',
   'portfolio.late.failed': 'The list could not be read completely. Nothing was downloaded.',

@@ -1,9 +1,9 @@
 export const products = {
   'products.new': 'New product',
   'products.active': 'Can be sold',
-  'products.category.hint': 'Commission rules can depend on it.',
+  'products.category.hint': 'Commission rules can depend on the category.',
   'products.details': 'Details',
-  'products.edit.lead': 'Accounts that are open keep their price.',
+  'products.edit.lead': 'Open accounts keep their price.',
   'configurations.title': 'Configurations',
   'configurations.new': 'New configuration',
   'configurations.none': 'This product has no configurations.',

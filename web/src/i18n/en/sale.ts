@@ -11,7 +11,7 @@ export const sale = {
   'sale.discard': 'Discard',
   'sale.offline': 'You are offline',
   'sale.offline.hint':
-    'Go on with the sale. It is saved as soon as the connection is back. Keep this page open until then.',
+    'Continue with the sale. It is saved as soon as the connection is back. Keep this page open until then.',
   'sale.waiting.one': '{count} other sale is not saved yet',
   'sale.waiting.other': '{count} other sales are not saved yet',
   'sale.waiting.open': 'Open',
@@ -34,6 +34,11 @@ export const sale = {
   'sale.product.missing': 'Choose a product.',
   'sale.plan.missing': 'Choose a plan.',
   'sale.options.none': 'There is nothing to choose. Ask a manager to add it to the catalogue.',
+  'sale.products.notLoaded':
+    'The products are not loaded yet. They appear here as soon as the connection is back.',
+  'sale.plans.notLoaded': 'The plans are not loaded yet. They appear here as soon as the connection is back.',
+  'sale.methods.notLoaded':
+    'The payment methods are not loaded yet. They appear here as soon as the connection is back.',
   'sale.activation': 'Starts on',
   'sale.activation.hint': 'The day from which the instalments count.',
   'sale.amount': 'Amount received',

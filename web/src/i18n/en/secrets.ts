@@ -1,6 +1,6 @@
 /** Secrets that are shown once. */
 export const secrets = {
-  'secret.once': 'Copy it now. It is not shown again.',
+  'secret.once': 'Copy the secret now. It is not shown again.',
   'secret.done': 'I have stored it',
   'secret.overlap': 'The previous secret works for',
   'secret.overlap.hint': 'Time to store the new one everywhere.',

@@ -25,6 +25,10 @@ export const session = {
   'session.register.lead': 'Registration is open: anyone who reaches this page can create an account.',
   'session.register.submit': 'Create account',
   'session.register.have': 'I have an account',
+  'session.invited': 'Accept your invitation',
+  'session.invited.lead': 'Use the e-mail address that was invited.',
+  'session.identity': 'Link an identity',
+  'session.identity.lead': 'Afterwards you can sign in here through the provider.',
   'session.firstName': 'First name',
   'session.lastName': 'Last name',
 } as const;

@@ -29,9 +29,6 @@ export const shared = {
   'find.none': 'Nothing found. Try part of a name, a phone number, or an account number.',
   'find.short': 'Type at least two characters.',
   'customer.kyc.review': 'Waits for a decision',
-  'paymentSource.manual': 'Recorded by staff',
-  'paymentSource.webhook': 'Provider',
-  'paymentSource.import': 'Provider statement',
   'commissionRules.title': 'Rules',
   'account.graceDays.one': '{count} day',
   'account.graceDays.other': '{count} days',
@@ -40,4 +37,6 @@ export const shared = {
   'users.employee.hint': 'An agent sees the commissions of this employee.',
   'users.noEmployee': 'Nobody',
   'find.title': 'Find',
+  'approval.sent': 'Sent for approval. Another user has to approve it.',
+  'approval.needed': 'Above {limit}, another user has to approve this.',
 } as const;

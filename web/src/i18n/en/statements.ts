@@ -52,15 +52,16 @@ export const statements = {
   'statements.meaning': 'What to do',
   'statements.lineCount': 'Lines',
   'statements.amount': 'Amount',
-  'statements.meaning.missing_in_books': 'The provider has it, the books do not. Import it.',
+  'statements.meaning.missing_in_books': 'The provider has this payment, but the books do not. Import it.',
   'statements.meaning.conflict':
-    'Staff recorded it by hand for somebody else. Resolve the conflict, then match again.',
+    'A manual payment contradicts the line. Resolve the conflict, then match again.',
   'statements.meaning.amount_differs':
     'The amounts differ. Reverse the payment in the books, then import the line.',
-  'statements.meaning.reversed_in_books': 'It was reversed in the books, but the provider has the money.',
+  'statements.meaning.reversed_in_books':
+    'The payment was reversed in the books, but the provider has the money.',
   'statements.meaning.reversed_at_provider': 'The provider took the money back. Reverse the payment.',
   'statements.meaning.missing_at_provider':
-    'The books have it, the provider does not. Ask the provider, or reverse the payment.',
+    'The books have this payment, but the provider does not. Ask the provider, or reverse the payment.',
   'statements.meaning.contradictory': 'Two lines of the file contradict each other. Ask the provider.',
   'statements.meaning.unreadable': 'The line could not be read.',
   'statements.meaning.matched': 'The books agree. Reconcile these payments.',
@@ -89,7 +90,7 @@ export const statements = {
   'statements.proof.run': 'Prove the books',
   'statements.proof.running': 'Checking…',
   'statements.proof.hint':
-    'Compares the payments of the day with the ledger, and runs every check on all books. Large books take some seconds.',
+    'Compares the payments of the day with the ledger, and runs every check of the books. Large books take some seconds.',
   'statements.proof.holds': 'The books of {day} agree',
   'statements.proof.fails': 'The books do not agree',
   'statements.proof.checks': '{passed} of {all} checks pass. {time}',

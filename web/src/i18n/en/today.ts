@@ -17,6 +17,11 @@ export const today = {
   'today.conflicts': 'Conflicts with manual payments',
   'today.rejected': 'Rejected notifications',
   'today.webhooks': 'Failing webhook endpoints',
+  'today.proof': 'Check of the books',
+  'today.proof.never': 'not run yet',
+  'today.proof.violations.one': '{count} violation',
+  'today.proof.violations.other': '{count} violations',
   'today.lastNotification': 'Last notification of a provider',
   'today.lastNotification.none': 'None yet',
+  'today.approvals': 'Requests for approval',
 } as const;

@@ -1,4 +1,7 @@
+import { providerAnswer } from './provider-answer.ts';
+
 export const unmatched = {
+  ...providerAnswer,
   'unmatched.title': 'Unmatched',
   'unmatched.keys': 'Number of the account, then Enter. N and P: next and previous. 0: search. U: undo.',
   'unmatched.payments': 'Payments',
@@ -17,7 +20,7 @@ export const unmatched = {
   'unmatched.searching': 'Searching…',
   'unmatched.found': 'Accounts found:',
   'unmatched.notFound': 'No account found. Try a part of the name, or the account number.',
-  'unmatched.chooseFirst': 'Choose one first, with its number or the arrow keys.',
+  'unmatched.chooseFirst': 'Choose an account first, with its number or the arrow keys.',
   'unmatched.assign': 'Assign',
   'unmatched.nextDue': 'Next due {amount}',
   'unmatched.balance': 'Balance {amount}',
@@ -28,15 +31,15 @@ export const unmatched = {
   'unmatched.undone': 'The payment is in the list again.',
   'unmatched.undo.failed': 'Not undone',
   'unmatched.undo.reason': 'Undone directly after the assignment',
-  'unmatched.gone': '{amount} left the list: somebody else took care of it.',
+  'unmatched.gone': '{amount} left the list: somebody else has processed it.',
   'unmatched.conflicts.empty': 'No notification contradicts a manual payment.',
   'unmatched.conflict.lead':
-    'The provider reported this payment, and staff recorded one with the same transaction number. Which of them is it?',
+    'The provider reported this payment, and staff recorded one with the same transaction number. Which manual payment is it?',
   'unmatched.conflict.manual': 'Manual payments of this transaction',
   'unmatched.conflict.byHand': 'Recorded by hand, {date}',
   'unmatched.conflict.noAccount': 'No account',
   'unmatched.conflict.otherAmount':
-    'Another amount than the provider reports: it cannot be this transaction.',
+    'The provider reports another amount, so this payment cannot be the transaction.',
   'unmatched.conflict.none': 'None of them',
   'unmatched.conflict.none.text': 'Post the payment that the provider reported.',
   'unmatched.conflict.reverses': 'Other manual payments of this transaction will be reversed: {count}.',
@@ -47,7 +50,7 @@ export const unmatched = {
   'unmatched.conflict.done': 'Conflict resolved.',
   'unmatched.rejected.empty': 'There is no such notification.',
   'unmatched.rejected.help':
-    'It credited nothing. Compare it with the statement of the provider, and import what is missing from there.',
+    'This notification credited nothing. Compare it with the statement of the provider, and import missing payments from the statement.',
   'unmatched.unreadable': 'Unknown amount',
   'unmatched.attempts': 'Attempts',
   'unmatched.body': 'As the provider sent it',
@@ -58,6 +61,7 @@ export const unmatched = {
   'unmatched.kind.repeated': 'Repeated after a reversal',
   'unmatched.kind.pending': 'Waiting to be tried again',
   'queue.place': '{place} of {total}',
+  'queue.list': 'Show the list',
   'queue.previous': 'Previous (P)',
   'queue.next': 'Next (N)',
   'confidence.high': 'Strong match',
@@ -66,7 +70,7 @@ export const unmatched = {
   'notificationFlag.differs_from_first': 'The provider repeated this transaction with other values.',
   'notificationFlag.other_account': 'The payer means another account than that of the manual payment.',
   'notificationFlag.other_method': 'The manual payment has another payment method.',
-  'notificationFlag.account_full': 'The account cannot take this amount.',
+  'notificationFlag.account_full': 'The amount is too large for the account.',
   'notificationFlag.repeated_after_reversal':
     'The provider repeated this transaction after its payment was reversed.',
   'notificationFlag.payment_reversed': 'The manual payment was reversed.',

@@ -42,6 +42,7 @@ export const values = {
   'paymentSource.manual': 'Recorded by staff',
   'paymentSource.webhook': 'Notification',
   'paymentSource.import': 'Statement',
+  'paymentSource.pull': 'Found by asking the provider',
   'roleHint.admin': 'everything',
   'roleHint.manager': 'sales, catalogue and money',
   'roleHint.finance': 'money and reports',

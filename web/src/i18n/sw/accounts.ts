@@ -5,7 +5,7 @@ export const accounts: Record<keyof typeof en, string> = {
   'accounts.late.no': 'Haijachelewa',
   'accounts.late.days': 'Siku {range}',
   'accounts.nextDue': 'Malipo yajayo',
-  'accounts.balance': 'Salio',
+  'accounts.balance': 'Deni lililobaki',
   'accounts.days.one': 'Siku {count}',
   'accounts.days.other': 'Siku {count}',
 };

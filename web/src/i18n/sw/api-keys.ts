@@ -20,6 +20,7 @@ export const apiKeys: Record<keyof typeof en, string> = {
   'apiKeys.never': 'Kamwe',
   'apiKeys.lastUsed': 'Ulitumika mwisho',
   'apiKeys.previousEnds': 'Siri ya awali hadi',
+  'apiKeys.change.lead': 'Ili kubadilisha haki, tengeneza ufunguo mwingine.',
   'apiKeys.rotate': 'Badilisha siri',
   'apiKeys.revoke': 'Futa ufunguo',
   'apiKeys.revoke.lead': '“{name}” utaacha kufanya kazi mara moja. Hatua hii haiwezi kutenguliwa.',

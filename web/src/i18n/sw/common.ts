@@ -37,6 +37,8 @@ export const common: Record<keyof typeof en, string> = {
   'form.stop': 'Acha kujaribu',
   'form.unknown':
     'Mtandao ulikatika kabla ya jibu kufika. Huenda imehifadhiwa: hakikisha kabla ya kutuma tena.',
+  'form.changed':
+    'Mtu mwingine amebadilisha taarifa hizi. Funga fomu hii na uifungue tena: itaonyesha mabadiliko hayo.',
   'form.failed': 'Haijahifadhiwa',
   'form.required': 'Inahitajika',
   'form.optional': 'si lazima',
@@ -44,6 +46,7 @@ export const common: Record<keyof typeof en, string> = {
   'problem.forbidden': 'Wadhifa wako hauruhusu kufanya hivi.',
   'problem.loading': 'Imeshindikana kupakia',
   'list.page': 'Ukurasa {page} kati ya {pages}',
+  'list.total': 'Jumla {total}',
   'list.next': 'Ukurasa unaofuata',
   'list.previous': 'Ukurasa uliotangulia',
   'list.all': 'Zote',
@@ -69,7 +72,9 @@ export const common: Record<keyof typeof en, string> = {
   'nav.users': 'Watumiaji',
   'nav.apiKeys': 'Funguo za API',
   'nav.webhooks': 'Webhook',
+  'nav.imports': 'Uingizaji',
   'nav.audit': 'Kumbukumbu za ukaguzi',
   'action.copy': 'Nakili',
   'action.copied': 'Imenakiliwa',
+  'nav.approvals': 'Idhini',
 };

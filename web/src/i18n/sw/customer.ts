@@ -2,8 +2,9 @@ import type { customer as en } from '../en/customer.ts';
 
 export const customer: Record<keyof typeof en, string> = {
   'customer.title': 'Mteja',
+  'customer.edit': 'Hariri mteja',
   'customer.contact': 'Mawasiliano',
-  'customer.externalId': 'Namba ya nje',
+  'customer.externalId': 'Kitambulisho cha nje',
   'customer.since': 'Mteja tangu',
   'customer.accounts': 'Akaunti',
   'customer.accounts.none': 'Mteja huyu hana akaunti bado.',
@@ -12,4 +13,9 @@ export const customer: Record<keyof typeof en, string> = {
   'customer.kyc.reject': 'Kataa',
   'customer.kyc.decided': 'Uamuzi umehifadhiwa',
   'customer.kyc.by': '{actor}, {date}',
+  'customer.kyc.submit': 'Wasilisha hati',
+  'customer.kyc.submit.text': 'Mtu mwenye ruhusa ataithibitisha au kuikataa.',
+  'customer.kyc.submitted': 'Hati imewasilishwa',
+  'customer.kyc.type': 'Hati',
+  'customer.kyc.number': 'Namba ya hati',
 };

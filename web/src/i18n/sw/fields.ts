@@ -8,6 +8,8 @@ export const fields: Record<keyof typeof en, string> = {
   'field.date': 'Tarehe',
   'field.description': 'Maelezo',
   'field.externalId': 'Kitambulisho cha nje',
+  'field.firstName': 'Jina la kwanza',
+  'field.lastName': 'Jina la ukoo',
   'field.name': 'Jina',
   'field.phone': 'Simu',
   'field.product': 'Bidhaa',

@@ -2,6 +2,7 @@ import type { Catalogue } from '../en/index.ts';
 import { account } from './account.ts';
 import { accounts } from './accounts.ts';
 import { apiKeys } from './api-keys.ts';
+import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
 import { commissionRules } from './commission-rules.ts';
 import { commissions } from './commissions.ts';
@@ -10,7 +11,7 @@ import { customer } from './customer.ts';
 import { customers } from './customers.ts';
 import { employees } from './employees.ts';
 import { find } from './find.ts';
-import { invitations } from './invitations.ts';
+import { imports } from './imports.ts';
 import { invoice } from './invoice.ts';
 import { invoices } from './invoices.ts';
 import { payPlans } from './pay-plans.ts';
@@ -31,6 +32,7 @@ export const sw: Catalogue = {
   ...account,
   ...accounts,
   ...apiKeys,
+  ...approvals,
   ...audit,
   ...commissionRules,
   ...commissions,
@@ -38,7 +40,7 @@ export const sw: Catalogue = {
   ...customers,
   ...employees,
   ...find,
-  ...invitations,
+  ...imports,
   ...invoice,
   ...invoices,
   ...payPlans,

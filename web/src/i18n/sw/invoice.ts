@@ -3,7 +3,7 @@ import type { invoice as en } from '../en/invoice.ts';
 export const invoice: Record<keyof typeof en, string> = {
   'invoice.title': 'Ankara',
   'invoice.pdf': 'Ankara (PDF)',
-  'invoice.items': 'Bidhaa',
+  'invoice.items': 'Vipengee',
   'invoice.details': 'Maelezo',
   'invoice.description': 'Maelezo',
   'invoice.quantity': 'Idadi',

@@ -3,5 +3,5 @@ import type { invoices as en } from '../en/invoices.ts';
 export const invoices: Record<keyof typeof en, string> = {
   'invoices.issued': 'Ilitolewa',
   'invoices.due': 'Mwisho wa kulipa',
-  'field.number': 'Nambari',
+  'field.number': 'Namba',
 };

@@ -1,11 +1,13 @@
 import type { payment as en } from '../en/payment.ts';
+import { providerAnswer } from './provider-answer.ts';
 
 export const payment: Record<keyof typeof en, string> = {
+  ...providerAnswer,
   'payment.title': 'Malipo {id}',
   'payment.details': 'Maelezo',
   'payment.source': 'Chanzo',
   'payment.match': 'Akaunti ilipatikana kwa',
-  'payment.reconciled': 'Yalilinganishwa tarehe',
+  'payment.reconciled': 'Yalisuluhishwa tarehe',
   'payment.reversedAt': 'Yalibatilishwa',
   'payment.recordedAt': 'Yaliingizwa',
   'payment.reverse': 'Batilisha malipo',
@@ -15,9 +17,10 @@ export const payment: Record<keyof typeof en, string> = {
   'matchMethod.account_number': 'Namba ya akaunti',
   'matchMethod.national_id': 'Kitambulisho cha taifa',
   'matchMethod.phone': 'Simu kama kumbukumbu',
-  'matchMethod.account_id': 'ID ya akaunti',
+  'matchMethod.account_id': 'Kitambulisho cha akaunti',
   'matchMethod.payer_phone': 'Simu ya mlipaji',
   'matchMethod.learned': 'Kumbukumbu iliyotumika awali',
+  'matchMethod.payment_request': 'Ombi la malipo',
   'matchMethod.manual_entry': 'Malipo yaliyoingizwa kwa mkono',
-  'matchMethod.assigned': 'Yalipangwa na mfanyakazi',
+  'matchMethod.assigned': 'Yaliwekwa kwenye akaunti na mfanyakazi',
 };

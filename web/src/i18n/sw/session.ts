@@ -26,6 +26,10 @@ export const session: Record<keyof typeof en, string> = {
   'session.register.lead': 'Usajili uko wazi: yeyote anayefika kwenye ukurasa huu anaweza kufungua akaunti.',
   'session.register.submit': 'Fungua akaunti',
   'session.register.have': 'Nina akaunti',
+  'session.invited': 'Kubali mwaliko wako',
+  'session.invited.lead': 'Tumia barua pepe iliyoalikwa.',
+  'session.identity': 'Unganisha utambulisho',
+  'session.identity.lead': 'Baadaye unaweza kuingia hapa kupitia mtoa utambulisho.',
   'session.firstName': 'Jina la kwanza',
   'session.lastName': 'Jina la ukoo',
 };

@@ -117,7 +117,7 @@ export const statements: Record<keyof typeof en, string> = {
   'statementStatus.reconciling': 'Inasuluhisha',
   'statementStatus.done': 'Imelinganishwa',
   'statementStatus.failed': 'Imeshindikana',
-  'lineResult.missing_in_books': 'Haimo kwenye vitabu',
+  'lineResult.missing_in_books': 'Hayamo kwenye vitabu',
   'lineResult.conflict': 'Mgongano',
   'lineResult.amount_differs': 'Kiasi tofauti',
   'lineResult.reversed_in_books': 'Yalibatilishwa kwenye vitabu',

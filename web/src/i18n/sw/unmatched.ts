@@ -1,12 +1,14 @@
 import type { unmatched as en } from '../en/unmatched.ts';
+import { providerAnswer } from './provider-answer.ts';
 
 export const unmatched: Record<keyof typeof en, string> = {
+  ...providerAnswer,
   'unmatched.title': 'Yasiyolinganishwa',
   'unmatched.keys':
     'Namba ya akaunti, kisha Enter. N na P: yanayofuata na yaliyotangulia. 0: tafuta. U: tengua.',
   'unmatched.payments': 'Malipo',
   'unmatched.conflicts': 'Migongano',
-  'unmatched.rejected': 'Yaliyokataliwa',
+  'unmatched.rejected': 'Zilizokataliwa',
   'unmatched.empty': 'Kila malipo yana akaunti yake.',
   'unmatched.reference': 'Kumbukumbu aliyoandika mlipaji',
   'unmatched.payer': 'Mlipaji',
@@ -24,7 +26,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.chooseFirst': 'Chagua moja kwanza, kwa namba yake au kwa vitufe vya mishale.',
   'unmatched.assign': 'Weka kwenye akaunti',
   'unmatched.nextDue': 'Malipo yajayo {amount}',
-  'unmatched.balance': 'Deni {amount}',
+  'unmatched.balance': 'Deni lililobaki {amount}',
   'unmatched.fitsNext': 'Sawa kabisa na awamu ijayo',
   'unmatched.fitsBalance': 'Sawa kabisa na deni',
   'unmatched.assigned': '{amount} imewekwa kwa {name}.',
@@ -33,7 +35,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.undo.failed': 'Haikutenguliwa',
   'unmatched.undo.reason': 'Imetenguliwa mara baada ya kuwekwa kwenye akaunti',
   'unmatched.gone': '{amount} imetoka kwenye orodha: mtu mwingine ameishughulikia.',
-  'unmatched.conflicts.empty': 'Hakuna taarifa inayopingana na malipo yaliyoingizwa kwa mkono.',
+  'unmatched.conflicts.empty': 'Hakuna arifa inayopingana na malipo yaliyoingizwa kwa mkono.',
   'unmatched.conflict.lead':
     'Mtoa huduma ametaarifu malipo haya, na wafanyakazi waliingiza malipo yenye namba ile ile ya muamala. Ni yapi kati ya haya?',
   'unmatched.conflict.manual': 'Malipo ya muamala huu yaliyoingizwa kwa mkono',
@@ -49,7 +51,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.conflict.noneReason': 'Hakuna malipo yaliyoingizwa kwa mkono ambayo ni muamala huu',
   'unmatched.conflict.resolve': 'Tatua',
   'unmatched.conflict.done': 'Mgongano umetatuliwa.',
-  'unmatched.rejected.empty': 'Hakuna taarifa kama hiyo.',
+  'unmatched.rejected.empty': 'Hakuna arifa kama hiyo.',
   'unmatched.rejected.help':
     'Haikuingiza pesa yoyote. Ilinganishe na taarifa ya mtoa huduma, na uingize kinachokosekana kutoka huko.',
   'unmatched.unreadable': 'Kiasi hakijulikani',
@@ -62,6 +64,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.kind.repeated': 'Zilizorudiwa baada ya kubatilishwa',
   'unmatched.kind.pending': 'Zinazosubiri kujaribiwa tena',
   'queue.place': '{place} kati ya {total}',
+  'queue.list': 'Onyesha orodha',
   'queue.previous': 'Iliyotangulia (P)',
   'queue.next': 'Inayofuata (N)',
   'confidence.high': 'Inaelekea sana',

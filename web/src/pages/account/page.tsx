@@ -4,6 +4,7 @@ import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
+import { settings } from '../../api/settings.ts';
 import { format, t, tCount, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -17,10 +18,13 @@ import { Explanation } from './explanation.tsx';
 import { History } from './history.tsx';
 import { Invoices } from './invoices.tsx';
 import { PaymentDialog } from './payment-dialog.tsx';
+import { PaymentRequests, RequestButton } from './payment-requests.tsx';
 import { Payments } from './payments.tsx';
 import { QuotePanel } from './quote-panel.tsx';
-import { type Move, movesOf, StatusDialog } from './status-dialog.tsx';
+import { RefundDialog } from './refund-dialog.tsx';
+import { MOVE_BUTTONS, type Move, movesOf, StatusDialog } from './status-dialog.tsx';
 import { Timeline } from './timeline.tsx';
+import { TransferDialog } from './transfer-dialog.tsx';
 
 type Account = Schemas['Account'];
 
@@ -35,9 +39,10 @@ export function Page({ id }: { id: string }) {
 }
 
 function AccountPage({ account }: { account: Account }) {
-  const [opened, setOpened] = useState<'payment' | Move>();
+  const [opened, setOpened] = useState<'payment' | 'refund' | 'transfer' | Move>();
   const close = () => setOpened(undefined);
   const moves = may('accounts:change-status') ? movesOf(account.status) : [];
+  const creditActions = account.credit > 0 ? CREDIT_ACTIONS.filter((action) => may(`credit:${action}`)) : [];
   return (
     <>
       <PageHead
@@ -54,18 +59,24 @@ function AccountPage({ account }: { account: Account }) {
                 {t('account.recordPayment')}
               </Button>
             )}
+            <RequestButton account={account} />
             <DownloadButton path={`/api/accounts/${account.id}/statement?format=pdf`}>
               {t('account.statement')}
             </DownloadButton>
-            {moves.length > 0 && (
+            {moves.length + creditActions.length > 0 && (
               <Menu
                 label={t('action.more')}
                 button={<Icon name="more" />}
                 buttonClass="button secondary square"
               >
+                {creditActions.map((action) => (
+                  <button key={action} type="button" className="menu-item" onClick={() => setOpened(action)}>
+                    {t(CREDIT_BUTTONS[action])}
+                  </button>
+                ))}
                 {moves.map((move) => (
                   <button key={move} type="button" className="menu-item" onClick={() => setOpened(move)}>
-                    {t(MOVE_LABELS[move])}
+                    {t(MOVE_BUTTONS[move])}
                   </button>
                 ))}
               </Menu>
@@ -82,6 +93,7 @@ function AccountPage({ account }: { account: Account }) {
         main={
           <>
             <Timeline accountId={account.id} />
+            {settings().paymentRequests && <PaymentRequests accountId={account.id} />}
             <Payments accountId={account.id} />
             <Explanation accountId={account.id} />
           </>
@@ -96,16 +108,17 @@ function AccountPage({ account }: { account: Account }) {
         }
       />
       {opened === 'payment' && <PaymentDialog account={account} onClose={close} />}
-      {opened && opened !== 'payment' && <StatusDialog account={account} move={opened} onClose={close} />}
+      {opened === 'refund' && <RefundDialog account={account} onClose={close} />}
+      {opened === 'transfer' && <TransferDialog account={account} onClose={close} />}
+      {opened && opened !== 'payment' && opened !== 'refund' && opened !== 'transfer' && (
+        <StatusDialog account={account} move={opened} onClose={close} />
+      )}
     </>
   );
 }
 
-const MOVE_LABELS = {
-  suspended: 'account.suspend',
-  active: 'account.reactivate',
-  cancelled: 'account.cancel',
-} as const satisfies Record<Move, string>;
+const CREDIT_ACTIONS = ['refund', 'transfer'] as const;
+const CREDIT_BUTTONS = { refund: 'account.refund', transfer: 'account.transfer' } as const;
 
 /** The key figures of the account. */
 function Standing({ account }: { account: Account }) {

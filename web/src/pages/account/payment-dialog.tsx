@@ -1,13 +1,13 @@
-import { useState, useSyncExternalStore } from 'react';
-import { connection, onConnectionChange } from '../../api/connection.ts';
+import { useState } from 'react';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t } from '../../i18n/index.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { AmountField, Form, FormButtons, SelectField, TextField } from '../../ui/form.tsx';
+import { AmountField, DateField, Form, FormButtons, SelectField, TextField } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
+import { useIsWaiting } from '../shared/use-is-waiting.ts';
 
 interface PaymentDialogProps {
   account: Schemas['Account'];
@@ -16,7 +16,7 @@ interface PaymentDialogProps {
 
 export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
   const record = useWrite('post', '/api/payments');
-  const isWaiting = useSyncExternalStore(onConnectionChange, connection) !== 'ok';
+  const isWaiting = useIsWaiting();
   const methods = usePaymentMethods().filter(({ active }) => active);
   const { today, currency, currencyDecimals } = settings();
   const [amount, setAmount] = useState('');
@@ -78,10 +78,9 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
           autoComplete="off"
           spellCheck={false}
         />
-        <TextField
+        <DateField
           label={t('account.pay.date')}
           name="paymentDate"
-          type="date"
           defaultValue={today}
           max={today}
           required

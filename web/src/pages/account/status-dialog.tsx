@@ -3,17 +3,17 @@ import { useWrite } from '../../api/write.ts';
 import { t, tValue } from '../../i18n/index.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormButtons, TextAreaField } from '../../ui/form.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { toastOutcome, withApprovalHint } from '../shared/approval.ts';
 
-export type Move = 'suspended' | 'active' | 'cancelled';
+export type Move = 'suspended' | 'active' | 'defaulted' | 'repossessed' | 'written_off' | 'cancelled';
 
 /** The changes that are offered. The service decides; it lists the allowed ones if it refuses. */
 const MOVES: Partial<Record<Schemas['AccountStatus'], readonly Move[]>> = {
   pending: ['suspended', 'cancelled'],
-  active: ['suspended', 'cancelled'],
-  suspended: ['active', 'cancelled'],
-  defaulted: ['active'],
-  repossessed: ['active'],
+  active: ['suspended', 'defaulted', 'cancelled'],
+  suspended: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
+  defaulted: ['active', 'repossessed', 'written_off'],
+  repossessed: ['active', 'written_off'],
 };
 
 export function movesOf(status: Schemas['AccountStatus']): readonly Move[] {
@@ -28,10 +28,12 @@ interface StatusDialogProps {
 
 export function StatusDialog({ account, move, onClose }: StatusDialogProps) {
   const change = useWrite('put', '/api/accounts/{id}');
+  const text = t(`account.status.${move}.text`);
+  const givesUpBalance = move === 'written_off' || move === 'cancelled';
   return (
     <Dialog
       title={t(`account.status.${move}.title`)}
-      lead={t(`account.status.${move}.text`)}
+      lead={givesUpBalance ? withApprovalHint(text, account.balance) : text}
       canClose={!change.isSending}
       onClose={onClose}
     >
@@ -43,7 +45,7 @@ export function StatusDialog({ account, move, onClose }: StatusDialogProps) {
           const body = { status: move, ...(reason !== undefined && { reason }) };
           const changed = await change.send({ params: { path: { id: account.id } }, body });
           if (!changed) return;
-          toast({ text: t('account.status.done', { status: tValue('accountStatus', changed.status) }) });
+          toastOutcome(changed, t('account.status.done', { status: tValue('accountStatus', move) }));
           onClose();
         }}
       >
@@ -64,8 +66,11 @@ export function StatusDialog({ account, move, onClose }: StatusDialogProps) {
   );
 }
 
-const MOVE_BUTTONS = {
+export const MOVE_BUTTONS = {
   suspended: 'account.suspend',
   active: 'account.reactivate',
+  defaulted: 'account.default',
+  repossessed: 'account.repossess',
+  written_off: 'account.writeOff',
   cancelled: 'account.cancel',
-} as const;
+} as const satisfies Record<Move, string>;

@@ -1,13 +1,13 @@
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import type { Schemas } from '../../api/paths.ts';
+import type { Permission, Schemas } from '../../api/paths.ts';
 import { currentSession } from '../../api/session.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/form.tsx';
+import { CheckField, SelectField } from '../../ui/form.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { choiceFilter, createdColumn } from '../shared/columns.tsx';
@@ -16,15 +16,25 @@ import { ResourcePage, useList } from '../shared/list.tsx';
 import { OverlapField } from '../shared/overlap-field.tsx';
 import { SecretDialog } from '../shared/secret-dialog.tsx';
 import { ROLES } from '../shared/user-fields.tsx';
+import { ChangeDialog } from './change-dialog.tsx';
+import { ExpiryField, endOfDay, NameField, NetworksField, networksOf } from './fields.tsx';
 
 type ApiKey = Schemas['ApiKey'];
-type KeyPermissions = NonNullable<Schemas['NewApiKey']['permissions']>;
+type KeyPermission = NonNullable<Schemas['NewApiKey']['permissions']>[number];
 
 const TONES: Record<ApiKey['status'], Tone> = { active: 'good', expired: 'warning', revoked: 'neutral' };
 /** Permissions instead of a role. */
 const CHOSEN = 'permissions';
 /** Permissions that no API key can have. */
-const ONLY_PEOPLE = /:administer$|^commissions:read-own$/;
+const ONLY_PEOPLE: Readonly<Record<Exclude<Permission, KeyPermission>, true>> = {
+  'users:administer': true,
+  'api-keys:administer': true,
+  'webhook-endpoints:administer': true,
+  'approvals:decide': true,
+  'imports:run': true,
+  'commissions:read-own': true,
+  'events:follow': true,
+};
 
 export function Page() {
   const list = useList({ name: 'createdAt', isDescending: true }, [
@@ -76,31 +86,23 @@ function NewKeyDialog({ onClose }: { onClose(): void }) {
       submit={t('action.create')}
       onClose={onClose}
       onSubmit={(values) => {
-        const networks = values.lines('networks');
         const day = values.optional('expiresAt');
         const rights =
           role === CHOSEN
-            ? { permissions: values.all('permissions') as KeyPermissions }
+            ? { permissions: values.all('permissions') as KeyPermission[] }
             : { role: role as Schemas['Role'] };
         return create.send({
           body: {
             name: values.text('name'),
             ...rights,
-            networks: networks.length > 0 ? networks : null,
-            expiresAt: day === undefined ? null : `${day}T23:59:59Z`,
+            networks: networksOf(values),
+            expiresAt: day === undefined ? null : endOfDay(day),
           },
         });
       }}
       onDone={(issued) => setSecret(issued.key)}
     >
-      <TextField
-        label={t('field.name')}
-        name="name"
-        hint={t('apiKeys.name.hint')}
-        maxLength={100}
-        required
-        isFirst
-      />
+      <NameField />
       <SelectField
         label={t('apiKeys.rights')}
         name="role"
@@ -116,19 +118,14 @@ function NewKeyDialog({ onClose }: { onClose(): void }) {
         ))}
       </SelectField>
       {role === CHOSEN && <Permissions />}
-      <TextAreaField
-        label={t('apiKeys.networks')}
-        name="networks"
-        hint={t('apiKeys.networks.hint')}
-        spellCheck={false}
-      />
-      <TextField label={t('apiKeys.expires')} name="expiresAt" type="date" hint={t('apiKeys.expires.hint')} />
+      <NetworksField />
+      <ExpiryField />
     </FormDialog>
   );
 }
 
 function Permissions() {
-  const permissions = [...(currentSession()?.permissions ?? [])].filter((one) => !ONLY_PEOPLE.test(one));
+  const permissions = [...(currentSession()?.permissions ?? [])].filter((one) => !(one in ONLY_PEOPLE));
   return (
     <fieldset className="checks">
       <legend>{t('apiKeys.permissions')}</legend>
@@ -145,7 +142,8 @@ function Permissions() {
 }
 
 function KeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
-  const [opened, setOpened] = useState<'rotate' | 'revoke'>();
+  const [opened, setOpened] = useState<'change' | 'rotate' | 'revoke'>();
+  if (opened === 'change') return <ChangeDialog apiKey={apiKey} onClose={onClose} />;
   if (opened === 'rotate') return <RotateDialog apiKey={apiKey} onClose={onClose} />;
   if (opened === 'revoke') return <RevokeDialog apiKey={apiKey} onClose={onClose} />;
   const { previousSecretEndsAt, networks, expiresAt, revokedAt, lastUsedAt, permissions } = apiKey;
@@ -168,9 +166,12 @@ function KeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
           [t('field.createdAt'), format.dateTime(apiKey.createdAt)],
         ]}
       />
-      {apiKey.status === 'active' && (
+      {apiKey.status !== 'revoked' && (
         <Actions>
-          <Button onClick={() => setOpened('rotate')}>{t('apiKeys.rotate')}</Button>
+          <Button onClick={() => setOpened('change')}>{t('action.edit')}</Button>
+          {apiKey.status === 'active' && (
+            <Button onClick={() => setOpened('rotate')}>{t('apiKeys.rotate')}</Button>
+          )}
           <Button kind="danger" onClick={() => setOpened('revoke')}>
             {t('apiKeys.revoke')}
           </Button>
@@ -221,7 +222,7 @@ function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) 
   );
 }
 
-/** The end of the secret. */
+/** The last characters of the secret. */
 function Hint({ hint }: { hint: string }) {
   return <span className="mono">{`ams_key_…${hint}`}</span>;
 }

@@ -22,7 +22,7 @@ export function Page() {
   const list = useList({ name: 'id', isDescending: true }, [
     choiceFilter('resource', t('audit.resource'), RESOURCES, (value) => tValue('resource', value)),
     { name: 'resourceId', label: t('audit.resourceId'), type: 'number' },
-    // Not the e-mail, which must not be in the URL.
+    // A filter by id, because an e-mail must not be in the URL.
     {
       name: 'userId',
       label: t('field.user'),

@@ -45,7 +45,7 @@ export function Page() {
       label: t('field.period'),
       onPhone: 'plain',
       canSort: true,
-      show: ({ period }) => period,
+      show: ({ period }) => format.month(period, 'long'),
     },
     {
       name: 'status',
@@ -135,7 +135,7 @@ function CommissionDialog({ id, employee, onClose }: CommissionDialogProps) {
   return (
     <Dialog
       title={employee}
-      lead={commission.data?.data.period}
+      lead={commission.data && format.month(commission.data.data.period, 'long')}
       canClose={!change.isSending}
       onClose={onClose}
     >

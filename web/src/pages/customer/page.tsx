@@ -1,14 +1,18 @@
-import { api } from '../../api/client.ts';
+import { useState } from 'react';
+import { api, client } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { Latest } from '../shared/latest.tsx';
 import { metadataFacts } from '../shared/metadata.tsx';
 import { ACCOUNT_TONES, KYC_TONES } from '../shared/tones.ts';
+import { EditDialog } from './edit-dialog.tsx';
 import { Verifications } from './verifications.tsx';
 
 type Customer = Schemas['Customer'];
@@ -24,9 +28,17 @@ export function Page({ id }: { id: string }) {
 
 function CustomerPage({ customer }: { customer: Customer }) {
   const { id, firstName, lastName, phone, email, nationalId, kycStatus, kycReviewPending } = customer;
+  const [isEditing, setIsEditing] = useState(false);
+  const close = () => setIsEditing(false);
   return (
     <>
-      <PageHead eyebrow={t('customer.title')} title={`${firstName} ${lastName}`}>
+      <PageHead
+        eyebrow={t('customer.title')}
+        title={`${firstName} ${lastName}`}
+        actions={
+          may('customers:change') && <Button onClick={() => setIsEditing(true)}>{t('action.edit')}</Button>
+        }
+      >
         <Badge tone={kycStatus ? KYC_TONES[kycStatus] : 'neutral'}>
           {`${t('customer.kyc')}: ${tValue('kycStatus', kycStatus ?? 'none')}`}
         </Badge>
@@ -57,6 +69,15 @@ function CustomerPage({ customer }: { customer: Customer }) {
           </>
         }
       />
+      {isEditing && (
+        <Latest
+          title={t('customer.edit')}
+          read={() => client.GET('/api/customers/{id}', { params: { path: { id } } })}
+          onClose={close}
+        >
+          {(latest, etag) => <EditDialog customer={latest} etag={etag} onClose={close} />}
+        </Latest>
+      )}
     </>
   );
 }

@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
@@ -10,16 +11,27 @@ import { Loaded, Notice } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { KYC_TONES } from '../shared/tones.ts';
+import { SubmissionDialog } from './submission-dialog.tsx';
 
 type Verification = Schemas['KycRecord'];
 
 /** What was submitted and decided about the identity of a customer. The newest is first. */
 export function Verifications({ customerId }: { customerId: number }) {
+  const [isSubmitting, setIsSubmitting] = useState(false);
   const records = api.useQuery('get', '/api/customers/{id}/kyc', {
     params: { path: { id: customerId }, query: { sort: 'id:desc', limit: 20 } },
   });
   return (
-    <Panel title={t('customer.kyc')}>
+    <Panel
+      title={t('customer.kyc')}
+      actions={
+        may('kyc:submit') && (
+          <Button kind="quiet" icon="plus" onClick={() => setIsSubmitting(true)}>
+            {t('customer.kyc.submit')}
+          </Button>
+        )
+      }
+    >
       <Loaded query={records} explain={explain}>
         {({ data: [latest, ...earlier] }) =>
           latest ? (
@@ -38,6 +50,7 @@ export function Verifications({ customerId }: { customerId: number }) {
           )
         }
       </Loaded>
+      {isSubmitting && <SubmissionDialog customerId={customerId} onClose={() => setIsSubmitting(false)} />}
     </Panel>
   );
 }

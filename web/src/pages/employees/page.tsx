@@ -1,4 +1,4 @@
-import { api } from '../../api/client.ts';
+import { api, client } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
@@ -7,6 +7,7 @@ import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { activeColumn, activeFilter, createdColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
+import { Latest } from '../shared/latest.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { metadataFacts } from '../shared/metadata.tsx';
 
@@ -30,7 +31,15 @@ export function Page() {
       columns={columns}
       permission="catalogue:write"
       create={{ label: t('employees.new'), dialog: (close) => <NewEmployeeDialog onClose={close} /> }}
-      dialogOf={(employee, close) => <EmployeeDialog employee={employee} onClose={close} />}
+      dialogOf={(employee, close) => (
+        <Latest
+          title={employee.name}
+          read={() => client.GET('/api/employees/{id}', { params: { path: { id: employee.id } } })}
+          onClose={close}
+        >
+          {(latest, etag) => <EmployeeDialog employee={latest} etag={etag} onClose={close} />}
+        </Latest>
+      )}
     />
   );
 }
@@ -51,7 +60,7 @@ function NewEmployeeDialog({ onClose }: { onClose(): void }) {
   );
 }
 
-function EmployeeDialog({ employee, onClose }: { employee: Employee; onClose(): void }) {
+function EmployeeDialog({ employee, etag, onClose }: { employee: Employee; etag: string; onClose(): void }) {
   const change = useWrite('put', '/api/employees/{id}');
   return (
     <FormDialog
@@ -62,7 +71,7 @@ function EmployeeDialog({ employee, onClose }: { employee: Employee; onClose(): 
       onClose={onClose}
       onSubmit={(values) =>
         change.send({
-          params: { path: { id: employee.id } },
+          params: { path: { id: employee.id }, header: { 'If-Match': etag } },
           body: { ...readFields(values), active: values.isChecked('active') },
         })
       }

@@ -21,9 +21,9 @@ const ICONS: Record<Result['type'], IconName> = {
 
 interface FindBoxProps {
   id: string;
-  /** Whether the key / goes to it. */
+  /** Whether the key / moves the focus to the box. */
   takesSlash?: boolean;
-  /** Shows the results below it in the page, rather than over the page. */
+  /** Whether the results are a part of the page. Otherwise they appear over the page. */
   isInPage?: boolean;
 }
 

@@ -4,12 +4,15 @@ import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Actions, Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/form.tsx';
+import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { choiceFilter, createdColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
+import { DaysField, IdentityDialog, LinkDialog } from '../shared/invitation-dialogs.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
-import { SecretDialog } from '../shared/secret-dialog.tsx';
 import { EmployeeField, RoleField } from '../shared/user-fields.tsx';
 import { UserTabs } from '../shared/user-tabs.tsx';
 
@@ -21,7 +24,6 @@ const TONES: Record<Schemas['InvitationStatus'], Tone> = {
   revoked: 'neutral',
   expired: 'neutral',
 };
-const DAYS = 7;
 
 export function Page() {
   const list = useList({ name: 'createdAt', isDescending: true }, [
@@ -66,31 +68,60 @@ export function Page() {
       columns={columns}
       none={t('invitations.none')}
       create={{ label: t('invitations.new'), dialog: (close) => <InviteDialog onClose={close} /> }}
-      dialogOf={(invitation, close) =>
-        invitation.status === 'pending' && <RevokeDialog invitation={invitation} onClose={close} />
-      }
+      dialogOf={(invitation, close) => <InvitationDialog invitation={invitation} onClose={close} />}
     >
       <UserTabs />
     </ResourcePage>
   );
 }
 
-function InviteDialog({ onClose }: { onClose(): void }) {
-  const invite = useWrite('post', '/api/users/invitations', { isRepeatable: false });
-  const [token, setToken] = useState<string>();
-  if (token !== undefined)
-    return (
-      <SecretDialog
-        title={t('invitations.token')}
-        lead={t('invitations.token.lead')}
-        secret={token}
-        onClose={onClose}
+function InvitationDialog({ invitation, onClose }: { invitation: Invitation; onClose(): void }) {
+  const [opened, setOpened] = useState<'again' | 'revoke'>();
+  const { email, purpose, role, status, userId } = invitation;
+  if (opened === 'revoke') return <RevokeDialog invitation={invitation} onClose={onClose} />;
+  if (opened === 'again' && purpose === 'sign_up')
+    return <InviteDialog earlier={invitation} onClose={onClose} />;
+  if (opened === 'again' && userId !== null)
+    return <IdentityDialog userId={userId} email={email} onClose={onClose} />;
+  return (
+    <Dialog title={email} onClose={onClose}>
+      <Facts
+        rows={[
+          [
+            t('field.status'),
+            <Badge key="status" tone={TONES[status]}>
+              {tValue('invitationStatus', status)}
+            </Badge>,
+          ],
+          [t('invitations.purpose'), tValue('invitationPurpose', purpose)],
+          [t('field.role'), role && tValue('role', role)],
+          [t('field.createdAt'), format.dateTime(invitation.createdAt)],
+          [t('field.expiresAt'), format.dateTime(invitation.expiresAt)],
+        ]}
       />
-    );
+      {status !== 'accepted' && (
+        <Actions>
+          <Button onClick={() => setOpened('again')}>{t('invitations.again')}</Button>
+          {status === 'pending' && (
+            <Button kind="danger" onClick={() => setOpened('revoke')}>
+              {t('invitations.revoke')}
+            </Button>
+          )}
+        </Actions>
+      )}
+    </Dialog>
+  );
+}
+
+/** @param earlier - an invitation that the new one replaces. */
+function InviteDialog({ earlier, onClose }: { earlier?: Invitation; onClose(): void }) {
+  const invite = useWrite('post', '/api/users/invitations', { isRepeatable: false });
+  const [issued, setIssued] = useState<Schemas['IssuedInvitation']>();
+  if (issued) return <LinkDialog invitation={issued} onClose={onClose} />;
   return (
     <FormDialog
-      title={t('invitations.new')}
-      lead={t('invitations.new.lead')}
+      title={t(earlier ? 'invitations.again' : 'invitations.new')}
+      lead={t(earlier ? 'invitations.again.lead' : 'invitations.new.lead')}
       write={invite}
       submit={t('invitations.submit')}
       onClose={onClose}
@@ -104,20 +135,20 @@ function InviteDialog({ onClose }: { onClose(): void }) {
           },
         })
       }
-      onDone={(issued) => setToken(issued.token)}
+      onDone={setIssued}
     >
-      <TextField label={t('field.email')} name="email" type="email" autoComplete="off" required isFirst />
-      <RoleField />
-      <EmployeeField />
       <TextField
-        label={t('invitations.days')}
-        name="expiresInDays"
-        type="number"
-        min={1}
-        max={30}
-        defaultValue={DAYS}
+        label={t('field.email')}
+        name="email"
+        type="email"
+        autoComplete="off"
+        defaultValue={earlier?.email}
         required
+        isFirst
       />
+      <RoleField role={earlier?.role ?? undefined} />
+      <EmployeeField employeeId={earlier?.employeeId ?? null} />
+      <DaysField />
     </FormDialog>
   );
 }

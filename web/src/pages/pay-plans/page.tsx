@@ -1,4 +1,4 @@
-import { api } from '../../api/client.ts';
+import { api, client } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
@@ -9,6 +9,7 @@ import type { Column } from '../../ui/table.tsx';
 import { useProducts } from '../shared/catalogue.ts';
 import { activeColumn, activeFilter, choiceFilter, productFilter } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
+import { Latest } from '../shared/latest.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 
 type PayPlan = Schemas['PayPlan'];
@@ -54,7 +55,17 @@ export function Page() {
         label: t('payPlans.new'),
         dialog: (close) => <NewPlanDialog products={products} onClose={close} />,
       }}
-      dialogOf={(plan, close) => <PlanDialog plan={plan} product={productOf(plan)} onClose={close} />}
+      dialogOf={(plan, close) => (
+        <Latest
+          title={plan.name}
+          read={() => client.GET('/api/payplans/{id}', { params: { path: { id: plan.id } } })}
+          onClose={close}
+        >
+          {(latest, etag) => (
+            <PlanDialog plan={latest} etag={etag} product={productOf(plan)} onClose={close} />
+          )}
+        </Latest>
+      )}
     />
   );
 }
@@ -129,7 +140,15 @@ function NewPlanDialog({ products, onClose }: { products: Schemas['Product'][]; 
   );
 }
 
-function PlanDialog({ plan, product, onClose }: { plan: PayPlan; product: string; onClose(): void }) {
+interface PlanDialogProps {
+  plan: PayPlan;
+  etag: string;
+  /** Its name. */
+  product: string;
+  onClose(): void;
+}
+
+function PlanDialog({ plan, etag, product, onClose }: PlanDialogProps) {
   const change = useWrite('put', '/api/payplans/{id}');
   return (
     <FormDialog
@@ -141,7 +160,7 @@ function PlanDialog({ plan, product, onClose }: { plan: PayPlan; product: string
       onClose={onClose}
       onSubmit={(values) =>
         change.send({
-          params: { path: { id: plan.id } },
+          params: { path: { id: plan.id }, header: { 'If-Match': etag } },
           body: {
             name: values.text('name'),
             active: values.isChecked('active'),
@@ -181,7 +200,7 @@ function instalmentsOf({ instalmentCount, instalmentAmount, frequency }: PayPlan
   });
 }
 
-/** Sums of decimal amounts as binary numbers can be wrong far behind the point, where nothing is shown. */
+/** Calculates with binary numbers. Their rounding error is far smaller than the last decimal that is shown. */
 function totalOf({ deposit, instalmentCount, instalmentAmount }: PayPlan): number {
   return deposit + instalmentCount * instalmentAmount;
 }

@@ -11,6 +11,7 @@ import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { metadataFacts } from '../shared/metadata.tsx';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
+import { mayAskProvider, PaymentAnswer } from '../shared/provider-answer.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 import { ReversalDialog } from './reversal-dialog.tsx';
 
@@ -78,6 +79,11 @@ function PaymentPage({ payment }: { payment: Payment }) {
           ]}
         />
       </Panel>
+      {mayAskProvider() && payment.transactionRef !== null && (
+        <Panel title={t('answer.title')}>
+          <PaymentAnswer paymentId={id} />
+        </Panel>
+      )}
       {reverses && <ReversalDialog payment={payment} onClose={() => setReverses(false)} />}
     </div>
   );

@@ -3,7 +3,7 @@ import { useWrite } from '../../api/write.ts';
 import { format, t } from '../../i18n/index.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormButtons, TextAreaField } from '../../ui/form.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { toastOutcome, withApprovalHint } from '../shared/approval.ts';
 
 interface ReversalDialogProps {
   payment: Schemas['Payment'];
@@ -15,7 +15,7 @@ export function ReversalDialog({ payment, onClose }: ReversalDialogProps) {
   return (
     <Dialog
       title={t('payment.reverse.title', { amount: format.money(payment.amount) })}
-      lead={t('payment.reverse.text')}
+      lead={withApprovalHint(t('payment.reverse.text'), payment.amount)}
       canClose={!reverse.isSending}
       onClose={onClose}
     >
@@ -25,8 +25,9 @@ export function ReversalDialog({ payment, onClose }: ReversalDialogProps) {
         onStop={reverse.stop}
         onSubmit={async (values) => {
           const reason = values.text('reason');
-          if (!(await reverse.send({ params: { path: { id: payment.id } }, body: { reason } }))) return;
-          toast({ text: t('payment.reverse.done') });
+          const answer = await reverse.send({ params: { path: { id: payment.id } }, body: { reason } });
+          if (!answer) return;
+          toastOutcome(answer, t('payment.reverse.done'));
           onClose();
         }}
       >

@@ -11,7 +11,7 @@ import { PAYMENT_TONES } from '../shared/tones.ts';
 type Payment = Schemas['Payment'];
 
 const STATUSES = ['matched', 'unmatched', 'reversed'] as const;
-const SOURCES = ['manual', 'webhook', 'import'] as const;
+const SOURCES = ['manual', 'webhook', 'import', 'pull'] as const;
 
 export function Page() {
   const methods = usePaymentMethods();

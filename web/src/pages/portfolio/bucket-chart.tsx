@@ -2,7 +2,10 @@ import { Link } from 'wouter';
 import { format, tCount } from '../../i18n/index.ts';
 import { type Bucket, callListOf, nameOfBucket } from './summary.ts';
 
-/** A bar for each range of days past due. Late ones are links to their accounts. All figures can be read without the bars. */
+/**
+ * A bar for each range of days past due. The bars of late accounts are links to these accounts. All figures can be read without the
+ * bars.
+ */
 export function BucketChart({ buckets }: { buckets: readonly Bucket[] }) {
   const highest = Math.max(1, ...buckets.map(({ balance }) => balance));
   return (

@@ -4,7 +4,10 @@ const BYTE_ORDER_MARK = '\ufeff';
 /** Text that a spreadsheet would run as a formula. */
 const FORMULA = /^\s*[=+@\t\r-]/;
 
-/** A call list as the files of the service are: UTF-8 with a mark, an apostrophe before what would run as a formula. */
+/**
+ * A call list in the form of the service's CSV files: UTF-8 with a byte order mark, and an apostrophe before text that would run as
+ * a formula.
+ */
 export function csvOf(accounts: readonly Schemas['Account'][]): string {
   const lines = accounts.map(
     ({ accountNumber, customer, product, status, daysPastDue, arrears, balance }) => [

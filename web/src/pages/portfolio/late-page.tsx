@@ -173,7 +173,7 @@ async function readAll(query: object): Promise<readonly Account[]> {
   return rows;
 }
 
-/** By cursor, so that an account that is paid in the meantime moves no other out of the list. */
+/** Reads by cursor. With page numbers, an account that is paid in the meantime would move another account out of the list. */
 function readPage(query: object, cursor: string) {
   return client.GET('/api/accounts', { params: { query: { ...query, cursor, limit: MOST_ROWS } } });
 }

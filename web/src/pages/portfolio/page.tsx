@@ -8,9 +8,9 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { DownloadButton } from '../shared/download-button.tsx';
 import { BucketChart } from './bucket-chart.tsx';
 import { firstOfMonth, type Summary, useSummary, useTrend } from './summary.ts';
-import { monthName, TrendChart } from './trend-chart.tsx';
+import { TrendChart } from './trend-chart.tsx';
 
-/** How the sum that customers owe is doing. */
+/** How much customers owe, how late they are, and how the rates develop. */
 export function Page() {
   const summary = useSummary();
   const trend = useTrend();
@@ -23,7 +23,7 @@ export function Page() {
         eyebrow={t('portfolio.asOf', { date: format.date(today) })}
         actions={
           <DownloadButton path={`/api/reports/payments?format=csv&startDate=${month}&endDate=${today}`}>
-            {t('portfolio.payments', { month: monthName(month, 'short') })}
+            {t('portfolio.payments', { month: format.month(month, 'short') })}
           </DownloadButton>
         }
       />

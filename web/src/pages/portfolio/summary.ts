@@ -8,7 +8,7 @@ export type Summary = Schemas['AccountSummary'];
 export type Bucket = Summary['daysPastDue'][number];
 
 export interface MonthRates {
-  /** YYYY-MM-DD, its first day. */
+  /** The first day of the month, YYYY-MM-DD. */
   month: string;
   collectionRate: number | null;
   repaymentRate: number | null;
@@ -25,8 +25,9 @@ export function useSummary() {
 }
 
 /**
- * The rates of the last months, oldest first; more of them while they load. One month is read after the other, because the
- * service makes only a few summaries at a time. The key is no path, so that a payment does not make it read all months again.
+ * The rates of the last months, oldest first. The list grows while the months are loaded. The months are read one after the other,
+ * because the service makes only a few summaries at a time. The query key is not a path, so that a payment does not cause all
+ * months to be read again.
  */
 export function useTrend() {
   const queries = useQueryClient();
@@ -62,7 +63,7 @@ async function readMonth(back: number, signal: AbortSignal): Promise<MonthRates>
   };
 }
 
-/** @param months from the present one */
+/** @param months - 0 for the present month, -1 for the month before. */
 export function firstOfMonth(months: number): string {
   const [year = 0, month = 0] = settings().today.split('-').map(Number);
   return new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10);

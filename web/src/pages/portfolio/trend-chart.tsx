@@ -11,7 +11,7 @@ const MARGIN = { top: 10, bottom: 26, start: 44, end: 14 };
 const STEPS = 4;
 const NARROW = 560;
 
-/** Lines for the rates of months. The slider below it reads the figures of a month; the table has them all. */
+/** Lines for the rates of months. The slider below the chart shows the figures of one month, the table those of all months. */
 export function TrendChart({ months }: { months: readonly MonthRates[] }) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
@@ -38,7 +38,7 @@ export function TrendChart({ months }: { months: readonly MonthRates[] }) {
             <strong>{showRate(month[series])}</strong>
           </li>
         ))}
-        <li className="trend-month">{monthName(month.month, 'long')}</li>
+        <li className="trend-month">{format.month(month.month, 'long')}</li>
       </ul>
       <div ref={box} className="trend-plot">
         <svg width={width} height={HEIGHT} role="img" aria-labelledby={`${id}-title ${id}-text`}>
@@ -66,7 +66,7 @@ export function TrendChart({ months }: { months: readonly MonthRates[] }) {
                 y={HEIGHT - 6}
                 textAnchor={index === last && last > 0 ? 'end' : 'middle'}
               >
-                {monthName(month, 'short')}
+                {format.month(month, 'short')}
               </text>
             ) : null,
           )}
@@ -98,7 +98,7 @@ export function TrendChart({ months }: { months: readonly MonthRates[] }) {
         max={last}
         value={at}
         aria-label={t('portfolio.trend.month')}
-        aria-valuetext={`${monthName(month.month, 'long')}: ${SERIES.map((series) => `${t(`portfolio.${series}`)} ${showRate(month[series])}`).join(', ')}`}
+        aria-valuetext={`${format.month(month.month, 'long')}: ${SERIES.map((series) => `${t(`portfolio.${series}`)} ${showRate(month[series])}`).join(', ')}`}
         onChange={(event) => setChosen(Number(event.target.value))}
       />
       <details>
@@ -115,7 +115,7 @@ export function TrendChart({ months }: { months: readonly MonthRates[] }) {
 }
 
 const columns = (): Column<MonthRates>[] => [
-  { name: 'month', label: t('portfolio.trend.month'), show: (row) => monthName(row.month, 'long') },
+  { name: 'month', label: t('portfolio.trend.month'), show: (row) => format.month(row.month, 'long') },
   ...SERIES.map((series) => ({
     name: series,
     label: t(`portfolio.${series}`),
@@ -149,12 +149,6 @@ function pathOf(
 
 function showRate(rate: number | null): string {
   return rate === null ? t('portfolio.none') : format.percent(rate);
-}
-
-export function monthName(month: string, style: 'short' | 'long'): string {
-  const options =
-    style === 'long' ? ({ month: 'long', year: 'numeric' } as const) : ({ month: 'short' } as const);
-  return new Intl.DateTimeFormat(format.locale(), { ...options, timeZone: 'UTC' }).format(new Date(month));
 }
 
 function useWidth(box: { readonly current: HTMLElement | null }): number {

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { api } from '../../api/client.ts';
+import { api, client } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
@@ -11,6 +11,7 @@ import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { CheckField } from '../../ui/form.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
+import { Latest } from '../shared/latest.tsx';
 import { metadataFacts } from '../shared/metadata.tsx';
 import { ProductFields, readProduct } from '../shared/product-fields.tsx';
 import { Configurations } from './configurations.tsx';
@@ -57,12 +58,20 @@ function ProductPage({ product }: { product: Product }) {
           </Panel>
         }
       />
-      {isEditing && <EditDialog product={product} onClose={() => setIsEditing(false)} />}
+      {isEditing && (
+        <Latest
+          title={product.name}
+          read={() => client.GET('/api/products/{id}', { params: { path: { id: product.id } } })}
+          onClose={() => setIsEditing(false)}
+        >
+          {(latest, etag) => <EditDialog product={latest} etag={etag} onClose={() => setIsEditing(false)} />}
+        </Latest>
+      )}
     </>
   );
 }
 
-function EditDialog({ product, onClose }: { product: Product; onClose(): void }) {
+function EditDialog({ product, etag, onClose }: { product: Product; etag: string; onClose(): void }) {
   const change = useWrite('put', '/api/products/{id}');
   return (
     <FormDialog
@@ -74,7 +83,7 @@ function EditDialog({ product, onClose }: { product: Product; onClose(): void })
       onClose={onClose}
       onSubmit={(values) =>
         change.send({
-          params: { path: { id: product.id } },
+          params: { path: { id: product.id }, header: { 'If-Match': etag } },
           body: { ...readProduct(values), active: values.isChecked('active') },
         })
       }

@@ -3,8 +3,9 @@ import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
-import { Empty, Loaded } from '../../ui/feedback.tsx';
-import { Form, FormButtons, TextField } from '../../ui/form.tsx';
+import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
+import { DateField, Form, FormButtons } from '../../ui/form.tsx';
+import { useIsWaiting } from '../shared/use-is-waiting.ts';
 import { plansFor, useCatalogue } from './catalogue.ts';
 import { type FieldName, keepTyped, type StepProps } from './sales.ts';
 
@@ -23,7 +24,11 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
         if (isComplete) onDone();
       }}
     >
-      <Loaded query={products} explain={explain}>
+      <Loaded
+        query={products}
+        explain={explain}
+        skeleton={<Missing text={t('sale.products.notLoaded')} isAsked={isIncomplete} />}
+      >
         {({ data }) => (
           <Options
             legend={t('account.product')}
@@ -41,10 +46,14 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
         )}
       </Loaded>
       {typed.productId && (
-        <Loaded query={plans} explain={explain}>
+        <Loaded
+          query={plans}
+          explain={explain}
+          skeleton={<Missing text={t('sale.plans.notLoaded')} isAsked={isIncomplete} />}
+        >
           {({ data }) => (
             <Options
-              // Its first plan is at another place for another product.
+              // Another product has another list of plans.
               key={typed.productId}
               legend={t('account.plan')}
               name="payplanId"
@@ -61,16 +70,21 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
           )}
         </Loaded>
       )}
-      <TextField
+      <DateField
         label={t('sale.activation')}
         name="activationDate"
-        type="date"
         defaultValue={typed.activationDate ?? settings().today}
         hint={t('sale.activation.hint')}
       />
       <FormButtons submit={t('sale.next')} onCancel={onBack} cancel={t('action.back')} />
     </Form>
   );
+}
+
+/** In place of choices that were not loaded before the connection was lost. They appear when it is back. */
+function Missing({ text, isAsked }: { text: string; isAsked: boolean }) {
+  const isWaiting = useIsWaiting();
+  return isWaiting || isAsked ? <Notice tone="warning">{text}</Notice> : <Skeleton />;
 }
 
 interface OptionsProps {

@@ -2,17 +2,8 @@ import { t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Form, FormButtons, SelectField, TextField } from '../../ui/form.tsx';
 import { KYC_TONES } from '../shared/tones.ts';
+import { VERIFICATION_TYPES } from '../shared/verification-types.ts';
 import { keepTyped, type StepProps } from './sales.ts';
-
-const TYPES = [
-  'national_id',
-  'passport',
-  'alien_id',
-  'driving_licence',
-  'voter_id',
-  'tax_pin',
-  'business_registration',
-] as const;
 
 /** The document of the customer, which somebody else verifies. It can be added later. */
 export function IdentityStep({ sale, onDone, onBack }: StepProps) {
@@ -23,7 +14,7 @@ export function IdentityStep({ sale, onDone, onBack }: StepProps) {
       problem={parts.identity.problem}
       isSending={false}
       onSubmit={(values) => {
-        // The number may be that of the customer step, which nobody typed here.
+        // Keeps the number even if nobody typed it here, because it may come from the customer step.
         keepTyped(sale.id, {
           verificationType: values.text('verificationType'),
           documentNumber: values.text('documentNumber'),
@@ -44,7 +35,7 @@ export function IdentityStep({ sale, onDone, onBack }: StepProps) {
         defaultValue={typed.verificationType ?? 'national_id'}
         required
       >
-        {TYPES.map((type) => (
+        {VERIFICATION_TYPES.map((type) => (
           <option key={type} value={type}>
             {tValue('verificationType', type)}
           </option>

@@ -39,7 +39,7 @@ export function Page() {
   const { all, openId } = useSyncExternalStore(onSalesChange, currentSales);
   const [parameters, setParameters] = useSearchParams();
   const queries = useQueryClient();
-  useCatalogue(); // For the later steps, which may be opened without a connection.
+  useCatalogue(); // Loads the catalogue for the later steps, which may be opened without a connection.
   const sale = all.find(({ id }) => id === openId);
   const accountId = sale?.account?.id;
   useEffect(() => {
@@ -109,7 +109,7 @@ function isComplete({ typed, customer }: Sale, step: Step): boolean {
   return step !== 'account' || Boolean(typed.productId && typed.payplanId);
 }
 
-/** Keeps what is typed with each key, and moves the focus to the step. */
+/** Keeps the typed text after each key, and moves the focus to the step. */
 function StepFrame({ sale, step, children }: { sale: Sale; step: Step; children: ReactNode }) {
   const box = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -162,7 +162,7 @@ function Steps({ sale, current, onChoose }: StepsProps) {
   );
 }
 
-/** Sales that wait for the connection while the user goes on. */
+/** Sales that wait for the connection while the user continues to work. */
 function Others({ sales, onOpen }: { sales: readonly Sale[]; onOpen(id: number): void }) {
   if (sales.length === 0) return null;
   return (

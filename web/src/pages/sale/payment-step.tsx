@@ -1,6 +1,6 @@
 import { settings } from '../../api/settings.ts';
 import { format, t } from '../../i18n/index.ts';
-import { AmountField, Form, FormButtons, SelectField, TextField } from '../../ui/form.tsx';
+import { AmountField, DateField, Form, FormButtons, SelectField, TextField } from '../../ui/form.tsx';
 import { useCatalogue } from './catalogue.ts';
 import { keepTyped, type StepProps } from './sales.ts';
 
@@ -42,7 +42,9 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
           <SelectField
             label={t('account.pay.method')}
             name="paymentMethodId"
-            defaultValue={typed.paymentMethodId ?? ''}
+            value={typed.paymentMethodId ?? ''}
+            onChange={(event) => keepTyped(sale.id, { paymentMethodId: event.target.value })}
+            hint={methods.length === 0 && t('sale.methods.notLoaded')}
             required
           >
             <option value="" disabled hidden />
@@ -61,10 +63,9 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
             autoComplete="off"
             spellCheck={false}
           />
-          <TextField
+          <DateField
             label={t('account.pay.date')}
             name="paymentDate"
-            type="date"
             defaultValue={typed.paymentDate ?? today}
             max={today}
             required

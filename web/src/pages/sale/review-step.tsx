@@ -1,10 +1,10 @@
-import { type ReactNode, useSyncExternalStore } from 'react';
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { connection, onConnectionChange } from '../../api/connection.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
+import { useIsWaiting } from '../shared/use-is-waiting.ts';
 import { describePlan } from './account-step.tsx';
 import { useCatalogue } from './catalogue.ts';
 import { canChange, isBegun, isSending, PARTS, type Part, partsOf, type Sale, saveSale } from './sales.ts';
@@ -15,7 +15,7 @@ interface ReviewStepProps {
   onRestart(): void;
 }
 
-/** All that will be saved, and how much of it is. */
+/** Everything that will be saved, and which parts are saved already. */
 export function ReviewStep({ sale, onChange, onRestart }: ReviewStepProps) {
   const parts = partsOf(sale);
   const isDone = parts.every((part) => sale.parts[part].progress === 'saved');
@@ -125,9 +125,9 @@ const TONES: Record<Sale['parts'][Part]['progress'], Tone> = {
   unknown: 'warning',
 };
 
-/** Says whether a part is saved. A customer who was found is. */
+/** Shows whether a part is saved. An existing customer counts as saved. */
 function State({ sale, part, isPart }: { sale: Sale; part: Part; isPart: boolean }) {
-  const isWaiting = useSyncExternalStore(onConnectionChange, connection) !== 'ok';
+  const isWaiting = useIsWaiting();
   const { progress } = sale.parts[part];
   if (!isPart) return part === 'customer' ? <Badge tone="good">{t('sale.state.saved')}</Badge> : null;
   const isHeld = progress === 'sending' && isWaiting;

@@ -9,12 +9,12 @@ import { randomKey } from '../../api/write.ts';
 export const PARTS = ['customer', 'identity', 'account', 'payment'] as const;
 export type Part = (typeof PARTS)[number];
 
-/** How far a part is. `unknown`: the service failed, so that it may have saved the part or not. */
+/** The progress of a part. `unknown`: the service failed, so the part may or may not be saved. */
 export type Progress = 'open' | 'sending' | 'saved' | 'refused' | 'unknown';
 
 interface PartState {
   progress: Progress;
-  /** Its Idempotency-Key, which never changes: a part that is sent twice is saved once. */
+  /** The Idempotency-Key of the part. It never changes, so a part that is sent twice is saved once. */
   key: string;
   problem: Problem | undefined;
 }
@@ -54,7 +54,7 @@ export interface Sale {
 export interface StepProps {
   sale: Sale;
   onDone(): void;
-  /** To the step before. */
+  /** Goes to the previous step. */
   onBack?: (() => void) | undefined;
 }
 
@@ -90,7 +90,7 @@ export function onSalesChange(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Opens a new sale. Sales that are being saved go on. */
+/** Opens a new sale. Saving of other sales continues. */
 export function startSale(): void {
   ownerId = currentSession()?.user.id;
   const id = Math.max(0, ...sales.all.map((sale) => sale.id)) + 1;
@@ -117,13 +117,13 @@ export function chooseCustomer(id: number, customer: KnownCustomer | undefined):
   change(id, () => ({ customer }));
 }
 
-/** Whether something would be lost with the page. */
+/** Whether data would be lost if the page were closed. */
 export function isUnsaved(sale: Sale): boolean {
   const isEmpty = sale.customer === undefined && Object.values(sale.typed).every((text) => text === '');
   return !isEmpty && partsOf(sale).some((part) => sale.parts[part].progress !== 'saved');
 }
 
-/** A part can be changed unless it is saved, or may be. */
+/** A part can be changed unless it is saved, or may have been saved. */
 export function canChange({ parts }: Sale, part: Part): boolean {
   return ['open', 'refused'].includes(parts[part].progress);
 }
@@ -132,7 +132,7 @@ export function isSending(sale: Sale): boolean {
   return PARTS.some((part) => sale.parts[part].progress === 'sending');
 }
 
-/** Whether saving was started, so that only what failed has to be completed. */
+/** Whether saving has started. Then only the failed parts have to be completed. */
 export function isBegun(sale: Sale): boolean {
   return PARTS.some((part) => sale.parts[part].progress !== 'open');
 }

@@ -9,10 +9,10 @@ interface Page<Row> {
   error?: unknown;
 }
 
-/** All rows of a list that is a choice or gives names to ids; empty until they are loaded. */
+/** All rows of a list, for the choices of a field or the names of ids. Empty until they are loaded. */
 function useAll<Row>(path: string, readPage: (page: number) => Promise<Page<Row>>, isEnabled = true): Row[] {
   const { data = [] } = useQuery({
-    queryKey: ['get', path, 'all'], // It begins like the keys of api.useQuery, so that an event renews it.
+    queryKey: ['get', path, 'all'], // The key begins like the keys of api.useQuery, so that events cause the list to be read again.
     enabled: isEnabled,
     staleTime: 5 * 60_000,
     queryFn: async () => {

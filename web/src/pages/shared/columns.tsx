@@ -4,7 +4,7 @@ import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import type { Filter } from './list.tsx';
 
-/** Columns and filters that several lists have. Functions, because the language can change. */
+/** Columns and filters that several lists have. They are functions, because the language can change. */
 
 export function dateColumn<Row>(
   name: string,

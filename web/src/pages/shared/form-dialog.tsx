@@ -1,9 +1,9 @@
-import { type ReactNode, useSyncExternalStore } from 'react';
-import { connection, onConnectionChange } from '../../api/connection.ts';
+import type { ReactNode } from 'react';
 import type { Write } from '../../api/write.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormButtons, type FormValues } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { useIsWaiting } from './use-is-waiting.ts';
 
 interface FormDialogProps<Data> {
   title: string;
@@ -12,21 +12,21 @@ interface FormDialogProps<Data> {
   /** The text of the button. */
   submit: string;
   kind?: 'primary' | 'danger';
-  /** What to say afterwards. */
+  /** The message after success. */
   done?: string;
   /** Resolves to undefined if the service refused. */
   onSubmit(values: FormValues): Promise<Data | undefined>;
-  /** Instead of closing. */
+  /** Called instead of closing the dialog. */
   onDone?: (data: Data) => void;
   onClose(): void;
-  /** The fields. */
+  /** The fields of the form. */
   children?: ReactNode;
 }
 
 /** A dialog with a form. It closes when the service has done the work. */
 export function FormDialog<Data>(props: FormDialogProps<Data>) {
   const { title, lead, write, submit, kind = 'primary', done, onSubmit, onClose, children } = props;
-  const isWaiting = useSyncExternalStore(onConnectionChange, connection) !== 'ok';
+  const isWaiting = useIsWaiting();
   return (
     <Dialog title={title} lead={lead} canClose={!write.isSending} onClose={onClose}>
       <Form

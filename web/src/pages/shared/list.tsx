@@ -26,7 +26,7 @@ export interface List {
   state: ListState<string>;
   /** The parameters of the API for the page that is shown. */
   query: { page: number; limit: number; sort: string };
-  /** Of the row whose dialog is open. It is in the URL, too, so that back closes the dialog. */
+  /** The id of the row whose dialog is open. The id is in the URL, so that the back button closes the dialog. */
   openedId: number | undefined;
   hrefOf(row: { id: number }): string;
   close(): void;
@@ -78,7 +78,7 @@ interface ListPanelProps<Row> {
   };
   columns: readonly Column<Row>[];
   hrefOf?: ((row: Row) => string) | undefined;
-  /** In place of an empty list without filters. */
+  /** Shown instead of an empty list without filters. */
   none?: ReactNode;
 }
 
@@ -88,9 +88,9 @@ interface ResourcePageProps<Row> extends Omit<ListPanelProps<Row>, 'caption'> {
   create?: { label: string; dialog(close: () => void): ReactNode };
   /** The dialog of a row. It makes the rows links. */
   dialogOf?: (row: Row, close: () => void) => ReactNode;
-  /** Without it the user can neither create a row nor open its dialog. Default: everybody can. */
+  /** Users without this permission can neither create a row nor open the dialog of a row. Default: everybody can. */
   permission?: Permission;
-  /** Below the title, such as tabs. */
+  /** Content below the title, such as tabs. */
   children?: ReactNode;
 }
 
@@ -187,7 +187,7 @@ function Filters({ list, isFiltered }: { list: List; isFiltered: boolean }) {
                 ))}
               </select>
             ) : (
-              // With a key, because the value changes when somebody goes back.
+              // The key makes the input show another value when somebody goes back.
               <input
                 key={value}
                 {...control}

@@ -9,7 +9,8 @@ export function usePaymentMethods(): readonly Schemas['PaymentMethod'][] {
     'get',
     '/api/payment-methods',
     { params: { query: { limit: 100 } } },
-    { staleTime: 5 * 60_000 },
+    // Kept when other pages are open, because a sale may go on without a connection.
+    { staleTime: 5 * 60_000, gcTime: Number.POSITIVE_INFINITY },
   );
   return methods.data?.data ?? NONE;
 }

@@ -1,15 +1,14 @@
 import { settings } from '../../api/settings.ts';
 import { t } from '../../i18n/index.ts';
-import { TextField } from '../../ui/form.tsx';
+import { DateField } from '../../ui/form.tsx';
 
 /** The day on which the money is known to have arrived. */
 export function ReconciliationDate({ earliest }: { earliest: string | null }) {
   const { today } = settings();
   return (
-    <TextField
+    <DateField
       label={t('statements.date')}
       name="reconciliationDate"
-      type="date"
       defaultValue={today}
       {...(earliest && { min: earliest })}
       hint={t('statements.date.hint')}

@@ -5,7 +5,7 @@ import { useEmployees } from './catalogue.ts';
 
 export const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const;
 
-/** What a role may do is said next to its name. */
+/** Shows next to the name of each role what the role may do. */
 export function RoleField({ role }: { role?: Schemas['Role'] }) {
   return (
     <SelectField label={t('field.role')} name="role" defaultValue={role ?? ''} required>
@@ -19,7 +19,7 @@ export function RoleField({ role }: { role?: Schemas['Role'] }) {
   );
 }
 
-/** Whose commissions the user may see. */
+/** The employee whose commissions the user may see. */
 export function EmployeeField({ employeeId }: { employeeId?: number | null }) {
   const employees = useEmployees();
   return (

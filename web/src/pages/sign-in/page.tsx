@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { client } from '../../api/client.ts';
+import { type OpenedInvitation, openedInvitation } from '../../api/invitation.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
 import { sessionHasEnded, signIn } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
@@ -12,6 +13,7 @@ import { Form, FormButtons, type FormValues, TextField } from '../../ui/form.tsx
 /** Shown in place of any page while nobody is signed in. */
 export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
   const { companyName, registrationOpen } = settings();
+  const invitation = openedInvitation();
   const [registers, setRegisters] = useState(false);
   return (
     <main className="sign-in">
@@ -20,20 +22,42 @@ export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
           <span className="brand-mark" aria-hidden="true" />
           <span>{companyName}</span>
         </p>
-        <h1>{t(registers ? 'session.register' : 'session.title')}</h1>
-        <p className="muted">{t(registers ? 'session.register.lead' : 'session.lead')}</p>
-        {sessionHasEnded() && <Notice tone="info">{t('session.ended')}</Notice>}
-        <ProviderFailure />
-        {registers ? <RegisterForm /> : <SignInForm />}
-        {registrationOpen && (
-          <Button kind="quiet" onClick={() => setRegisters(!registers)}>
-            {t(registers ? 'session.register.have' : 'session.register')}
-          </Button>
+        {invitation ? (
+          <Invited invitation={invitation} />
+        ) : (
+          <>
+            <h1>{t(registers ? 'session.register' : 'session.title')}</h1>
+            <p className="muted">{t(registers ? 'session.register.lead' : 'session.lead')}</p>
+            {sessionHasEnded() && <Notice tone="info">{t('session.ended')}</Notice>}
+            <ProviderFailure />
+            {registers ? <RegisterForm /> : <SignInForm />}
+            {registrationOpen && (
+              <Button kind="quiet" onClick={() => setRegisters(!registers)}>
+                {t(registers ? 'session.register.have' : 'session.register')}
+              </Button>
+            )}
+            {!registers && <IdentityProviders />}
+          </>
         )}
-        {!registers && <IdentityProviders />}
         <LanguageChoice onChange={onLanguageChange} />
       </div>
     </main>
+  );
+}
+
+/** Opened with the link of an invitation. */
+function Invited({ invitation: { purpose, token } }: { invitation: OpenedInvitation }) {
+  const isNew = purpose === 'sign_up';
+  return (
+    <>
+      <h1>{t(isNew ? 'session.invited' : 'session.identity')}</h1>
+      <p className="muted">{t(isNew ? 'session.invited.lead' : 'session.identity.lead')}</p>
+      {isNew && <RegisterForm invitation={token} />}
+      <IdentityProviders invitation={token} hasForm={isNew} />
+      <a className="button quiet" href="/">
+        {t('session.register.have')}
+      </a>
+    </>
   );
 }
 
@@ -61,14 +85,16 @@ function SignInForm() {
   );
 }
 
-function RegisterForm() {
+function RegisterForm({ invitation }: { invitation?: string }) {
   const { send, ...state } = useSignIn();
   async function register(values: FormValues) {
     const credentials = credentialsOf(values);
     const names = { firstName: values.text('firstName'), lastName: values.text('lastName') };
-    const { error } = await client.POST('/api/auth/register', { body: { ...credentials, ...names } });
+    const body = { ...credentials, ...names, ...(invitation !== undefined && { invitation }) };
+    const { error } = await client.POST('/api/auth/register', { body });
     if (error) throw error;
     await signIn(credentials);
+    if (invitation !== undefined) location.assign('/');
   }
   return (
     <Form {...state} onSubmit={(values) => send(() => register(values))}>
@@ -122,14 +148,15 @@ function ProviderFailure() {
   );
 }
 
-function IdentityProviders() {
+function IdentityProviders({ invitation, hasForm = true }: { invitation?: string; hasForm?: boolean }) {
   const { identityProviders } = settings();
   if (identityProviders.length === 0) return null;
+  const query = new URLSearchParams({ mode: 'browser', ...(invitation !== undefined && { invitation }) });
   return (
     <div className="providers">
-      <p className="divider">{t('session.or')}</p>
+      {hasForm && <p className="divider">{t('session.or')}</p>}
       {identityProviders.map(({ name }) => (
-        <a key={name} className="button secondary" href={`/api/auth/${name}?mode=browser`}>
+        <a key={name} className="button secondary" href={`/api/auth/${name}?${query}`}>
           {t('session.with', { provider: name.charAt(0).toUpperCase() + name.slice(1) })}
         </a>
       ))}

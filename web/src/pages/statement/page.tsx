@@ -25,7 +25,7 @@ export function Page({ id }: { id: string }) {
     'get',
     '/api/reconciliations/statements/{id}',
     { params: { path: { id: Number(id) } } },
-    // The progress of a job is no event.
+    // No event reports the progress of a job.
     { refetchInterval: ({ state }) => (state.data && isAtWork(state.data.data) ? REFRESH_MS : false) },
   );
   return (
@@ -79,7 +79,7 @@ function useReadAgain(isRunning: boolean) {
   }, [isRunning, queries]);
 }
 
-/** What can be done with a statement. The first that is left to do is the primary button. */
+/** What can be done with a statement. The button of the first action that is left to do is primary. */
 function Stages({ statement }: { statement: Statement }) {
   const [isOpen, setIsOpen] = useState(false);
   const importing = useWrite('post', '/api/reconciliations/statements/{id}/import');

@@ -16,8 +16,8 @@ type Method = ProofData['day']['byMethod'][number];
 type Check = ProofData['checks'][number];
 
 /**
- * Compares the payments of a day with the ledger, and checks all books. It takes long for large books, so that it runs on demand, and
- * live updates do not repeat it: the key of the query names no path.
+ * Compares the payments of a day with the ledger, and checks all books. The proof takes long for large books, so it runs only on
+ * demand. Live updates do not repeat it, because the query key contains no path.
  */
 export function Proof() {
   const { today } = settings();

@@ -1,54 +1,35 @@
 import { api } from '../../api/client.ts';
-import { explain } from '../../api/explain.ts';
 import { may } from '../../api/session.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
-import { useListState, writeSort } from '../../ui/list-state.ts';
-import { Panel } from '../../ui/panel.tsx';
-import { type Column, Pager, Table } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { ListPanel, useList } from '../shared/list.tsx';
 import { breaksOf, isAtWork, linesOf, STATEMENT_TONES, type Statement } from '../shared/statement-results.ts';
 import { UploadBox } from './upload-box.tsx';
 
-const PAGE_SIZE = 20;
 const REFRESH_MS = 2_000;
 
 /** The statements that were uploaded, the newest first. */
 export function Statements() {
-  const { page, sort, setPage, sortBy } = useListState([], { name: 'createdAt', isDescending: true });
-  const query = { sort: writeSort(sort), limit: PAGE_SIZE, page };
+  const list = useList({ name: 'createdAt', isDescending: true });
   const statements = api.useQuery(
     'get',
     '/api/reconciliations/statements',
-    { params: { query } },
-    // The progress of a job is no event.
+    { params: { query: list.query } },
+    // No event reports the progress of a job.
     { refetchInterval: ({ state }) => (state.data?.data.some(isAtWork) ? REFRESH_MS : false) },
   );
   return (
     <div className="column">
       {may('reconciliations:create') && <UploadBox />}
-      <Panel title={t('statements.list')} isFlush>
-        <Loaded query={statements} explain={explain} skeleton={<Skeleton lines={5} />}>
-          {({ data, pagination: { total, totalPages } }) =>
-            data.length === 0 ? (
-              <Empty>{t('statements.none')}</Empty>
-            ) : (
-              <>
-                <Table
-                  caption={t('statements.list')}
-                  columns={columnsOf()}
-                  rows={data}
-                  keyOf={({ id }) => id}
-                  hrefOf={({ id }) => `/statements/${id}`}
-                  sort={sort}
-                  onSort={sortBy}
-                />
-                <Pager page={page} pages={totalPages ?? 1} total={total ?? data.length} onPage={setPage} />
-              </>
-            )
-          }
-        </Loaded>
-      </Panel>
+      <ListPanel
+        caption={t('statements.list')}
+        list={list}
+        query={statements}
+        columns={columnsOf()}
+        hrefOf={({ id }) => `/statements/${id}`}
+        none={t('statements.none')}
+      />
     </div>
   );
 }

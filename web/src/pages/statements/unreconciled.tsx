@@ -3,6 +3,7 @@ import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
+import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -92,7 +93,7 @@ function Rows({ payments, sort, onSort }: RowsProps) {
   const methods = usePaymentMethods();
   const [chosenIds, setChosenIds] = useState<ReadonlySet<number>>(new Set());
   const [isOpen, setIsOpen] = useState(false);
-  // A payment that has left the list is not chosen.
+  // A payment that has left the list is no longer chosen.
   const chosen = payments.filter(({ id }) => chosenIds.has(id));
   const canReconcile = may('reconciliations:create');
   const isAll = chosen.length === payments.length;
@@ -189,7 +190,7 @@ function Rows({ payments, sort, onSort }: RowsProps) {
 function ReconcileDialog({ payments, onClose }: { payments: readonly Payment[]; onClose(): void }) {
   const reconcile = useWrite('post', '/api/payments/reconcile');
   const isWaiting = useIsWaiting();
-  // They leave the list while the dialog is open.
+  // Keeps the payments, because they leave the list while the dialog is open.
   const [chosen] = useState(payments);
   const count = format.number(chosen.length);
   return (
@@ -226,9 +227,10 @@ function ReconcileDialog({ payments, onClose }: { payments: readonly Payment[]; 
   );
 }
 
-/** In cents, so that the sum has no rounding error of fractions. */
+/** In minor units, because sums of decimal numbers are not exact. */
 function sumOf(payments: readonly Payment[]): number {
-  return payments.reduce((sum, { amount }) => sum + Math.round(amount * 100), 0) / 100;
+  const factor = 10 ** settings().currencyDecimals;
+  return payments.reduce((sum, { amount }) => sum + Math.round(amount * factor), 0) / factor;
 }
 
 function lastDayOf(payments: readonly Payment[]): string | null {

@@ -55,7 +55,7 @@ export function UploadBox() {
       const known = problemOf(error);
       const { id } = known?.details ?? {};
       if (known?.code === 'DUPLICATE_ENTRY' && id) {
-        // Also if the answer to the first upload was lost.
+        // This also happens if the answer to the first upload was lost.
         toast({ text: t('statements.known') });
         navigate(`/statements/${id}`);
       } else if (!controller.signal.aborted) setProblem(explain(error));
@@ -121,7 +121,7 @@ export function UploadBox() {
   );
 }
 
-/** Why the service would refuse the file. It is said before minutes of upload. */
+/** Why the service would refuse the file. The user learns this before an upload that may take minutes. */
 function refusalOf({ name, size }: File): string | undefined {
   if (SPREADSHEET.test(name)) return t('statements.spreadsheet');
   if (size > MOST_MIB * MIB) return t('statements.tooLarge', { mib: format.number(Math.ceil(size / MIB)) });

@@ -1,16 +1,17 @@
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import { may } from '../../api/session.ts';
-import { format, t } from '../../i18n/index.ts';
+import { format, t, tCount } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 
-/** A provider that sends nothing for so long may have lost the way to the service. */
+/** After this time without a notification, the provider may be unable to reach the service. */
 const SILENT_AFTER_HOURS = 24;
 
-/** What waits for somebody, and what broke. */
+/** Work that waits for staff, and failures. */
 export function Attention() {
   return (
     <Panel title={t('today.attention')}>
@@ -18,8 +19,10 @@ export function Attention() {
         {may('payments:read') && <Unmatched />}
         {may('payers:read') && <Conflicts />}
         {may('payers:read') && <Rejected />}
+        {may('approvals:decide') && <Approvals />}
         {may('payers:read') && <LastNotification />}
         {may('webhook-endpoints:administer') && <FailingWebhooks />}
+        {may('reports:read') && <LastProof />}
       </ul>
     </Panel>
   );
@@ -28,40 +31,95 @@ export function Attention() {
 function Unmatched() {
   const query = { 'filter[status]': { eq: 'unmatched' as const }, limit: 1 };
   const payments = api.useQuery('get', '/api/payments', { params: { query } });
-  return <Count label={t('today.unmatched')} tone="warning" query={payments} />;
+  return (
+    <Count
+      href={may('payers:read') ? '/unmatched' : '/payments?status=unmatched'}
+      label={t('today.unmatched')}
+      tone="warning"
+      query={payments}
+    />
+  );
 }
 
 function Conflicts() {
   const query = { 'filter[outcome]': { eq: 'conflict' as const }, limit: 1 };
   const notifications = api.useQuery('get', '/api/notifications', { params: { query } });
-  return <Count label={t('today.conflicts')} tone="warning" query={notifications} />;
+  return (
+    <Count
+      href="/unmatched?view=conflicts"
+      label={t('today.conflicts')}
+      tone="warning"
+      query={notifications}
+    />
+  );
 }
 
 function Rejected() {
   const query = { 'filter[status]': { eq: 'rejected' as const }, limit: 1 };
   const notifications = api.useQuery('get', '/api/notifications', { params: { query } });
-  return <Count label={t('today.rejected')} tone="bad" query={notifications} />;
+  return (
+    <Count href="/unmatched?view=rejected" label={t('today.rejected')} tone="bad" query={notifications} />
+  );
+}
+
+function Approvals() {
+  const query = { 'filter[status]': { eq: 'pending' as const }, limit: 1 };
+  const approvals = api.useQuery('get', '/api/approvals', { params: { query } });
+  return <Count href="/approvals" label={t('today.approvals')} tone="warning" query={approvals} />;
 }
 
 function FailingWebhooks() {
   const query = { 'filter[failingSince]': { isnull: false }, limit: 1 };
   const endpoints = api.useQuery('get', '/api/webhook-endpoints', { params: { query } });
-  return <Count label={t('today.webhooks')} tone="bad" query={endpoints} />;
+  return <Count href="/webhook-endpoints" label={t('today.webhooks')} tone="bad" query={endpoints} />;
 }
 
 function LastNotification() {
-  const query = { sort: 'id:desc', limit: 1 };
-  const notifications = api.useQuery('get', '/api/notifications', { params: { query } });
+  const status = api.useQuery('get', '/api/providers/status');
   return (
     <Row label={t('today.lastNotification')}>
-      <Loaded query={notifications} explain={explain} skeleton={<Skeleton lines={1} />}>
-        {({ data: [last] }) => {
-          if (!last) return <span className="muted">{t('today.lastNotification.none')}</span>;
-          const hours = (Date.now() - Date.parse(last.createdAt)) / 3_600_000;
+      <Loaded query={status} explain={explain} skeleton={<Skeleton lines={1} />}>
+        {({ data }) => {
+          const heard = data.filter(({ lastHeardAt }) => lastHeardAt !== null);
+          if (heard.length === 0) return <span className="muted">{t('today.lastNotification.none')}</span>;
           return (
-            <Badge tone={hours > SILENT_AFTER_HOURS ? 'warning' : 'good'}>
-              {format.relativeTime(last.createdAt)}
-            </Badge>
+            <span>
+              {heard.map(({ provider, lastHeardAt, silentSince }) => (
+                <Badge key={provider} tone={isSilent(lastHeardAt, silentSince) ? 'warning' : 'good'}>
+                  {heard.length > 1 && `${provider}: `}
+                  {format.relativeTime(lastHeardAt ?? '')}
+                </Badge>
+              ))}
+            </span>
+          );
+        }}
+      </Loaded>
+    </Row>
+  );
+}
+
+/** The service needs weeks of history to recognize a silence. */
+function isSilent(lastHeardAt: string | null, silentSince: string | null): boolean {
+  const hours = (Date.now() - Date.parse(lastHeardAt ?? '')) / 3_600_000;
+  return silentSince !== null || hours > SILENT_AFTER_HOURS;
+}
+
+function LastProof() {
+  const proof = api.useQuery('get', '/api/reports/proof/last');
+  return (
+    <Row label={t('today.proof')} href="/statements?view=proof">
+      <Loaded query={proof} explain={explain} skeleton={<Skeleton lines={1} />}>
+        {({ data: { last, current } }) => {
+          if (!last) return <Badge tone="warning">{t('today.proof.never')}</Badge>;
+          const { violationCount } = last;
+          const tone = current ? 'good' : 'warning';
+          return (
+            <span className="row-end">
+              <Badge tone={violationCount === 0 ? tone : 'bad'}>
+                {tCount('today.proof.violations', violationCount)}
+              </Badge>
+              <span className="muted">{format.relativeTime(last.readAt)}</span>
+            </span>
           );
         }}
       </Loaded>
@@ -70,15 +128,17 @@ function LastNotification() {
 }
 
 interface CountProps {
+  /** Where the work is done. */
+  href: string;
   label: string;
   /** If there are any. */
   tone: Tone;
   query: { data: { pagination: { total?: number } } | undefined; error: unknown; refetch(): unknown };
 }
 
-function Count({ label, tone, query }: CountProps) {
+function Count({ href, label, tone, query }: CountProps) {
   return (
-    <Row label={label}>
+    <Row label={label} href={href}>
       <Loaded query={query} explain={explain} skeleton={<Skeleton lines={1} />}>
         {({ pagination: { total = 0 } }) => (
           <Badge tone={total > 0 ? tone : 'good'}>{format.number(total)}</Badge>
@@ -88,10 +148,10 @@ function Count({ label, tone, query }: CountProps) {
   );
 }
 
-function Row({ label, children }: { label: string; children: ReactNode }) {
+function Row({ label, href, children }: { label: string; href?: string; children: ReactNode }) {
   return (
     <li>
-      <span>{label}</span>
+      {href === undefined ? <span>{label}</span> : <Link href={href}>{label}</Link>}
       {children}
     </li>
   );

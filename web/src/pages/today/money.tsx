@@ -65,7 +65,7 @@ export function MoneyPanel({ today }: { today: string }) {
     'get',
     '/api/reports/payments',
     { params: { query: { startDate, endDate: today, limit: 1 } } },
-    { select: (answer) => (answer as Exclude<typeof answer, string>).data.byDay }, // It is no file without `format`.
+    { select: (answer) => (answer as Exclude<typeof answer, string>).data.byDay }, // Without `format` the answer is JSON, never a file.
   );
   return (
     <Panel title={t('today.byDay')}>

@@ -6,7 +6,7 @@ import { Attention } from './attention.tsx';
 import { LatePanel } from './late-panel.tsx';
 import { MoneyPanel, MoneyStats } from './money.tsx';
 
-/** What a day in the office begins with. */
+/** The overview with which staff begin their day. */
 export function Page() {
   const { today } = settings();
   return (
@@ -14,6 +14,7 @@ export function Page() {
       <PageHead title={t('today.title')} eyebrow={format.date(today)} />
       {may('reports:read') && <MoneyStats today={today} />}
       <Columns
+        isSideFirst
         main={
           <>
             {may('reports:read') && <MoneyPanel today={today} />}

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 interface ChoiceProps {
   name: string;
   value: string | number;
-  /** The key that chooses it. */
+  /** The digit key that chooses this answer. */
   number: number;
   isDisabled?: boolean;
   onChoose?: () => void;

@@ -10,6 +10,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { Form, FormButtons, TextField } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { mayAskProvider, NotificationAnswer } from '../shared/provider-answer.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 import { useIsWaiting } from '../shared/use-is-waiting.ts';
 import { Choice } from './choice.tsx';
@@ -69,6 +70,11 @@ function Conflict({ notification }: { notification: Notification }) {
             <p key={flag}>{tValue('notificationFlag', flag)}</p>
           ))}
         </Notice>
+      )}
+      {mayAskProvider() && (
+        <section className="provider" aria-label={t('answer.title')}>
+          <NotificationAnswer notification={notification} />
+        </section>
       )}
       <Loaded query={manual} explain={explain}>
         {({ data }) => <Answers notification={notification} payments={data} />}

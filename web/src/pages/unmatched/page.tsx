@@ -41,7 +41,7 @@ export function Page() {
   );
 }
 
-/** How much work is left. Rejected notifications stay where they are, so that their number says nothing. */
+/** How much work is left. Rejected notifications are never cleared, so their number does not show how much work is left. */
 function useCounts(): Partial<Record<View, string>> {
   const payments = api.useQuery('get', '/api/payments', {
     params: { query: { 'filter[status]': { eq: 'unmatched' }, limit: 1 } },

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useState } from 'react';
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
@@ -8,10 +8,11 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { Form, FormButtons } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { type Candidate, useAccountSearch } from '../shared/account-search.ts';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
+import { mayAskProvider, PaymentAnswer } from '../shared/provider-answer.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
 import { useIsWaiting } from '../shared/use-is-waiting.ts';
-import { type Candidate, useAccountSearch } from './account-search.ts';
 import { Choice } from './choice.tsx';
 
 type Payment = Schemas['UnmatchedPayment'];
@@ -33,8 +34,18 @@ export function PaymentForm({ payment, onAssigned }: PaymentFormProps) {
   const isWaiting = useIsWaiting();
   const [text, setText] = useState('');
   const [isMissing, setIsMissing] = useState(false);
+  const [wantsFirst, setWantsFirst] = useState(false);
+  const searchInput = useRef<HTMLInputElement>(null);
   const search = useAccountSearch(text);
   const candidates: readonly Candidate[] = search.isOn ? search.found : payment.suggestions;
+  const isSearching = search.isOn && search.isLoading;
+  useEffect(() => {
+    if (!wantsFirst || isSearching) return;
+    setWantsFirst(false);
+    const first = firstChoiceOf(searchInput.current);
+    first?.focus();
+    first?.click();
+  }, [wantsFirst, isSearching]);
 
   return (
     <>
@@ -58,6 +69,7 @@ export function PaymentForm({ payment, onAssigned }: PaymentFormProps) {
             <Icon name="search" />
             <span className="visually-hidden">{t('unmatched.search')}</span>
             <input
+              ref={searchInput}
               type="search"
               placeholder={t('unmatched.search')}
               aria-keyshortcuts="0"
@@ -65,7 +77,10 @@ export function PaymentForm({ payment, onAssigned }: PaymentFormProps) {
               spellCheck={false}
               maxLength={100}
               value={text}
-              onChange={(event) => setText(event.target.value)}
+              onChange={(event) => {
+                setText(event.target.value);
+                setWantsFirst(false);
+              }}
               onKeyDown={onSearchKey}
             />
             <kbd className="wide-only">0</kbd>
@@ -92,6 +107,11 @@ export function PaymentForm({ payment, onAssigned }: PaymentFormProps) {
           {candidates.length > 0 && <FormButtons submit={t('unmatched.assign')} />}
         </Form>
       )}
+      {mayAskProvider() && (
+        <section className="provider" aria-label={t('answer.title')}>
+          <PaymentAnswer paymentId={payment.id} />
+        </section>
+      )}
     </>
   );
 
@@ -101,15 +121,19 @@ export function PaymentForm({ payment, onAssigned }: PaymentFormProps) {
     return t(candidates.length === 0 ? 'unmatched.notFound' : 'unmatched.found');
   }
 
+  /** Enter chooses the first account that is found. Until then the list shows the accounts for the text before. */
   function onSearchKey(event: KeyboardEvent<HTMLInputElement>) {
-    const goesOn = event.key === 'Enter' || event.key === 'ArrowDown';
-    if (event.key === 'Escape') setText('');
-    else if (!goesOn) return;
+    if (event.key === 'Enter' || event.key === 'ArrowDown') setWantsFirst(true);
+    else if (event.key === 'Escape') {
+      setText('');
+      firstChoiceOf(searchInput.current)?.focus();
+    } else return;
     event.preventDefault();
-    const first = event.currentTarget.form?.querySelector<HTMLInputElement>('[type=radio]');
-    first?.focus();
-    if (goesOn) first?.click();
   }
+}
+
+function firstChoiceOf(input: HTMLInputElement | null): HTMLInputElement | null | undefined {
+  return input?.form?.querySelector<HTMLInputElement>('[type=radio]');
 }
 
 function Facts({ payment }: { payment: Payment }) {
@@ -183,7 +207,7 @@ function CandidateText({ candidate, amount }: { candidate: Candidate; amount: nu
   );
 }
 
-/** That the amount is exactly what the account owes is a further sign. */
+/** If the amount is exactly what the account owes, this is further evidence for the account. */
 function fitOf(amount: number, nextDueAmount: number | null, balance: number) {
   if (amount === nextDueAmount) return <span className="fit">{t('unmatched.fitsNext')}</span>;
   if (amount === balance) return <span className="fit">{t('unmatched.fitsBalance')}</span>;

@@ -11,16 +11,16 @@ interface QueueProps<Row> {
   /** For screen readers. */
   label: string;
   rows: readonly Row[];
-  /** Of all pages. */
+  /** The number of rows on all pages. */
   total: number;
   showItem(row: Row): ReactNode;
   /** The title of the work on a row. */
   titleOf(row: Row): ReactNode;
-  /** The work on a row. It is made again for each row, so that it keeps no choice of the last one. */
+  /** The work on a row. It is created again for each row, so that no choice of the previous row remains. */
   children(row: Row): ReactNode;
-  /** In place of the work if there are no rows. */
+  /** Shown instead of the work if there are no rows. */
   empty: ReactNode;
-  /** Below the list. */
+  /** Content below the list. */
   foot?: ReactNode;
   onUndo?: () => void;
   /** The id of a row that has come back, which takes the place of the current one. */
@@ -28,13 +28,15 @@ interface QueueProps<Row> {
 }
 
 /**
- * A list and the work on one of its rows. When the row is gone, the next one takes its place. The keys work while the focus is here
- * and not in a text: a digit chooses a candidate, 0 goes to the search, N and P go to other rows, U undoes.
+ * A list and the work on one of its rows. When the row is gone, the next one takes its place. The keys work while the focus is in
+ * the queue, but not in a text field: a digit chooses a candidate, 0 goes to the search, N and P go to other rows, U undoes. On a
+ * phone a button opens the list.
  */
 export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
   const { label, rows, total, showItem, titleOf, children, empty, foot, onUndo, returnedId } = props;
   const region = useRef<HTMLElement>(null);
   const work = useRef<HTMLDivElement>(null);
+  const [isListOpen, setIsListOpen] = useState(false);
   const [kept, setKept] = useState<Place>({ id: undefined, index: 0 });
   const [shownReturn, setShownReturn] = useState<number>();
   const isBack = returnedId !== shownReturn && rows.some(({ id }) => id === returnedId);
@@ -88,6 +90,14 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
                 <span className="muted">
                   {t('queue.place', { place: format.number(index + 1), total: format.number(total) })}
                 </span>
+                <span className="queue-toggle">
+                  <IconButton
+                    icon="menu"
+                    label={t('queue.list')}
+                    aria-expanded={isListOpen}
+                    onClick={() => setIsListOpen(!isListOpen)}
+                  />
+                </span>
                 <IconButton
                   icon="left"
                   label={t('queue.previous')}
@@ -113,7 +123,7 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
         )}
       </div>
       {rows.length > 0 && (
-        <div className="panel queue-rows">
+        <div className={`panel queue-rows ${isListOpen ? 'open' : ''}`}>
           <ol>
             {rows.map((one, at) => (
               <li key={one.id}>
@@ -121,7 +131,12 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
                   type="button"
                   className="queue-item"
                   aria-current={one.id === rowId || undefined}
-                  onClick={() => go(at)}
+                  onClick={() => {
+                    go(at);
+                    if (!isListOpen) return;
+                    setIsListOpen(false);
+                    work.current?.focus();
+                  }}
                 >
                   {showItem(one)}
                 </button>
@@ -135,7 +150,7 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
   );
 }
 
-/** The candidate with a number, which it chooses; for 0 the search. */
+/** The control for a digit key: the candidate with this number, or the search for 0. */
 function controlOf(region: HTMLElement | null, number: number): HTMLElement | null | undefined {
   if (number === 0) return region?.querySelector<HTMLElement>('[type=search]');
   const radio = region?.querySelectorAll<HTMLInputElement>('[type=radio]')[number - 1];

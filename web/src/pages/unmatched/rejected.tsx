@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { useListState } from '../../ui/list-state.ts';
 import { Pager } from '../../ui/table.tsx';
+import { mayAskProvider, NotificationAnswer } from '../shared/provider-answer.tsx';
 import { NotificationFacts, NotificationItem } from './notification.tsx';
 import { Queue } from './queue.tsx';
 
@@ -87,6 +88,11 @@ function Details({ notification }: { notification: Notification }) {
         </div>
       </NotificationFacts>
       <p>{t('unmatched.rejected.help')}</p>
+      {mayAskProvider() && (
+        <section className="provider" aria-label={t('answer.title')}>
+          <NotificationAnswer notification={notification} />
+        </section>
+      )}
       <Body notification={notification} />
     </>
   );

@@ -3,6 +3,7 @@ import type { Problem } from '../../api/problem.ts';
 import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
 import { toast } from '../../ui/toast.tsx';
+import { isSentForApproval } from '../shared/approval.ts';
 
 const UNDO_SECONDS = 10;
 
@@ -13,9 +14,9 @@ interface Assigned {
 }
 
 interface Undo {
-  /** Says what was done, and offers to undo it for ten seconds. */
+  /** Shows what was done, and offers for ten seconds to undo it. */
   offer(paymentId: number, text: string): void;
-  /** Undoes the last assignment that is not older than that. */
+  /** Undoes the last assignment that is not older than ten seconds. */
   run(): void;
   problem: Problem | undefined;
 }
@@ -29,13 +30,15 @@ export function useUndo(onUndone: (paymentId: number) => void): Undo {
     if (!last) return;
     const { paymentId } = last;
     const body = { reason: t('unmatched.undo.reason') };
-    if (!(await unassign.send({ params: { path: { id: paymentId } }, body }))) return;
+    const answer = await unassign.send({ params: { path: { id: paymentId } }, body });
+    if (!answer) return;
     done.current = done.current.filter((one) => one !== last);
+    if (isSentForApproval(answer)) return toast({ text: t('approval.sent') });
     onUndone(paymentId);
     show([t('unmatched.undone'), lastOf()?.text].join(' ').trim());
   }
 
-  /** Assignments older than the last can be undone, too, while their ten seconds last. */
+  /** Offers to undo the last assignment. After it was undone, offers the assignment before, if its ten seconds have not passed. */
   function show(text: string) {
     const last = lastOf();
     const seconds = last && (last.untilMs - Date.now()) / 1000;

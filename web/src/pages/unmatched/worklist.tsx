@@ -45,7 +45,7 @@ interface PaymentsProps {
 }
 
 function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
-  // The list that is being read may still have them.
+  // Hides assigned payments, because a list that is already being read may still contain them.
   const [assigned, setAssigned] = useState<ReadonlySet<number>>(new Set());
   const rows = payments.filter(({ id }) => !assigned.has(id));
   const [returnedId, setReturnedId] = useState<number>();
@@ -111,7 +111,7 @@ function Item({ payment: { amount, reference, payer, paymentDate, suggestions } 
   );
 }
 
-/** Says that a payment has left the list because somebody else assigned it. */
+/** Shows a notice when a payment has left the list because somebody else assigned it. */
 function useNoticeOfOthers(payments: readonly Payment[], assigned: ReadonlySet<number>) {
   const before = useRef(payments);
   useEffect(() => {

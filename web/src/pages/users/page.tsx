@@ -1,12 +1,17 @@
-import { api } from '../../api/client.ts';
+import { useState } from 'react';
+import { api, client } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { currentSession } from '../../api/session.ts';
+import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
 import { t, tValue } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
 import { CheckField, type FormValues, TextField } from '../../ui/form.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { activeColumn, activeFilter, choiceFilter, createdColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
+import { IdentityDialog } from '../shared/invitation-dialogs.tsx';
+import { Latest } from '../shared/latest.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { EmployeeField, ROLES, RoleField } from '../shared/user-fields.tsx';
 import { UserTabs } from '../shared/user-tabs.tsx';
@@ -44,7 +49,15 @@ export function Page() {
       query={users}
       columns={columns}
       create={{ label: t('users.new'), dialog: (close) => <NewUserDialog onClose={close} /> }}
-      dialogOf={(user, close) => <UserDialog user={user} onClose={close} />}
+      dialogOf={(user, close) => (
+        <Latest
+          title={`${user.firstName} ${user.lastName}`}
+          read={() => client.GET('/api/users/{id}', { params: { path: { id: user.id } } })}
+          onClose={close}
+        >
+          {(latest, etag) => <UserDialog user={latest} etag={etag} onClose={close} />}
+        </Latest>
+      )}
     >
       <UserTabs />
     </ResourcePage>
@@ -85,9 +98,11 @@ function NewUserDialog({ onClose }: { onClose(): void }) {
   );
 }
 
-function UserDialog({ user, onClose }: { user: User; onClose(): void }) {
+function UserDialog({ user, etag, onClose }: { user: User; etag: string; onClose(): void }) {
   const change = useWrite('put', '/api/users/{id}');
+  const [isInviting, setIsInviting] = useState(false);
   const isOwn = user.id === currentSession()?.user.id;
+  if (isInviting) return <IdentityDialog userId={user.id} email={user.email} onClose={onClose} />;
   return (
     <FormDialog
       title={`${user.firstName} ${user.lastName}`}
@@ -99,7 +114,7 @@ function UserDialog({ user, onClose }: { user: User; onClose(): void }) {
       onSubmit={(values) => {
         const password = values.raw('password');
         return change.send({
-          params: { path: { id: user.id } },
+          params: { path: { id: user.id }, header: { 'If-Match': etag } },
           body: {
             ...readFields(values),
             active: isOwn || values.isChecked('active'),
@@ -123,6 +138,11 @@ function UserDialog({ user, onClose }: { user: User; onClose(): void }) {
         />
       )}
       {!isOwn && <CheckField label={t('users.active')} name="active" defaultChecked={user.active} />}
+      {user.active && settings().identityProviders.length > 0 && (
+        <Button kind="quiet" onClick={() => setIsInviting(true)}>
+          {t('invitations.identity')}
+        </Button>
+      )}
     </FormDialog>
   );
 }

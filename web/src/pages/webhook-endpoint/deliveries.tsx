@@ -140,7 +140,7 @@ function DeliveryDialog({ endpointId, delivery, onClose }: DeliveryDialogProps) 
   );
 }
 
-/** Text of a machine. Keyboards can scroll it. */
+/** Text from a machine, in a box that can be scrolled with the keyboard. */
 function Code({ text }: { text: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: Keyboards scroll it.

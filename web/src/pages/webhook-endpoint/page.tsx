@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { api } from '../../api/client.ts';
+import { api, client } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
@@ -14,6 +14,7 @@ import { PageHead } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { EndpointFields, readEndpoint } from '../shared/endpoint-fields.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
+import { Latest } from '../shared/latest.tsx';
 import { OverlapField } from '../shared/overlap-field.tsx';
 import { SecretDialog } from '../shared/secret-dialog.tsx';
 import { Deliveries } from './deliveries.tsx';
@@ -100,7 +101,15 @@ function EndpointPage({ endpoint }: { endpoint: Endpoint }) {
           ),
       )}
       <Deliveries endpointId={id} />
-      {opened === 'edit' && <EditDialog endpoint={endpoint} onClose={close} />}
+      {opened === 'edit' && (
+        <Latest
+          title={t('webhooks.endpoint')}
+          read={() => client.GET('/api/webhook-endpoints/{id}', { params: { path: { id: endpoint.id } } })}
+          onClose={close}
+        >
+          {(latest, etag) => <EditDialog endpoint={latest} etag={etag} onClose={close} />}
+        </Latest>
+      )}
       {opened === 'rotate' && <RotateDialog id={id} onClose={close} />}
       {opened === 'delete' && <DeleteDialog endpoint={endpoint} onClose={close} />}
     </>
@@ -113,7 +122,7 @@ const ACTION_LABELS = {
   delete: 'action.delete',
 } as const satisfies Record<Action, string>;
 
-/** What is not as usual. */
+/** Notices: the endpoint is disabled, paused or failing, or two secrets are valid. */
 function Standing({ endpoint }: { endpoint: Endpoint }) {
   const { disabledReason, disabledAt, failingSince, pausedUntil, previousSecretExpiresAt } = endpoint;
   return (
@@ -137,7 +146,7 @@ function Standing({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-function EditDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose(): void }) {
+function EditDialog({ endpoint, etag, onClose }: { endpoint: Endpoint; etag: string; onClose(): void }) {
   const change = useWrite('put', '/api/webhook-endpoints/{id}');
   return (
     <FormDialog
@@ -147,7 +156,10 @@ function EditDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose(): void
       done={t('list.saved')}
       onClose={onClose}
       onSubmit={(values) =>
-        change.send({ params: { path: { id: endpoint.id } }, body: readEndpoint(values) })
+        change.send({
+          params: { path: { id: endpoint.id }, header: { 'If-Match': etag } },
+          body: readEndpoint(values),
+        })
       }
     >
       <EndpointFields endpoint={endpoint} />

@@ -5,7 +5,7 @@ import { useSettled } from '../../ui/use-settled.ts';
 
 type Suggestion = Schemas['UnmatchedPayment']['suggestions'][number];
 
-/** An account for a payment. One that somebody searched has no reason. */
+/** An account for a payment. An account that somebody searched for has no reason. */
 export type Candidate = Omit<Suggestion, 'reason' | 'confidence'> & Partial<Suggestion>;
 
 const SHORTEST_TEXT = 2;

@@ -1,0 +1,184 @@
+/**
+ * Takes pictures of every page of the staff console with the demo company, at 1280 and 360 px, in both themes, and renews the
+ * pictures of the README.
+ *
+ *   npm run screenshots              # in screenshots/; needs /usr/bin/chromium
+ *   DATA_DIR=~/demo npm run screenshots    # keeps the demo company for the next time
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { chromium } from 'playwright-core';
+import { freePort, openPrograms } from '../bench/lib/programs.mjs';
+
+const ROOT = join(import.meta.dirname, '..');
+const ALL = join(ROOT, 'screenshots');
+const README = join(ROOT, 'docs', 'images');
+const USER = { email: 'amina@example.com', password: 'a long enough password' };
+const NAMES = { firstName: 'Amina', lastName: 'Otieno' };
+const SIZES = { 1280: { width: 1280, height: 860 }, 360: { width: 360, height: 740 } };
+const LONGEST_START_MS = 300_000;
+
+/** The pictures of the README: page, width and theme. */
+const SHOWN = [
+  ['today', 1280, 'light'],
+  ['account', 1280, 'light'],
+  ['unmatched', 1280, 'dark'],
+  ['portfolio', 1280, 'light'],
+  ['account', 360, 'light'],
+  ['sale', 360, 'dark'],
+];
+
+const scratch = mkdtempSync(join(tmpdir(), 'ams-screenshots-'));
+const programs = openPrograms(scratch);
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+try {
+  const origin = await startService();
+  const token = await signUp(origin);
+  const pages = await pagesOf((path) => read(origin, path, token));
+  for (const directory of [ALL, README]) mkdirSync(directory, { recursive: true });
+  for (const width of Object.keys(SIZES)) await takeAll(origin, pages, Number(width));
+} finally {
+  await browser.close();
+  await programs.stopAll();
+  rmSync(scratch, { recursive: true });
+}
+
+async function startService() {
+  const port = await freePort();
+  const program = programs.startScript('../../dist/server.js', {
+    PORT: port,
+    HOST: '127.0.0.1',
+    DATA_DIR: process.env.DATA_DIR ?? join(scratch, 'data'),
+    DEMO_DATA: 'company',
+    COMPANY_NAME: 'Sunrise Solar Ltd',
+    RATE_LIMIT_AUTH: 0,
+    RATE_LIMIT_GENERAL: 0,
+    RATE_LIMIT_PAGES: 0,
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  for (const start = Date.now(); Date.now() - start < LONGEST_START_MS; await delay(200)) {
+    if (program.exitCode !== null) throw new Error(`The service ended with ${program.exitCode}.`);
+    const response = await fetch(`${origin}/readyz`).catch(() => undefined); // It does not listen yet.
+    if (response?.ok) return origin;
+  }
+  throw new Error('The service did not start in five minutes.');
+}
+
+/** The first user is the admin. */
+async function signUp(origin) {
+  const post = async (path, body) => {
+    const headers = { 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    return (await fetch(`${origin}/api/auth/${path}`, init)).json();
+  };
+  const registered = await post('register', { ...USER, ...NAMES });
+  const { data } = registered.success ? registered : await post('login', USER);
+  return data.accessToken;
+}
+
+async function read(origin, path, token) {
+  const response = await fetch(`${origin}/api${path}`, { headers: { authorization: `Bearer ${token}` } });
+  const answer = await response.json();
+  if (!answer.success) throw new Error(`${path}: ${JSON.stringify(answer.error)}`);
+  return answer.data;
+}
+
+/** The pages in the order of the navigation: name, path, and what to do before the picture. */
+async function pagesOf(get) {
+  const [late] = await get('/accounts?filter[daysPastDue][gt]=0&sort=daysPastDue:asc&limit=1');
+  const [invoice] = await get('/invoices?limit=1');
+  const [unverified] = await get('/customers?filter[kycReviewPending]=true&limit=1');
+  const [payment] = await get('/payments?filter[status]=matched&sort=id:desc&limit=1');
+  const openCreate = (page) => page.locator('.page-head button.primary').click();
+  return [
+    ['today', '/today'],
+    ['find', '/find', (page) => page.locator('main input[type=search]').fill('wanji')],
+    ['unmatched', '/unmatched'],
+    ['conflicts', '/unmatched?view=conflicts'],
+    ['approvals', '/approvals'],
+    ['statements', '/statements'],
+    ['reconcile', '/statements?view=payments'],
+    ['proof', '/statements?view=proof', (page) => page.locator('.view-options button').click()],
+    ['sale', '/sales/new'],
+    ['portfolio', '/portfolio', (page) => page.locator('.trend-target').nth(11).waitFor()],
+    ['late', '/portfolio/late'],
+    ['customers', '/customers'],
+    ['customer', `/customers/${(unverified ?? late).customerId ?? unverified.id}`],
+    ['accounts', '/accounts'],
+    ['account', `/accounts/${late.id}`],
+    ['record-payment', `/accounts/${late.id}`, openCreate],
+    ['payments', '/payments'],
+    ['payment', `/payments/${payment.id}`],
+    ['invoices', '/invoices'],
+    ...(invoice ? [['invoice', `/invoices/${invoice.id}`]] : []),
+    ['commissions', '/commissions'],
+    ['commission-rules', '/commissions/rules'],
+    ['products', '/products'],
+    ['product', '/products/1'],
+    ['pay-plans', '/pay-plans'],
+    ['payment-methods', '/payment-methods'],
+    ['employees', '/employees'],
+    ['users', '/users', openCreate],
+    ['invitations', '/invitations'],
+    ['api-keys', '/api-keys', openCreate],
+    ['webhook-endpoints', '/webhook-endpoints'],
+    ['imports', '/imports'],
+    ['audit', '/audit'],
+  ];
+}
+
+async function takeAll(origin, pages, width) {
+  const context = await browser.newContext({
+    viewport: SIZES[width],
+    locale: 'en-GB',
+    timezoneId: 'Africa/Nairobi',
+    reducedMotion: 'reduce',
+  });
+  const page = await context.newPage();
+  await page.goto(origin);
+  await page.locator('input[name=email]').waitFor();
+  await takeThemes(page, 'sign-in', width);
+  await page.locator('input[name=email]').fill(USER.email);
+  await page.locator('input[name=password]').fill(USER.password);
+  await page.keyboard.press('Enter');
+  await page.locator('.avatar').waitFor();
+  for (const [name, path, prepare] of pages) {
+    await page.goto(`${origin}${path}`);
+    await page.locator('h1').waitFor();
+    await prepare?.(page);
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    await delay(300); // Results of a search, and the end of transitions.
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    await takeThemes(page, name, width);
+  }
+  await context.close();
+}
+
+async function takeThemes(page, name, width) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    const isDialog = (await page.locator('dialog[open]').count()) > 0;
+    const path = join(ALL, `${name}-${width}-${colorScheme}.png`);
+    await page.screenshot({ path, fullPage: !isDialog });
+    if (SHOWN.some(([shown, size, theme]) => shown === name && size === width && theme === colorScheme))
+      writeFileSync(join(README, `${name}-${width}.webp`), await asWebp(await page.screenshot()));
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+/** The browser encodes the picture, because Node.js cannot. */
+async function asWebp(png) {
+  const page = await browser.newPage();
+  const base64 = await page.evaluate(async (source) => {
+    const bitmap = await createImageBitmap(await (await fetch(`data:image/png;base64,${source}`)).blob());
+    const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+    canvas.getContext('2d').drawImage(bitmap, 0, 0);
+    const blob = await canvas.convertToBlob({ type: 'image/webp', quality: 0.85 });
+    const bytes = new Uint8Array(await blob.arrayBuffer());
+    return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+  }, png.toString('base64'));
+  await page.close();
+  return Buffer.from(base64, 'base64');
+}

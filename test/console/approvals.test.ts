@@ -1,0 +1,191 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, textOf, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const TOTAL = 22_800; // of the weekly demo plan
+
+describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
+  const console = useConsole({ APPROVAL_LIMIT: '1000' });
+
+  afterEach(() => expect(console.complaints).toEqual([]));
+
+  /** An account with credit, which is open in a window of the admin. */
+  async function openWithCredit(credit: number, viewport = PHONE) {
+    const account = await newAccount(console);
+    const body = { accountId: account.id, amount: TOTAL + credit, paymentMethodId: 2 };
+    const payment = await console.call('POST', '/payments', body);
+    const page = await console.open(`/accounts/${account.id}`, { viewport });
+    await page.getByRole('heading', { name: 'Instalments' }).waitFor();
+    return { account, payment, page };
+  }
+
+  async function chooseAction(page: Awaited<ReturnType<typeof console.open>>, name: string) {
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.locator('.menu').getByRole('button', { name }).click();
+  }
+
+  const pendingOf = (accountId: number) =>
+    console.call('GET', `/approvals?filter[accountId]=${accountId}&filter[status]=pending`);
+  const creditOf = async (id: number) => (await console.call('GET', `/accounts/${id}`)).credit;
+
+  it.each(SIZES)('is a large refund, which another user approves (%s)', async (_size, viewport) => {
+    const { account, page } = await openWithCredit(5_000, viewport);
+    await chooseAction(page, 'Refund credit');
+    const dialog = page.locator('dialog');
+    await dialog.getByText('Above Ksh 1,000.00, another user has to approve this.').waitFor();
+    await dialog.locator('input[name=amount]:focus').fill('6000');
+    await dialog.locator('select[name=paymentMethodId]').selectOption({ label: 'Cash' });
+    await dialog.locator('textarea').fill('Paid too much');
+    await dialog.getByRole('button', { name: 'Refund credit' }).click();
+    await dialog.locator('input[name=amount][aria-invalid=true]:focus').waitFor();
+    console.complaints.splice(0); // The browser reports the answer 400.
+    await expectAccessible(page);
+    await dialog.locator('input[name=amount]').fill('3000');
+    await dialog.getByRole('button', { name: 'Refund credit' }).evaluate((button: { click(): void }) => {
+      button.click();
+      button.click();
+    });
+    await page.getByText('Sent for approval. Another user has to approve it.').waitFor();
+    expect(await dialog.count()).toBe(0);
+    expect(await pendingOf(account.id)).toHaveLength(1);
+    expect(await creditOf(account.id)).toBe(5_000);
+    await page.context().close();
+
+    const other = await console.open('/today', { viewport, email: await console.createUser('finance') });
+    await other.getByText('Requests for approval').waitFor();
+    if (viewport === PHONE) await other.getByRole('button', { name: 'Menu' }).click();
+    await other.getByRole('link', { name: 'Approvals' }).filter({ visible: true }).click();
+    await other.getByRole('heading', { name: 'Approvals' }).waitFor();
+    await expectAccessible(other);
+    await other.getByRole('link', { name: 'Refund credit' }).first().click();
+    const request = other.locator('dialog');
+    await request.getByText('Paid too much').waitFor();
+    await request.getByText('amina@example.com').waitFor();
+    await expectAccessible(other);
+    await request.getByRole('button', { name: 'Approve' }).click();
+    await other.getByText('Approved and done').waitFor();
+    expect(await request.count()).toBe(0);
+    expect(await creditOf(account.id)).toBe(2_000);
+    await other.context().close();
+  });
+
+  it('is shown to its requester, who can only withdraw it', async () => {
+    const { account, payment, page } = await openWithCredit(2_000);
+    await page.goto(`${console.origin}/payments/${payment.id}`);
+    await page.getByRole('button', { name: 'Reverse payment' }).click();
+    await page.locator('textarea:focus').fill('Typed twice');
+    await page.locator('dialog').getByRole('button', { name: 'Reverse payment' }).click();
+    await page.getByText('Sent for approval.').waitFor();
+    const [request] = await pendingOf(account.id);
+    await page.goto(`${console.origin}/approvals?open=${request.id}`);
+    await page.getByText('You sent this request.').waitFor();
+    expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Withdraw request' }).click();
+    await page.getByText('Request withdrawn').waitFor();
+    expect(await pendingOf(account.id)).toEqual([]);
+    expect((await console.call('GET', `/payments/${payment.id}`)).status).toBe('matched');
+    await page.context().close();
+  });
+
+  it('shows what has changed since the request, and is rejected with a reason', async () => {
+    const { account, page } = await openWithCredit(5_000);
+    const body = { amount: 3_000, reason: 'Paid too much' };
+    const request = await console.call('POST', `/accounts/${account.id}/credit/refund`, body);
+    await page.context().close();
+    const email = await console.createUser('manager');
+    const other = await console.open(`/approvals?open=${request.id}`, { viewport: PHONE, email });
+    await other.getByText('The credit of the account decreases.').waitFor();
+    await console.call('POST', '/payments', { accountId: account.id, amount: 10, paymentMethodId: 2 });
+    // Live: the change appears while the dialog is open.
+    await other.getByText('Changed since the request').waitFor();
+    expect(await textOf(other.locator('dialog .notice'))).toContain('Credit: Ksh 5,000.00 → Ksh 5,010.00');
+    await expectAccessible(other);
+    await other.getByRole('button', { name: 'Reject' }).click();
+    await other.locator('textarea:focus').fill('The credit is another one');
+    await other.locator('dialog').getByRole('button', { name: 'Reject' }).click();
+    await other.getByText('Request rejected').waitFor();
+    expect(await console.call('GET', `/approvals/${request.id}`)).toMatchObject({
+      status: 'rejected',
+      decisionReason: 'The credit is another one',
+    });
+    await other.context().close();
+  });
+
+  it.each(SIZES)(
+    'is not a small transfer of credit to an account that is searched (%s)',
+    async (_size, viewport) => {
+      const receiver = await newAccount(console, {
+        firstName: 'Akinyi',
+        lastName: `Receiver${viewport.width}`,
+      });
+      const { account, page } = await openWithCredit(500, viewport);
+      await chooseAction(page, 'Transfer credit');
+      const dialog = page.locator('dialog');
+      await dialog.locator('input[name=find]:focus').fill(`Receiver${viewport.width}`);
+      await dialog.getByText('Choose the account below.').waitFor();
+      await dialog.getByRole('button', { name: 'Transfer credit' }).click();
+      await dialog.locator('select[name=toAccountId][aria-invalid=true]').waitFor();
+      await dialog.locator('select[name=toAccountId]').selectOption(String(receiver.id));
+      await dialog.locator('textarea').fill('Of the same family');
+      await expectAccessible(page);
+      await dialog.getByRole('button', { name: 'Transfer credit' }).click();
+      await page.getByText('Credit transferred').waitFor();
+      expect((await console.call('GET', `/accounts/${receiver.id}`)).paid).toBe(500);
+      expect(await creditOf(account.id)).toBe(0);
+      await page.context().close();
+    },
+  );
+
+  it.each(SIZES)('is a write-off after default and repossession (%s)', async (_size, viewport) => {
+    const { id } = await newAccount(console);
+    const page = await console.open(`/accounts/${id}`, { viewport });
+    for (const [action, status] of [
+      ['Mark as defaulted', 'Defaulted'],
+      ['Mark as repossessed', 'Repossessed'],
+    ] as const) {
+      await chooseAction(page, action);
+      await page.locator('textarea:focus').fill(`Because of ${action}`);
+      await page.locator('dialog').getByRole('button', { name: action }).click();
+      await page.locator('.page-sub .badge', { hasText: status }).waitFor();
+    }
+    await chooseAction(page, 'Write off');
+    await page.locator('dialog').getByRole('button', { name: 'Write off' }).click();
+    await page.locator('textarea[aria-invalid=true]:focus').fill('Moved away');
+    await expectAccessible(page);
+    await page.locator('dialog').getByRole('button', { name: 'Write off' }).click();
+    await page.getByText('Sent for approval.').waitFor();
+    expect(await pendingOf(id)).toMatchObject([{ action: 'write_off_account', amount: TOTAL }]);
+    await page.context().close();
+  });
+
+  it.each(SIZES)(
+    'is the identity of a customer, whose document an agent submits (%s)',
+    async (_size, viewport) => {
+      const { customerId } = await newAccount(console);
+      const email = await console.createUser('agent');
+      const page = await console.open(`/customers/${customerId}`, { viewport, email });
+      await page.getByRole('button', { name: 'Submit document' }).click();
+      await page.locator('select[name=verificationType]').selectOption('passport');
+      await page.locator('input[name=documents]').fill('A1234567');
+      await expectAccessible(page);
+      await page.locator('dialog').getByRole('button', { name: 'Submit document' }).click();
+      await page.getByText('Document submitted').waitFor();
+      await page.locator('.history').getByText('A1234567').waitFor();
+      const [record] = await console.call('GET', `/customers/${customerId}/kyc`);
+      expect(record).toMatchObject({ verificationType: 'passport', verificationStatus: 'pending' });
+      await page.context().close();
+    },
+  );
+
+  it('is hidden from an agent', async () => {
+    const { account, page } = await openWithCredit(500);
+    await page.context().close();
+    const own = await console.open(`/accounts/${account.id}`, { email: await console.createUser('agent') });
+    await own.getByRole('heading', { name: 'Instalments' }).waitFor();
+    expect(await own.getByRole('link', { name: 'Approvals' }).count()).toBe(0);
+    expect(await own.getByRole('button', { name: 'More actions' }).count()).toBe(0);
+    await own.context().close();
+  });
+});

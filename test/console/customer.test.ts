@@ -1,0 +1,80 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it, vi } from 'vitest';
+import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describe.skipIf(!HAS_BROWSER)('a customer', () => {
+  const console = useConsole();
+
+  async function openForm(page: Page): Promise<void> {
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.locator('dialog [name=firstName]:focus').waitFor();
+  }
+
+  const save = (page: Page) => page.locator('dialog').getByRole('button', { name: 'Save' }).click();
+
+  it.each(SIZES)('is changed, with problems at their fields (%s)', async (_name, viewport) => {
+    const { customerId } = await newAccount(console);
+    const page = await console.open(`/customers/${customerId}`, { viewport });
+    await openForm(page);
+    await expectAccessible(page);
+    await page.locator('dialog [name=firstName]').fill('Neema');
+    await page.locator('dialog [name=phone]').fill('12');
+    await save(page);
+    await page.locator('dialog [name=phone][aria-invalid=true]:focus').waitFor();
+    await expectAccessible(page);
+    await page.locator('dialog [name=phone]').fill('0712 345 678');
+    await save(page);
+    await page.getByRole('heading', { name: 'Neema Kamau' }).waitFor();
+    expect(await console.call('GET', `/customers/${customerId}`)).toMatchObject({
+      ...{ firstName: 'Neema', lastName: 'Kamau', phone: '+254712345678', email: null },
+    });
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 400.
+  });
+
+  it('is not overwritten by somebody whose form is older than the last change', async () => {
+    const { customerId } = await newAccount(console);
+    const [first, second] = await Promise.all([
+      console.open(`/customers/${customerId}`),
+      console.open(`/customers/${customerId}`),
+    ]);
+    await openForm(first);
+    await openForm(second);
+    await first.locator('dialog [name=phone]').fill('0712 000 111');
+    await save(first);
+    await first.locator('dialog').waitFor({ state: 'detached' });
+    // The page behind the form of the other follows the change. The form does not.
+    await second.locator('main', { hasText: '+254712000111' }).waitFor();
+    await second.locator('dialog [name=lastName]').fill('Mushi');
+    await save(second);
+    await second.getByText('Somebody else has changed this.').waitFor();
+    await expectAccessible(second);
+    expect(await console.call('GET', `/customers/${customerId}`)).toMatchObject({
+      ...{ lastName: 'Kamau', phone: '+254712000111' },
+    });
+    await second.keyboard.press('Escape');
+    await openForm(second);
+    expect(await second.locator('dialog [name=phone]').inputValue()).toBe('+254712000111');
+    await second.locator('dialog [name=lastName]').fill('Mushi');
+    await save(second);
+    await second.getByRole('heading', { name: 'Wanjiru Mushi' }).waitFor();
+    await Promise.all([first, second].map((page) => page.context().close()));
+    console.complaints.splice(0); // The browser reports the answer 412.
+  });
+
+  it('cannot be changed by a viewer', async () => {
+    const { customerId } = await newAccount(console);
+    const page = await console.open(`/customers/${customerId}`, {
+      email: await console.createUser('viewer'),
+    });
+    await page.getByRole('heading', { name: 'Wanjiru Kamau' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('leaves no message in the console of the browser, and requests no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});

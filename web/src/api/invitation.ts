@@ -1,0 +1,26 @@
+/** The invitation of the link with which the console was opened. */
+export interface OpenedInvitation {
+  purpose: 'sign_up' | 'link_identity';
+  token: string;
+}
+
+const FRAGMENTS = { sign_up: 'invitation', link_identity: 'identity' } as const;
+
+const opened = takeInvitation();
+
+export function openedInvitation(): OpenedInvitation | undefined {
+  return opened;
+}
+
+/** The link for an invited person. The token is in the fragment, because browsers do not send it to servers or in referrers. */
+export function invitationLink({ purpose, token }: OpenedInvitation): string {
+  return `${location.origin}/#${FRAGMENTS[purpose]}=${token}`;
+}
+
+/** Removes the token from the address bar and from the history. */
+function takeInvitation(): OpenedInvitation | undefined {
+  const [, name, token] = /^#(invitation|identity)=([\w-]+)$/.exec(location.hash) ?? [];
+  if (token === undefined) return undefined;
+  history.replaceState(null, '', location.pathname + location.search);
+  return { purpose: name === FRAGMENTS.sign_up ? 'sign_up' : 'link_identity', token };
+}

@@ -1,0 +1,22 @@
+/** Messages of the answers of providers about a transaction. The files of the pages that show them contain these messages. */
+export const providerAnswer = {
+  'answer.title': 'Provider',
+  'answer.lead': 'Ask the provider what it knows about this transaction. The answer changes nothing.',
+  'answer.ask': 'Ask the provider',
+  'answer.askAgain': 'Ask again',
+  'answer.transaction': 'Transaction number in the text below',
+  'answer.waiting': 'Asked at {time}. The answer appears here.',
+  'answer.sending': 'The provider could not be reached yet. The service asks again.',
+  'answer.by': 'Asked by {name}, answered {time}',
+  'answer.same': 'The answer agrees with the books.',
+  'answer.differs': 'The books say: {value}',
+  'answer.status': 'Status',
+  'answer.amount': 'Amount',
+  'answer.payer': 'Payer',
+  'answer.receiver': 'Paid to',
+  'answer.date': 'Completed',
+  'answer.reason': 'Kind',
+  'statusQueryState.not_found': 'The provider does not know this transaction',
+  'statusQueryState.failed': 'The provider could not say',
+  'statusQueryState.unanswered': 'The provider has not answered',
+} as const;

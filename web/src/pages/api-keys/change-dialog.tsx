@@ -1,0 +1,53 @@
+import { client } from '../../api/client.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { useWrite } from '../../api/write.ts';
+import { t } from '../../i18n/index.ts';
+import { FormDialog } from '../shared/form-dialog.tsx';
+import { Latest } from '../shared/latest.tsx';
+import { ExpiryField, endOfDay, NameField, NetworksField, networksOf } from './fields.tsx';
+
+type ApiKey = Schemas['ApiKey'];
+
+/** Changes everything but the rights, which are fixed. */
+export function ChangeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
+  return (
+    <Latest
+      title={apiKey.name}
+      read={() => client.GET('/api/api-keys/{id}', { params: { path: { id: apiKey.id } } })}
+      onClose={onClose}
+    >
+      {(latest, etag) => <ChangeForm apiKey={latest} etag={etag} onClose={onClose} />}
+    </Latest>
+  );
+}
+
+function ChangeForm({ apiKey, etag, onClose }: { apiKey: ApiKey; etag: string; onClose(): void }) {
+  const change = useWrite('put', '/api/api-keys/{id}');
+  const day = apiKey.expiresAt?.slice(0, 10);
+  return (
+    <FormDialog
+      title={apiKey.name}
+      lead={t('apiKeys.change.lead')}
+      write={change}
+      submit={t('action.save')}
+      done={t('list.saved')}
+      onClose={onClose}
+      onSubmit={(values) => {
+        const chosen = values.optional('expiresAt');
+        return change.send({
+          params: { path: { id: apiKey.id }, header: { 'If-Match': etag } },
+          body: {
+            name: values.text('name'),
+            networks: networksOf(values),
+            // A key may expire at any time of the day. Only another day replaces this time.
+            ...(chosen !== day && { expiresAt: chosen === undefined ? null : endOfDay(chosen) }),
+          },
+        });
+      }}
+    >
+      <NameField name={apiKey.name} />
+      <NetworksField networks={apiKey.networks} />
+      <ExpiryField day={day} />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,177 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { Schemas } from '../../api/paths.ts';
+import { currentSession, may } from '../../api/session.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Notice } from '../../ui/feedback.tsx';
+import { Form, FormButtons, TextAreaField } from '../../ui/form.tsx';
+import { Facts } from '../../ui/panel.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { FormDialog } from '../shared/form-dialog.tsx';
+import { useIsWaiting } from '../shared/use-is-waiting.ts';
+import { ACTION_PERMISSIONS } from './permissions.ts';
+
+type Approval = Schemas['Approval'];
+
+interface ApprovalDialogProps {
+  approval: Approval;
+  onClose(): void;
+}
+
+/** A request: what it would do, who asked and why, and what the user may do with it. */
+export function ApprovalDialog({ approval, onClose }: ApprovalDialogProps) {
+  const [isRejecting, setIsRejecting] = useState(false);
+  const isPending = approval.status === 'pending';
+  const isOwn = approval.requestedByUserId === currentSession()?.user.id;
+  const mayDecide = may('approvals:decide') && may(ACTION_PERMISSIONS[approval.action]);
+  if (isRejecting) return <RejectDialog approval={approval} onClose={onClose} />;
+  if (isPending && isOwn) return <WithdrawDialog approval={approval} onClose={onClose} />;
+  if (isPending && mayDecide)
+    return <ApproveDialog approval={approval} onReject={() => setIsRejecting(true)} onClose={onClose} />;
+  return (
+    <Dialog title={titleOf(approval)} lead={effectOf(approval)} onClose={onClose}>
+      <Details approval={approval} />
+    </Dialog>
+  );
+}
+
+function ApproveDialog({ approval, onReject, onClose }: ApprovalDialogProps & { onReject(): void }) {
+  const approve = useWrite('post', '/api/approvals/{id}/approve');
+  const isWaiting = useIsWaiting();
+  return (
+    <Dialog
+      title={titleOf(approval)}
+      lead={effectOf(approval)}
+      canClose={!approve.isSending}
+      onClose={onClose}
+    >
+      <Form
+        problem={approve.problem}
+        isSending={approve.isSending}
+        isWaiting={isWaiting}
+        onStop={approve.stop}
+        onSubmit={async () => {
+          if (!(await approve.send({ params: { path: { id: approval.id } } }))) return;
+          toast({ text: t('approvals.approved') });
+          onClose();
+        }}
+      >
+        <Details approval={approval} />
+        <FormButtons submit={t('approvals.approve')} onCancel={onReject} cancel={t('approvals.reject')} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function RejectDialog({ approval, onClose }: ApprovalDialogProps) {
+  const reject = useWrite('post', '/api/approvals/{id}/reject');
+  return (
+    <FormDialog
+      title={t('approvals.reject.title')}
+      lead={titleOf(approval)}
+      write={reject}
+      submit={t('approvals.reject')}
+      kind="danger"
+      done={t('approvals.rejected')}
+      onClose={onClose}
+      onSubmit={(values) =>
+        reject.send({ params: { path: { id: approval.id } }, body: { reason: values.text('reason') } })
+      }
+    >
+      <TextAreaField label={t('account.status.reason')} name="reason" maxLength={500} required isFirst />
+    </FormDialog>
+  );
+}
+
+function WithdrawDialog({ approval, onClose }: ApprovalDialogProps) {
+  const withdraw = useWrite('post', '/api/approvals/{id}/withdraw');
+  return (
+    <FormDialog
+      title={titleOf(approval)}
+      lead={t('approvals.own')}
+      write={withdraw}
+      submit={t('approvals.withdraw')}
+      kind="danger"
+      done={t('approvals.withdrawn')}
+      onClose={onClose}
+      onSubmit={() => withdraw.send({ params: { path: { id: approval.id } } })}
+    >
+      <Details approval={approval} />
+    </FormDialog>
+  );
+}
+
+function Details({ approval }: { approval: Approval }) {
+  const { accountId, toAccountId, paymentId, amount, countedAmount, changedFacts, status } = approval;
+  return (
+    <>
+      {changedFacts.length > 0 && (
+        <Notice tone="warning" title={t('approvals.changed')}>
+          {changedFacts.map((fact) => (
+            <p key={fact}>{describeChange(approval, fact)}</p>
+          ))}
+          {status === 'pending' && <p>{t('approvals.changed.hint')}</p>}
+        </Notice>
+      )}
+      <Facts
+        rows={[
+          [t('approvals.reason'), approval.reason],
+          [t('approvals.requestedBy'), approval.requestedBy],
+          [t('field.createdAt'), format.dateTime(approval.createdAt)],
+          [
+            t('field.account'),
+            accountId && (
+              <>
+                <Link href={`/accounts/${accountId}`}>{approval.customerName}</Link>
+                <span className="mono muted">{approval.accountNumber}</span>
+              </>
+            ),
+          ],
+          [
+            t('approvals.payment'),
+            paymentId && <Link href={`/payments/${paymentId}`}>{format.number(paymentId)}</Link>,
+          ],
+          [
+            t('approvals.receiver'),
+            toAccountId && (
+              <Link className="mono" href={`/accounts/${toAccountId}`}>
+                {approval.toAccountNumber}
+              </Link>
+            ),
+          ],
+          [t('approvals.paymentMethod'), approval.paymentMethodName],
+          [t('approvals.reference'), approval.transactionRef],
+          [t('approvals.counted'), countedAmount > amount ? format.money(countedAmount) : null],
+          [t('approvals.status'), tValue('approvalStatus', status)],
+          [t('approvals.decidedBy'), approval.decidedBy],
+          [t('approvals.decisionReason'), approval.decisionReason],
+          [t('approvals.endedAt'), approval.endedAt && format.dateTime(approval.endedAt)],
+        ]}
+      />
+    </>
+  );
+}
+
+function titleOf({ action, amount }: Approval): string {
+  return t('approvals.title', { action: tValue('approvalAction', action), amount: format.money(amount) });
+}
+
+function effectOf({ action }: Approval): string {
+  return t(`approvals.effect.${action}`);
+}
+
+function describeChange({ facts, currentFacts }: Approval, fact: Schemas['ApprovalFact']): string {
+  const before = showFact(fact, facts[fact]);
+  const now = showFact(fact, currentFacts?.[fact] ?? null);
+  return t('approvals.change', { fact: tValue('approvalFact', fact), before, now });
+}
+
+function showFact(fact: Schemas['ApprovalFact'], value: string | number | null): string {
+  if (value === null) return '–';
+  if (fact === 'balance' || fact === 'credit') return format.money(Number(value));
+  if (fact === 'paymentStatus') return tValue('paymentStatus', String(value));
+  if (fact === 'accountStatus' || fact === 'toAccountStatus') return tValue('accountStatus', String(value));
+  return String(value);
+}

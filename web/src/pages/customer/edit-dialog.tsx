@@ -1,0 +1,74 @@
+import type { Schemas } from '../../api/paths.ts';
+import { useWrite } from '../../api/write.ts';
+import { t } from '../../i18n/index.ts';
+import { TextField } from '../../ui/form.tsx';
+import { FormDialog } from '../shared/form-dialog.tsx';
+
+interface EditDialogProps {
+  customer: Schemas['Customer'];
+  etag: string;
+  onClose(): void;
+}
+
+export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
+  const change = useWrite('put', '/api/customers/{id}');
+  return (
+    <FormDialog
+      title={t('customer.edit')}
+      write={change}
+      submit={t('action.save')}
+      done={t('list.saved')}
+      onClose={onClose}
+      onSubmit={(values) =>
+        change.send({
+          params: { path: { id: customer.id }, header: { 'If-Match': etag } },
+          body: {
+            firstName: values.text('firstName'),
+            lastName: values.text('lastName'),
+            phone: values.text('phone'),
+            email: values.optional('email') ?? null,
+            nationalId: values.optional('nationalId') ?? null,
+            externalId: values.optional('externalId') ?? null,
+          },
+        })
+      }
+    >
+      <TextField
+        label={t('field.firstName')}
+        name="firstName"
+        maxLength={100}
+        defaultValue={customer.firstName}
+        required
+        isFirst
+      />
+      <TextField
+        label={t('field.lastName')}
+        name="lastName"
+        maxLength={100}
+        defaultValue={customer.lastName}
+        required
+      />
+      <TextField
+        label={t('customer.phone')}
+        name="phone"
+        type="tel"
+        maxLength={30}
+        defaultValue={customer.phone}
+        required
+      />
+      <TextField label={t('customer.email')} name="email" type="email" defaultValue={customer.email ?? ''} />
+      <TextField
+        label={t('customer.nationalId')}
+        name="nationalId"
+        maxLength={50}
+        defaultValue={customer.nationalId ?? ''}
+      />
+      <TextField
+        label={t('customer.externalId')}
+        name="externalId"
+        maxLength={100}
+        defaultValue={customer.externalId ?? ''}
+      />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,166 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { type DragEvent, useRef, useState } from 'react';
+import { explain } from '../../api/explain.ts';
+import { upload } from '../../api/upload.ts';
+import { format, t } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty, Notice } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Table } from '../../ui/table.tsx';
+import { FILES, type Import, type ImportFile } from '../shared/imports.ts';
+import { useIsWaiting } from '../shared/use-is-waiting.ts';
+
+const SPREADSHEET = /\.(xlsx?|ods|numbers)$/i;
+
+interface Sending {
+  name: string;
+  share: number;
+  controller: AbortController;
+}
+
+/** The files of an import, and the place to add them. */
+export function Files({ one: { id, files, rows } }: { one: Import }) {
+  return (
+    <>
+      <UploadBox id={id} />
+      <Panel title={t('imports.files')} isFlush>
+        {files.length === 0 ? (
+          <Empty>{t('imports.noFiles')}</Empty>
+        ) : (
+          <Table
+            caption={t('imports.files')}
+            rows={files}
+            keyOf={({ file }) => file}
+            columns={[
+              { name: 'file', label: t('imports.file'), show: ({ file }) => `${file}.csv` },
+              {
+                name: 'rows',
+                label: t('imports.rows'),
+                isNumber: true,
+                show: ({ file }) => {
+                  const count = rows[file];
+                  return count === undefined ? '' : format.number(count);
+                },
+              },
+              {
+                name: 'size',
+                label: t('imports.size'),
+                isNumber: true,
+                onPhone: 'value',
+                show: ({ sizeBytes }) =>
+                  t('imports.bytes', { kb: format.number(Math.ceil(sizeBytes / 1024)) }),
+              },
+            ]}
+          />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function UploadBox({ id }: { id: number }) {
+  const queries = useQueryClient();
+  const isWaiting = useIsWaiting();
+  const input = useRef<HTMLInputElement>(null);
+  const [sending, setSending] = useState<Sending>();
+  const [problems, setProblems] = useState<string[]>([]);
+  const [isOver, setIsOver] = useState(false);
+
+  /** One file after the other. The others are sent if one is refused. */
+  async function send(files: Iterable<File> | null) {
+    if (!files || sending) return;
+    const controller = new AbortController();
+    const refusals: string[] = [];
+    for (const file of files) {
+      const kind = kindOf(file.name);
+      if (kind === undefined) refusals.push(refusalOf(file.name));
+      else if (!controller.signal.aborted)
+        await sendOne(file, kind).catch((error) => refusals.push(explain(error)));
+    }
+    setSending(undefined);
+    setProblems(controller.signal.aborted ? [] : refusals);
+    void queries.invalidateQueries();
+
+    function sendOne(file: File, kind: ImportFile): Promise<Import> {
+      const show = (share: number) => setSending({ name: file.name, share, controller });
+      show(0);
+      return upload<Import>({
+        method: 'PUT',
+        path: `/api/imports/${id}/files/${kind}`,
+        file,
+        contentType: 'text/csv',
+        signal: controller.signal,
+        onProgress: show,
+      });
+    }
+  }
+
+  function onDrop(event: DragEvent) {
+    event.preventDefault();
+    setIsOver(false);
+    void send([...event.dataTransfer.files]);
+  }
+
+  return (
+    <section
+      className={`drop ${isOver ? 'over' : ''}`}
+      aria-label={t('imports.choose')}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setIsOver(true);
+      }}
+      onDragLeave={() => setIsOver(false)}
+      onDrop={onDrop}
+    >
+      {sending ? (
+        <>
+          <p role="status">
+            {t('imports.sending', { name: sending.name, percent: format.percent(sending.share) })}
+          </p>
+          <progress className="progress" value={sending.share} aria-label={sending.name} />
+          {isWaiting && <Notice tone="warning">{t('imports.waiting')}</Notice>}
+          <Button onClick={() => sending.controller.abort()}>{t('imports.stop')}</Button>
+        </>
+      ) : (
+        <>
+          <p>{t('imports.drop')}</p>
+          <input
+            ref={input}
+            type="file"
+            hidden
+            multiple
+            accept=".csv,.txt,text/csv"
+            onChange={({ target }) => {
+              void send([...(target.files ?? [])]);
+              target.value = ''; // The same file can be chosen again.
+            }}
+          />
+          <Button onClick={() => input.current?.click()}>{t('imports.choose')}</Button>
+          {problems.length > 0 && (
+            <Notice tone="bad" title={t('imports.refused')}>
+              {problems.map((problem) => (
+                <p key={problem}>{problem}</p>
+              ))}
+            </Notice>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The kind of rows of a file by its name, such as `Pay plans (2).csv`. */
+function kindOf(fileName: string): ImportFile | undefined {
+  if (SPREADSHEET.test(fileName)) return undefined;
+  const name = fileName
+    .replace(/\.\w+$/, '')
+    .replace(/\s*\(\d+\)$/, '')
+    .toLowerCase()
+    .replace(/[\s-]+/g, '_');
+  return FILES.find((file) => file === name);
+}
+
+function refusalOf(name: string): string {
+  if (SPREADSHEET.test(name)) return t('imports.spreadsheet', { name });
+  return t('imports.unknownName', { name, names: FILES.map((file) => `${file}.csv`).join(', ') });
+}

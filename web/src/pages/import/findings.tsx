@@ -1,0 +1,115 @@
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { t, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { type Column, Pager, Table } from '../../ui/table.tsx';
+import { DownloadButton } from '../shared/download-button.tsx';
+
+const PAGE_SIZE = 25;
+
+/** Every cell that cannot be imported, and why. */
+export function Problems({ id }: { id: number }) {
+  const [page, setPage] = useState(1);
+  const query = { sort: 'id:asc', limit: PAGE_SIZE, page };
+  const problems = api.useQuery('get', '/api/imports/{id}/problems', { params: { path: { id }, query } });
+  const title = t('imports.problems');
+  return (
+    <Panel
+      title={title}
+      isFlush
+      actions={
+        <DownloadButton path={`/api/imports/${id}/problems.csv`}>{t('imports.problems.csv')}</DownloadButton>
+      }
+    >
+      <Loaded query={problems} explain={explain} skeleton={<Skeleton lines={5} />}>
+        {({ data, pagination: { total, totalPages } }) => (
+          <>
+            <Table caption={title} columns={problemColumns()} rows={data} keyOf={(one) => one.id} />
+            <Pager page={page} pages={totalPages ?? 1} total={total ?? data.length} onPage={setPage} />
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function problemColumns(): Column<Schemas['ImportProblem']>[] {
+  return [
+    {
+      name: 'place',
+      label: t('imports.place'),
+      show: ({ file, line }) =>
+        line === null ? `${file}.csv` : t('imports.line', { file: `${file}.csv`, line }),
+    },
+    {
+      name: 'severity',
+      label: t('imports.status'),
+      onPhone: 'value',
+      show: ({ severity }) => (
+        <Badge tone={severity === 'error' ? 'bad' : 'warning'}>{tValue('importSeverity', severity)}</Badge>
+      ),
+    },
+    {
+      name: 'column',
+      label: t('imports.column'),
+      show: ({ column }) => <span className="mono">{column}</span>,
+    },
+    {
+      name: 'value',
+      label: t('imports.value'),
+      show: ({ value }) => <span className="mono break">{value}</span>,
+    },
+    {
+      name: 'problem',
+      label: t('imports.problem'),
+      onPhone: 'plain',
+      show: ({ problem, allowed }) => (
+        <>
+          {problem}
+          {allowed !== null && <div className="muted">{t('imports.allowed', { allowed })}</div>}
+        </>
+      ),
+    },
+  ];
+}
+
+/** Figures of accounts that the old system computes in another way. */
+export function Differences({ id }: { id: number }) {
+  const [page, setPage] = useState(1);
+  const query = { sort: 'id:asc', limit: PAGE_SIZE, page };
+  const differences = api.useQuery('get', '/api/imports/{id}/differences', {
+    params: { path: { id }, query },
+  });
+  const title = t('imports.differences');
+  return (
+    <Panel title={title} isFlush>
+      <Loaded query={differences} explain={explain} skeleton={<Skeleton lines={5} />}>
+        {({ data, pagination: { total, totalPages } }) => (
+          <>
+            <Table caption={title} columns={differenceColumns()} rows={data} keyOf={(one) => one.id} />
+            <Pager page={page} pages={totalPages ?? 1} total={total ?? data.length} onPage={setPage} />
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function differenceColumns(): Column<Schemas['ImportDifference']>[] {
+  return [
+    { name: 'account', label: t('imports.account'), show: ({ account }) => account },
+    {
+      name: 'place',
+      label: t('imports.place'),
+      onPhone: 'plain',
+      show: ({ line }) => t('imports.line', { file: 'accounts.csv', line }),
+    },
+    { name: 'figure', label: t('imports.figure'), show: ({ figure }) => tValue('importFigure', figure) },
+    { name: 'source', label: t('imports.source'), isNumber: true, show: ({ source }) => source },
+    { name: 'computed', label: t('imports.computed'), isNumber: true, show: ({ computed }) => computed },
+  ];
+}

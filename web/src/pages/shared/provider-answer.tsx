@@ -1,0 +1,150 @@
+import type { ReactNode } from 'react';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
+import { settings } from '../../api/settings.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
+import { Form, FormButtons, TextField } from '../../ui/form.tsx';
+
+type StatusQuery = Schemas['StatusQuery'];
+
+/** Whether the operator lets staff ask the provider about a transaction, and the user may. */
+export function mayAskProvider(): boolean {
+  return settings().statusQueries && may('payments:assign');
+}
+
+/** What the provider says about the transaction of a payment, and the button that asks. */
+export function PaymentAnswer({ paymentId }: { paymentId: number }) {
+  const ask = useWrite('post', '/api/payments/{id}/status-queries');
+  return (
+    <Answer
+      filter={{ 'filter[paymentId]': { eq: paymentId } }}
+      problem={ask.problem}
+      button={(label) => (
+        <Button
+          onClick={() => void ask.send({ params: { path: { id: paymentId } } })}
+          disabled={ask.isSending}
+        >
+          {label}
+        </Button>
+      )}
+    />
+  );
+}
+
+/** What the provider says about the transaction of a notification. If its transaction is unreadable, the user types it. */
+export function NotificationAnswer({ notification }: { notification: Schemas['Notification'] }) {
+  const { id, transactionRef } = notification;
+  const ask = useWrite('post', '/api/notifications/{id}/status-queries');
+  const send = (body: Schemas['NewStatusQuery']) => void ask.send({ params: { path: { id } }, body });
+  return (
+    <Answer
+      filter={{ 'filter[notificationId]': { eq: id } }}
+      problem={transactionRef === null ? undefined : ask.problem}
+      button={(label) =>
+        transactionRef === null ? (
+          <Form
+            problem={ask.problem}
+            isSending={ask.isSending}
+            onStop={ask.stop}
+            onSubmit={(values) => send({ transactionRef: values.text('transactionRef') })}
+          >
+            <TextField label={t('answer.transaction')} name="transactionRef" maxLength={64} required />
+            <FormButtons submit={label} />
+          </Form>
+        ) : (
+          <Button onClick={() => send({})} disabled={ask.isSending}>
+            {label}
+          </Button>
+        )
+      }
+    />
+  );
+}
+
+interface AnswerProps {
+  filter: Readonly<Record<string, { eq: number }>>;
+  problem: { message: string } | undefined;
+  button(label: string): ReactNode;
+}
+
+function Answer({ filter, problem, button }: AnswerProps) {
+  const queries = api.useQuery('get', '/api/status-queries', {
+    params: { query: { ...filter, sort: 'id:desc', limit: 1 } },
+  });
+  return (
+    <Loaded query={queries} explain={explain} skeleton={<Skeleton lines={2} />}>
+      {({ data: [latest] }) => (
+        <div className="provider-answer">
+          {latest ? <Latest query={latest} /> : <p className="muted">{t('answer.lead')}</p>}
+          {problem && <Notice tone="bad">{problem.message || t('problem.connection')}</Notice>}
+          {latest?.state !== 'requested' && button(t(latest ? 'answer.askAgain' : 'answer.ask'))}
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+function Latest({ query }: { query: StatusQuery }) {
+  const { state, message, answer, createdAt, askedBy, endedAt } = query;
+  if (state === 'requested')
+    return (
+      <p role="status">
+        {t('answer.waiting', { time: format.dateTime(createdAt) })}
+        {message && ` ${t('answer.sending')}`}
+      </p>
+    );
+  if (!answer)
+    return (
+      <Notice tone={state === 'not_found' ? 'bad' : 'warning'} title={tValue('statusQueryState', state)}>
+        {message}
+      </Notice>
+    );
+  return (
+    <>
+      <Facts query={query} answer={answer} />
+      {query.differences.length === 0 && <p role="status">{t('answer.same')}</p>}
+      <p className="muted">
+        {t('answer.by', { name: askedBy, time: format.dateTime(endedAt ?? createdAt) })}
+      </p>
+    </>
+  );
+}
+
+function Facts({ query, answer }: { query: StatusQuery; answer: NonNullable<StatusQuery['answer']> }) {
+  const { status, amount, payer, payerName, receiver, completedAt, reason } = answer;
+  const who = [payer, payerName].filter((part) => part !== null).join(' · ');
+  const facts = {
+    status,
+    amount: amount === null ? null : format.money(amount),
+    payer: who || null,
+    receiver,
+    date: completedAt === null ? null : format.dateTime(completedAt),
+    reason,
+  };
+  const names = Object.keys(facts) as (keyof typeof facts)[];
+  return (
+    <dl className="queue-facts">
+      {names.map((name) => {
+        const difference = query.differences.find(({ field }) => field === name);
+        const value = facts[name] ?? difference?.provider;
+        if (!value) return null;
+        return (
+          <div key={name}>
+            <dt>{t(`answer.${name}`)}</dt>
+            <dd>
+              {value}
+              {difference && (
+                <span className="difference">{t('answer.differs', { value: difference.ours })}</span>
+              )}
+            </dd>
+          </div>
+        );
+      })}
+    </dl>
+  );
+}
