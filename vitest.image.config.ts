@@ -1,0 +1,6 @@
+import { defineConfig } from 'vitest/config';
+
+/** Tests the container image and compose.yaml. `npm run test:image` builds the image first. */
+export default defineConfig({
+  test: { include: ['test/image/**/*.image.ts'], testTimeout: 120_000, hookTimeout: 300_000 },
+});
