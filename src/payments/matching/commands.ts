@@ -1,10 +1,15 @@
 import { type Actor, type Context, today } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { OTHER_SHORT_CODE } from '../posting/rules.ts';
-import { findCandidates } from '../posting/store.ts';
 import type { PaymentRow } from '../rules.ts';
 import { decideByInterpretation, readReference } from './rules.ts';
-import { deleteLearned, deleteLearnedFrom, findNotificationOf, insertLearned } from './store.ts';
+import {
+  deleteLearned,
+  deleteLearnedFrom,
+  findCandidates,
+  findNotificationOf,
+  insertLearned,
+} from './store.ts';
 
 /**
  * Learns that staff assigned this reference from this payer to an account. The next payment with both matches the account.

@@ -5,9 +5,9 @@ import type { Context } from '../../core/context.ts';
 import type { Minor } from '../../core/values/money.ts';
 import type { AccountRow } from '../../ledger/rules.ts';
 import { balanceOf, booksOf, hasRoomFor } from '../../ledger/rules.ts';
-import { findCandidates } from '../posting/store.ts';
 import type { Verdict } from '../providers/provider.ts';
 import { decideMatch, readReference } from './rules.ts';
+import { findCandidates } from './store.ts';
 
 /** A payment that a provider validates before the money moves. */
 export interface Inquiry {

@@ -7,12 +7,12 @@ import { withTimeout } from '../../core/database/transactions.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { Log } from '../../core/log.ts';
 import { asFlags } from '../notifications/rules.ts';
-import { findCandidates } from '../posting/store.ts';
 import { toPayment } from '../view.ts';
 import { readMasked, readReference } from './rules.ts';
 import {
   findByMasks,
   findByNames,
+  findCandidates,
   findHeldAccounts,
   findOpenAccounts,
   findRelatedAssignments,

@@ -5,9 +5,9 @@ import { changedNothing, LostRace } from '../../core/database/postgres-errors.ts
 import { inTransaction } from '../../core/database/transactions.ts';
 import type { Log } from '../../core/log.ts';
 import { decideMatch } from '../matching/rules.ts';
+import { findCandidates } from '../matching/store.ts';
 import { messageOf, openPostingQueue, postIncoming, receiveNotification } from '../posting/commands.ts';
 import type { Incoming, Notification } from '../posting/rules.ts';
-import { findCandidates } from '../posting/store.ts';
 import { providerNamed } from '../providers/registry.ts';
 import type { NotificationRow } from '../rules.ts';
 import { incomingNotification, notificationOf } from './rules.ts';

@@ -18,7 +18,7 @@ import { postAll } from '../../ledger/commands.ts';
 import type { AccountRow } from '../../ledger/rules.ts';
 import { findExistingAccounts, tryLockAccounts } from '../../ledger/store.ts';
 import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
-import { findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
+import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
 import { decideNotification, incomingNotification } from '../notifications/rules.ts';
 import { insertPending, insertRejected } from '../notifications/store.ts';
 import type { NotificationResult, Refusal } from '../providers/provider.ts';
@@ -37,7 +37,6 @@ import {
   UNKNOWN_TRANSACTION,
 } from './rules.ts';
 import {
-  findCandidates,
   findExternalIds,
   findPaymentMethods,
   findTransactions,

@@ -1,12 +1,9 @@
 import { type Insertable, sql } from 'kysely';
-import { statusesIn } from '../../account-status/rules.ts';
-import type { Db, Tx } from '../../core/database/db.ts';
-import { literalList } from '../../core/database/literal-list.ts';
+import type { Tx } from '../../core/database/db.ts';
 import { lockId, lockName, takeLock } from '../../core/database/named-locks.ts';
 import { run } from '../../core/database/statements.ts';
 import type { Notifications, Row } from '../../core/database/tables.ts';
 import { referenceKey } from '../../core/values/reference.ts';
-import type { Candidate, Interpretations } from '../matching/rules.ts';
 import {
   type ExternalPayment,
   type KnownNotification,
@@ -127,65 +124,6 @@ function findStatementLines(tx: Tx, keys: readonly string[]) {
     where receipt = any($1::text[]) and is_payment group by receipt`,
     [keys],
   );
-}
-
-/** The most candidates for each interpretation of a reference. More would not change the decision. */
-const MAX_CANDIDATES = 20;
-
-/** Condition on accounts `a`: payments are still expected. */
-export const IS_OPEN = sql<boolean>`a.status in ${literalList(statusesIn('open'))}`;
-
-/** Finds the candidate accounts of each element of `interpretations`, with their match methods. */
-export async function findCandidates(
-  db: Db,
-  interpretations: readonly Interpretations[],
-): Promise<Candidate[][]> {
-  if (interpretations.length === 0) return [];
-  const { rows } = await sql<At<Candidate>>`
-    select r.at::int as at, found.*
-    from unnest(
-      ${interpretations.map(({ accountId }) => accountId)}::bigint[],
-      ${interpretations.map(({ nationalIdKey }) => nationalIdKey)}::text[],
-      ${interpretations.map(({ phone }) => phone)}::text[],
-      ${interpretations.map(({ bareAccountId }) => bareAccountId)}::bigint[],
-      ${interpretations.map(({ payerSha256 }) => payerSha256)}::bytea[],
-      ${interpretations.map(({ typedKey }) => typedKey)}::text[]
-    ) with ordinality as r (account_id, national_id_key, phone, bare_account_id, payer_sha256, typed_key, at)
-    cross join lateral (
-      select 'account_number' as method, a.id as "accountId", ${IS_OPEN} as "isOpen",
-          null::bigint as "overruledAccountId", null::date as "assignedOn"
-        from accounts a where a.id = r.account_id
-      union all
-      (select 'national_id', a.id, true, null, null from customers c join accounts a on a.customer_id = c.id
-        where c.national_id_key = r.national_id_key and ${IS_OPEN} order by a.id limit ${MAX_CANDIDATES})
-      union all
-      (select 'phone', a.id, true, null, null from customers c join accounts a on a.customer_id = c.id
-        where c.phone = r.phone and ${IS_OPEN} order by a.id limit ${MAX_CANDIDATES})
-      union all
-      select 'account_id', a.id, true, null, null from accounts a join customers c on c.id = a.customer_id
-        where a.id = r.bare_account_id and c.phone_sha256 = r.payer_sha256 and ${IS_OPEN}
-      union all
-      (select 'payer_phone', a.id, true, null, null from customers c join accounts a on a.customer_id = c.id
-        where c.phone_sha256 = r.payer_sha256 and ${IS_OPEN} order by a.id limit ${MAX_CANDIDATES})
-      union all
-      select 'learned', a.id, true, l.overruled_account_id, l.assigned_on
-        from (
-          select * from learned_references
-          where payer_sha256 = r.payer_sha256 and typed_key = r.typed_key order by id desc limit 1
-        ) l join accounts a on a.id = l.account_id
-        where ${IS_OPEN}
-    ) found`.execute(db);
-  return rowsByInput(rows, interpretations.length);
-}
-
-/** A result row with the position of its input, counted from 1. */
-export type At<Row> = Row & { at: number };
-
-/** Groups the rows by input. */
-export function rowsByInput<Row>(rows: At<Row>[], count: number): Row[][] {
-  const groups: Row[][] = Array.from({ length: count }, () => []);
-  for (const row of rows) groups[row.at - 1]?.push(row);
-  return groups;
 }
 
 /** Locks payments that the transaction will link or unlink, without waiting. @returns the ids that it has locked. */
