@@ -16,7 +16,7 @@ const modules = [
     'core/values/dates',
   ],
   ...[
-    'database',
+    'database-preparation',
     'platform/migrations/files',
     'platform/migrations/runner',
     'reports/payments-store',

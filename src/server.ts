@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import closeWithGrace from 'close-with-grace';
 import { ConfigError, readConfig } from './config.ts';
-import { PreparationError } from './database.ts';
+import { PreparationError } from './database-preparation.ts';
 import { EmbeddedPostgresError } from './platform/embedded-postgres/error.ts';
 import { MigrationError } from './platform/migrations/runner.ts';
 import { startService } from './service.ts';

@@ -9,7 +9,7 @@ import { openRedis } from './core/http/redis.ts';
 import { createLog, type Log } from './core/log.ts';
 import { PACKAGE_ROOT } from './core/package-root.ts';
 import { systemClock } from './core/values/dates.ts';
-import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
+import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database-preparation.ts';
 import { addDemoCompany } from './demo/company.ts';
 import { createHorizonReader } from './events/horizon.ts';
 import { type Jobs, startJobs } from './jobs.ts';

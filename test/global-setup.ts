@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { readConfig } from '../src/config.ts';
-import { currencyOf, prepareDatabase } from '../src/database.ts';
+import { currencyOf, prepareDatabase } from '../src/database-preparation.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
 import { partitionTables } from './support/partitioned.ts';
 import { useTemporaryFolder } from './support/temporary-folder.ts';

@@ -8,7 +8,7 @@ import type { Config, Context } from '../src/core/context.ts';
 import { openRedis } from '../src/core/http/redis.ts';
 import type { HttpServer } from '../src/core/http/server.ts';
 import { createLog } from '../src/core/log.ts';
-import { currencyOf } from '../src/database.ts';
+import { currencyOf } from '../src/database-preparation.ts';
 import { createHorizonReader } from '../src/events/horizon.ts';
 import { requestTasks } from '../src/jobs.ts';
 import { type JobQueue, startJobQueue } from '../src/platform/jobs/queue.ts';

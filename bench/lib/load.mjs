@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { formatAccountNumber } from '../../dist/accounts/account-number-rules.js';
 import { readConfig } from '../../dist/config.js';
-import { currencyOf, prepareDatabase } from '../../dist/database.js';
+import { currencyOf, prepareDatabase } from '../../dist/database-preparation.js';
 
 const SERVER = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@localhost:55432/postgres';
 

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Config } from '../core/context.ts';
 import type { Connection } from '../core/database/db.ts';
-import { connectDirectly } from '../database.ts';
+import { connectDirectly } from '../database-preparation.ts';
 import { BackupError, readDatabase } from './backup-file.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 

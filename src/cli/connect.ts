@@ -3,7 +3,7 @@ import type { Config, Context } from '../core/context.ts';
 import { type Connection, openDatabase } from '../core/database/db.ts';
 import { openReplica, type Replica } from '../core/database/replica.ts';
 import { systemClock } from '../core/values/dates.ts';
-import { currencyOf, getJwtSecret, PreparationError, prepareDatabase } from '../database.ts';
+import { currencyOf, getJwtSecret, PreparationError, prepareDatabase } from '../database-preparation.ts';
 import { EmbeddedPostgresError } from '../platform/embedded-postgres/error.ts';
 import {
   findRunningEmbeddedPostgres,

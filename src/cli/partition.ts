@@ -6,7 +6,7 @@ import {
   removePartitions,
 } from '../core/database/partitions.ts';
 import { sqlState } from '../core/database/postgres-errors.ts';
-import { withPreparationLock } from '../database.ts';
+import { withPreparationLock } from '../database-preparation.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 
 const USAGE =

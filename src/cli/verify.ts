@@ -3,7 +3,7 @@ import { type Connection, openDatabase } from '../core/database/db.ts';
 import { openLongReads } from '../core/database/long-reads.ts';
 import { sqlState } from '../core/database/postgres-errors.ts';
 import { minorToText } from '../core/values/money.ts';
-import { currencyOf } from '../database.ts';
+import { currencyOf } from '../database-preparation.ts';
 import { recordResult, UNATTENDED_READS } from '../proof/commands.ts';
 import type { Finding, Violation } from '../proof/store.ts';
 import { type CheckedBooks, checkBooks } from '../proof/view.ts';

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/core/log.ts';
-import { currencyOf, prepareDatabase } from '../../src/database.ts';
+import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
 import { addDemoCompany } from '../../src/demo/company.ts';
 import { registerAdmin } from './client.ts';
 import {

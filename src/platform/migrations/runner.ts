@@ -26,7 +26,8 @@ interface MigrateOptions {
 }
 
 /**
- * Applies the missing migrations, each in its own transaction, so that a lock ends with the migration that needs it.
+ * Applies the missing migrations, each in its own transaction, so that a lock ends with the migration that needs it. The caller
+ * holds the preparation lock (`withPreparationLock`), so that no other instance migrates at the same time.
  * @returns the names of the applied migrations: none if a later version has migrated the database and this version works with it.
  */
 export async function migrate(db: Db, { last, onWait = () => {} }: MigrateOptions = {}): Promise<string[]> {
