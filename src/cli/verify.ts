@@ -4,9 +4,9 @@ import { openLongReads } from '../core/database/long-reads.ts';
 import { sqlState } from '../core/database/postgres-errors.ts';
 import { minorToText } from '../core/values/money.ts';
 import { currencyOf } from '../database-preparation.ts';
+import { type CheckedBooks, checkBooks } from '../proof/checks-store.ts';
 import { recordResult, UNATTENDED_READS } from '../proof/commands.ts';
 import type { Finding, Violation } from '../proof/store.ts';
-import { type CheckedBooks, checkBooks } from '../proof/view.ts';
 import { runCommand, timeOf, UsageError, withConnection, withReplica } from './connect.ts';
 
 const USAGE =

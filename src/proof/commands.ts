@@ -7,9 +7,9 @@ import type { Log } from '../core/log.ts';
 import { event, eventRow } from '../events/change-rules.ts';
 import { writeChanges } from '../events/change-store.ts';
 import { type Attempt, addJob } from '../platform/jobs/queue.ts';
+import { type CheckedBooks, checkBooks } from './checks-store.ts';
 import { dayOfCheck, isCheckDue, isNews } from './result-rules.ts';
 import { findLastResult, insertFirstResult, lockLastResult, replaceLastResult } from './result-store.ts';
-import { type CheckedBooks, checkBooks } from './view.ts';
 
 export const PROOF_TASK = 'check-books';
 /** All checks of very large books take minutes. Requests have less time, and another connection. */

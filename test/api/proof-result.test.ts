@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { startJobs } from '../../src/jobs.ts';
+import { CHECKS } from '../../src/proof/checks-store.ts';
 import { queueDailyCheck, recordResult } from '../../src/proof/commands.ts';
-import { CHECKS } from '../../src/proof/view.ts';
 import { newAccount, pay, setToday, type TestService, useService } from '../harness.ts';
 
 const DAY = '2026-11-02';

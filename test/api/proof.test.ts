@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openLongReads } from '../../src/core/database/long-reads.ts';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
+import { CHECKS, runChecks } from '../../src/proof/checks-store.ts';
 import type { Finding, Violation } from '../../src/proof/store.ts';
-import { CHECKS, runChecks } from '../../src/proof/view.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   move,

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
 import { readMigrationFiles } from '../../src/platform/migrations/files.ts';
-import { runChecks } from '../../src/proof/view.ts';
+import { runChecks } from '../../src/proof/checks-store.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   accountNow,
