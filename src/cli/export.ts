@@ -8,7 +8,7 @@ import { openCopyPool } from '../core/database/copy.ts';
 import type { Connection } from '../core/database/db.ts';
 import type { Replica } from '../core/database/replica.ts';
 import { currencyOf } from '../database-preparation.ts';
-import { type ExportedFile, writePortfolio } from '../portfolio/export-view.ts';
+import { type ExportedFile, writePortfolio } from '../portfolio/export/view.ts';
 import { runCommand, timeOf, UsageError, withConnection, withReplica } from './connect.ts';
 
 const USAGE =

@@ -8,15 +8,15 @@ import { type CopyPool, openCopyPool } from '../core/database/copy.ts';
 import { AppError } from '../core/http/errors.ts';
 import { createLog } from '../core/log.ts';
 import { FILE_NAMES, type FileName } from '../portfolio/format-rules.ts';
-import { createImport, startWork, storeFile } from '../portfolio/import-commands.ts';
-import type { ImportWork } from '../portfolio/import-rules.ts';
+import { createImport, startWork, storeFile } from '../portfolio/import/commands.ts';
+import type { ImportWork } from '../portfolio/import/rules.ts';
 import {
   findAllProblems,
   findImport,
   type ImportRow,
   listFirstDifferences,
-} from '../portfolio/import-store.ts';
-import { workOnImport } from '../portfolio/import-work-commands.ts';
+} from '../portfolio/import/store.ts';
+import { workOnImport } from '../portfolio/import/work-commands.ts';
 import { runCommand, UsageError, withConnection, withDatabase } from './connect.ts';
 
 const USAGE =

@@ -12,7 +12,7 @@ import {
 import { PROVIDERS, type ProviderApis, providerNamed } from '../payments/providers/registry.ts';
 import { readPulled } from '../payments/providers/rules.ts';
 import { type Attempt, addJob } from '../platform/jobs/queue.ts';
-import { findLastImportEnd } from '../portfolio/import-store.ts';
+import { findLastImportEnd } from '../portfolio/import/store.ts';
 import { nextPullAt, nextTryAt, startOfPull } from './pull-rules.ts';
 import {
   findDuePulls,

@@ -1,6 +1,6 @@
 import { BYTE_ORDER_MARK } from '../core/values/csv.ts';
-import { guarded } from './cell-rules.ts';
 import { type FileName, FORMAT } from './format-rules.ts';
+import { guarded } from './spreadsheet-guard-rules.ts';
 
 /** A CSV file with the header and an example row, if the file has one. */
 export function templateOf(file: FileName): string {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { endOutdatedApprovals } from '../../src/approvals/commands.ts';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/events/catalogue-schema.ts';
-import { deleteAbandonedFiles } from '../../src/portfolio/import-commands.ts';
+import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
 import { USER_ROLES } from '../../src/rights.ts';
 import {
   type Answer,

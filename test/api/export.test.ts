@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { unguarded } from '../../src/portfolio/cell-rules.ts';
 import { FILE_NAMES, FORMAT } from '../../src/portfolio/format-rules.ts';
+import { unguarded } from '../../src/portfolio/spreadsheet-guard-rules.ts';
 import {
   move,
   newAccount,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { suspendLateAccounts } from '../../src/accounts/commands.ts';
-import { deleteAbandonedFiles } from '../../src/portfolio/import-commands.ts';
+import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
 import { move, notify, pay, setToday, useJobs, useService } from '../harness.ts';
 import { expectProof, importAll, problemsOf, uploadFile, uploadImport, work } from '../portfolio-imports.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../core/database/db.ts';
-import { run } from '../core/database/statements.ts';
+import type { Db, Tx } from '../../core/database/db.ts';
+import { run } from '../../core/database/statements.ts';
 
 /** Tables whose rows belong to their account or payment, and are deleted with it. */
 const OWNED = ['ledger_entries', 'account_status_changes'];

@@ -1,19 +1,19 @@
 import { type Selectable, sql } from 'kysely';
-import type { Db, Tx } from '../core/database/db.ts';
-import { rowsAsJson } from '../core/database/rows.ts';
-import { run } from '../core/database/statements.ts';
+import type { Db, Tx } from '../../core/database/db.ts';
+import { rowsAsJson } from '../../core/database/rows.ts';
+import { run } from '../../core/database/statements.ts';
 import type {
   ImportDifferences,
   ImportFiles,
   ImportProblems,
   ImportStatus,
   Imports,
-} from '../core/database/tables.ts';
-import { fetchPage } from '../core/lists/page.ts';
-import type { ListPlan } from '../core/lists/query.ts';
-import type { FileName } from './format-rules.ts';
-import type { Findings } from './import-problem-rules.ts';
-import { AT_WORK } from './import-rules.ts';
+} from '../../core/database/tables.ts';
+import { fetchPage } from '../../core/lists/page.ts';
+import type { ListPlan } from '../../core/lists/query.ts';
+import type { FileName } from '../format-rules.ts';
+import type { Findings } from './problem-rules.ts';
+import { AT_WORK } from './rules.ts';
 
 export type ImportRow = Selectable<Imports>;
 export type ImportFileRow = Selectable<ImportFiles>;

@@ -1,25 +1,25 @@
 import { sql } from 'kysely';
-import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
-import type { CopyPool } from '../core/database/copy.ts';
-import type { CopyIn } from '../core/database/copy-in.ts';
-import type { Tx } from '../core/database/db.ts';
-import { inTransaction } from '../core/database/transactions.ts';
-import type { Log } from '../core/log.ts';
-import { event } from '../events/change-rules.ts';
-import { audit } from '../events/change-store.ts';
-import type { Attempt } from '../platform/jobs/queue.ts';
-import { CHECKS, runChecks } from '../proof/checks-store.ts';
-import type { Finding } from '../proof/store.ts';
-import { findUser } from '../users/store.ts';
-import { FILE_NAMES, type FileName } from './format-rules.ts';
-import { findBroken, importChecks } from './import-check-store.ts';
-import { failWork } from './import-commands.ts';
-import { foldHistory } from './import-fold-commands.ts';
-import { collectFindings, type Findings } from './import-problem-rules.ts';
-import { readCells, readFile } from './import-reading-commands.ts';
-import { copyRows } from './import-rows-rules.ts';
-import { createHistory, createTables, deriveRows, type RowsSettings } from './import-rows-store.ts';
-import { isAtWork } from './import-rules.ts';
+import { type Actor, type Context, SYSTEM, today } from '../../core/context.ts';
+import type { CopyPool } from '../../core/database/copy.ts';
+import type { CopyIn } from '../../core/database/copy-in.ts';
+import type { Tx } from '../../core/database/db.ts';
+import { inTransaction } from '../../core/database/transactions.ts';
+import type { Log } from '../../core/log.ts';
+import { event } from '../../events/change-rules.ts';
+import { audit } from '../../events/change-store.ts';
+import type { Attempt } from '../../platform/jobs/queue.ts';
+import { CHECKS, runChecks } from '../../proof/checks-store.ts';
+import type { Finding } from '../../proof/store.ts';
+import { findUser } from '../../users/store.ts';
+import { FILE_NAMES, type FileName } from '../format-rules.ts';
+import { findBroken, importChecks } from './check-store.ts';
+import { failWork } from './commands.ts';
+import { foldHistory } from './fold-commands.ts';
+import { collectFindings, type Findings } from './problem-rules.ts';
+import { readCells, readFile } from './reading-commands.ts';
+import { copyRows } from './rows-rules.ts';
+import { createHistory, createTables, deriveRows, type RowsSettings } from './rows-store.ts';
+import { isAtWork } from './rules.ts';
 import {
   completeImport,
   deleteFiles,
@@ -32,14 +32,14 @@ import {
   setProgress,
   storeFindings,
   tryTakeImport,
-} from './import-store.ts';
+} from './store.ts';
 import {
   deleteImportedRows,
   findObstacles,
   lockImportedRows,
   type Obstacle,
   undoIndexes,
-} from './import-undo-store.ts';
+} from './undo-store.ts';
 import {
   analyzeTables,
   createResultTables,
@@ -48,7 +48,7 @@ import {
   writeEntries,
   writeMoney,
   writePaymentMethods,
-} from './import-write-store.ts';
+} from './write-store.ts';
 
 // The work on an import. Each work is one transaction: a check reads the files and writes nothing, a run checks again and writes
 // everything, and an undo deletes everything.

@@ -1,7 +1,7 @@
-import { emailKey } from '../core/values/email.ts';
-import { referenceKey } from '../core/values/reference.ts';
-import { nationalIdKey, searchText } from '../customers/rules.ts';
-import { type Column, FILE_NAMES, type FileName, FORMAT, type Kind } from './format-rules.ts';
+import { emailKey } from '../../core/values/email.ts';
+import { referenceKey } from '../../core/values/reference.ts';
+import { nationalIdKey, searchText } from '../../customers/rules.ts';
+import { type Column, FILE_NAMES, type FileName, FORMAT, type Kind } from '../format-rules.ts';
 
 // The rows of the files of an import, as temporary tables of its transaction. Each file has a table with its columns, and with
 // columns that are derived from them.

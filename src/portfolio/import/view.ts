@@ -1,7 +1,7 @@
-import { BYTE_ORDER_MARK, bare, csvLine } from '../core/values/csv.ts';
-import type { FileName } from './format-rules.ts';
-import type { Problem } from './import-problem-rules.ts';
-import type { DifferenceRow, ImportFileRow, ImportRow, ProblemRow } from './import-store.ts';
+import { BYTE_ORDER_MARK, bare, csvLine } from '../../core/values/csv.ts';
+import type { FileName } from '../format-rules.ts';
+import type { Problem } from './problem-rules.ts';
+import type { DifferenceRow, ImportFileRow, ImportRow, ProblemRow } from './store.ts';
 
 /** @param files - of this import, and perhaps of other imports. */
 export function toImport(row: ImportRow, files: readonly ImportFileRow[]) {

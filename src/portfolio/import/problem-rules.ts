@@ -1,4 +1,4 @@
-import type { FileName } from './format-rules.ts';
+import type { FileName } from '../format-rules.ts';
 
 /** What is wrong with a file, a row or a cell. */
 export interface Problem {

@@ -1,20 +1,20 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import type { CopyIn } from '../core/database/copy-in.ts';
-import type { Tx } from '../core/database/db.ts';
-import type { PlainDate } from '../core/values/dates.ts';
-import type { FileName } from './format-rules.ts';
-import { foldAccount, type HistoryItem, type ImportedAccount } from './import-books-rules.ts';
-import type { Findings } from './import-problem-rules.ts';
+import type { CopyIn } from '../../core/database/copy-in.ts';
+import type { Tx } from '../../core/database/db.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import type { FileName } from '../format-rules.ts';
+import { foldAccount, type HistoryItem, type ImportedAccount } from './books-rules.ts';
+import type { Findings } from './problem-rules.ts';
 import {
   type AccountTermsRow,
   fetchAccounts,
   fetchHistory,
   type HistoryRow,
   openHistory,
-} from './import-rows-store.ts';
-import { COPY_RESULTS, resultsAsText } from './import-write-store.ts';
+} from './rows-store.ts';
+import { COPY_RESULTS, resultsAsText } from './write-store.ts';
 
 /** Small, because computing the books of a batch blocks other requests of the process. */
 const BATCH = 2_000;

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CsvError } from 'csv-parse';
-import { type CsvRecord, readRecords } from '../core/values/csv-records.ts';
-import { unguarded } from './cell-rules.ts';
-import { type Column, type FileName, FORMAT } from './format-rules.ts';
+import { type CsvRecord, readRecords } from '../../core/values/csv-records.ts';
+import { type Column, type FileName, FORMAT } from '../format-rules.ts';
+import { unguarded } from '../spreadsheet-guard-rules.ts';
 import {
   allowedIn,
   type CellSettings,
@@ -12,9 +12,9 @@ import {
   type DateSample,
   dateOrderOf,
   readCell,
-} from './import-cell-rules.ts';
-import type { CellsByLine, Findings } from './import-problem-rules.ts';
-import { rowAsText } from './import-rows-rules.ts';
+} from './cell-rules.ts';
+import type { CellsByLine, Findings } from './problem-rules.ts';
+import { rowAsText } from './rows-rules.ts';
 
 const MAX_LINE_BYTES = 64 * 1024;
 const CHUNK_CHARACTERS = 64 * 1024;

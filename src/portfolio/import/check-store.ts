@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
-import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
-import type { Tx } from '../core/database/db.ts';
-import { literalList } from '../core/database/literal-list.ts';
-import { LARGEST_EXACT_MINOR } from '../core/values/money.ts';
-import { type Column, FILE_NAMES, type FileName, FORMAT } from './format-rules.ts';
-import { rowsTable } from './import-rows-rules.ts';
+import { ACCOUNT_STATUSES, needsReason } from '../../account-status/rules.ts';
+import type { Tx } from '../../core/database/db.ts';
+import { literalList } from '../../core/database/literal-list.ts';
+import { LARGEST_EXACT_MINOR } from '../../core/values/money.ts';
+import { type Column, FILE_NAMES, type FileName, FORMAT } from '../format-rules.ts';
+import { rowsTable } from './rows-rules.ts';
 
 // Checks of the rows of an import that need other rows or the database, in SQL.
 

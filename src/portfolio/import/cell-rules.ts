@@ -1,18 +1,18 @@
-import { LARGEST_IMPORTED_ID, readAccountNumber } from '../accounts/account-number-rules.ts';
-import { METADATA_KEY } from '../core/http/fields.ts';
+import { LARGEST_IMPORTED_ID, readAccountNumber } from '../../accounts/account-number-rules.ts';
+import { METADATA_KEY } from '../../core/http/fields.ts';
 import {
   localTimeUtc,
   type PlainDate,
   parsePlainDate,
   parseTimestamp,
   startOfDayUtc,
-} from '../core/values/dates.ts';
-import { isEmail } from '../core/values/email.ts';
-import { maxAmountMinor, minorToText, parseMinor } from '../core/values/money.ts';
-import { readPhone } from '../core/values/phone.ts';
-import { isVisibleId, isVisibleText } from '../core/values/text.ts';
-import { unguarded } from './cell-rules.ts';
-import type { Column } from './format-rules.ts';
+} from '../../core/values/dates.ts';
+import { isEmail } from '../../core/values/email.ts';
+import { maxAmountMinor, minorToText, parseMinor } from '../../core/values/money.ts';
+import { readPhone } from '../../core/values/phone.ts';
+import { isVisibleId, isVisibleText } from '../../core/values/text.ts';
+import type { Column } from '../format-rules.ts';
+import { unguarded } from '../spreadsheet-guard-rules.ts';
 
 // Reads the cells of CSV files that a person may have edited in a spreadsheet. A value is text as COPY reads it: an amount is in
 // minor units, a date is YYYY-MM-DD, and an account number is an account id.

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { Choice, Id, Nullable, Timestamp } from '../core/http/fields.ts';
-import { defineList } from '../core/lists/query.ts';
-import { FILE_NAMES } from './format-rules.ts';
-import { PortfolioFile } from './format-schema.ts';
-import { IMPORT_STATUSES } from './import-rules.ts';
+import { Choice, Id, Nullable, Timestamp } from '../../core/http/fields.ts';
+import { defineList } from '../../core/lists/query.ts';
+import { FILE_NAMES } from '../format-rules.ts';
+import { PortfolioFile } from '../format-schema.ts';
+import { IMPORT_STATUSES } from './rules.ts';
 
 const SEVERITIES = ['error', 'warning'] as const;
 

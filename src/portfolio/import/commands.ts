@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { type Actor, type Context, SYSTEM } from '../core/context.ts';
-import type { CopyPool } from '../core/database/copy.ts';
-import { inTransaction } from '../core/database/transactions.ts';
-import { AppError, notFound } from '../core/http/errors.ts';
-import { event } from '../events/change-rules.ts';
-import { audit } from '../events/change-store.ts';
-import { addJob, isGivenUp } from '../platform/jobs/queue.ts';
-import type { FileName } from './format-rules.ts';
-import { checkImportMove, type ImportWork, isAtWork } from './import-rules.ts';
+import { type Actor, type Context, SYSTEM } from '../../core/context.ts';
+import type { CopyPool } from '../../core/database/copy.ts';
+import { inTransaction } from '../../core/database/transactions.ts';
+import { AppError, notFound } from '../../core/http/errors.ts';
+import { event } from '../../events/change-rules.ts';
+import { audit } from '../../events/change-store.ts';
+import { addJob, isGivenUp } from '../../platform/jobs/queue.ts';
+import type { FileName } from '../format-rules.ts';
+import { checkImportMove, type ImportWork, isAtWork } from './rules.ts';
 import {
   completeFile,
   deleteFile,
@@ -22,7 +22,7 @@ import {
   insertImport,
   lockImport,
   setImportStatus,
-} from './import-store.ts';
+} from './store.ts';
 
 /**
  * A user uploads the files of an import, and asks for a check, a run or an undo. A job does each of these in one transaction, so

@@ -1,7 +1,7 @@
-import { statusesIn } from '../account-status/rules.ts';
-import type { Currency } from '../core/context.ts';
-import { NEEDS_GUARD, NEEDS_GUARD_AFTER, OPERATOR } from './cell-rules.ts';
-import { type Column, FILE_NAMES, type FileName, FORMAT } from './format-rules.ts';
+import { statusesIn } from '../../account-status/rules.ts';
+import type { Currency } from '../../core/context.ts';
+import { type Column, FILE_NAMES, type FileName, FORMAT } from '../format-rules.ts';
+import { NEEDS_GUARD, NEEDS_GUARD_AFTER, OPERATOR } from '../spreadsheet-guard-rules.ts';
 
 /** Where the rows of a file come from. The columns are SQL values as the database stores them. */
 interface Source {

@@ -1,5 +1,5 @@
-import type { ImportStatus } from '../core/database/tables.ts';
-import { AppError } from '../core/http/errors.ts';
+import type { ImportStatus } from '../../core/database/tables.ts';
+import { AppError } from '../../core/http/errors.ts';
 
 /** The statuses of an import: whether a job works on the import, and the next statuses that a user may request. */
 const STATUSES = {

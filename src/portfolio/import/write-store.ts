@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Tx } from '../core/database/db.ts';
-import type { FoldedAccount } from './import-books-rules.ts';
-import { escaped } from './import-rows-rules.ts';
+import type { Tx } from '../../core/database/db.ts';
+import type { FoldedAccount } from './books-rules.ts';
+import { escaped } from './rows-rules.ts';
 
 // Writes the rows of an import, from the temporary tables of its transaction. Large tables are written in batches, so that the
 // progress can be shown, and because PostgreSQL remembers the foreign keys of all rows of a statement until its end.

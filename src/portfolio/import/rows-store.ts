@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import type { Tx } from '../core/database/db.ts';
-import { run } from '../core/database/statements.ts';
-import type { AccountStatus, Frequency, StatusCause } from '../core/database/tables.ts';
-import type { PlainDate } from '../core/values/dates.ts';
-import { FILE_NAMES } from './format-rules.ts';
-import type { HistoryItem } from './import-books-rules.ts';
-import { createRowsTables, rowsTable } from './import-rows-rules.ts';
+import type { Tx } from '../../core/database/db.ts';
+import { run } from '../../core/database/statements.ts';
+import type { AccountStatus, Frequency, StatusCause } from '../../core/database/tables.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import { FILE_NAMES } from '../format-rules.ts';
+import type { HistoryItem } from './books-rules.ts';
+import { createRowsTables, rowsTable } from './rows-rules.ts';
 
 // The rows of an import in temporary tables: the columns that are derived from other rows, and the history of each account in its
 // order.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { guarded, unguarded } from './cell-rules.ts';
+import { guarded, unguarded } from './spreadsheet-guard-rules.ts';
 
 const risky = fc.string({
   unit: fc.constantFrom(...'=\'+-@,;|\t\n\r " 019a \u00a0\uff1d'.split('')),

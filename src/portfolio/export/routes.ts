@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
-import { type Context, today } from '../core/context.ts';
-import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/database/copy.ts';
-import { callerOf } from '../core/http/access.ts';
-import type { Api } from '../core/http/api.ts';
-import { setSnapshotAge } from '../core/http/snapshot-age.ts';
-import { archivePortfolio } from './export-view.ts';
-import { Archive, TemplateFile, TemplateParams } from './format-schema.ts';
-import { templateOf } from './format-view.ts';
+import { type Context, today } from '../../core/context.ts';
+import { type CopyPool, EXPORT_TIMEOUT_MS } from '../../core/database/copy.ts';
+import { callerOf } from '../../core/http/access.ts';
+import type { Api } from '../../core/http/api.ts';
+import { setSnapshotAge } from '../../core/http/snapshot-age.ts';
+import { Archive, TemplateFile, TemplateParams } from '../format-schema.ts';
+import { templateOf } from '../format-view.ts';
+import { archivePortfolio } from './view.ts';
 
 export function exportRoutes(api: Api, context: Context, copies: CopyPool): void {
   api.get(

@@ -1,17 +1,17 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import type { Context } from '../core/context.ts';
-import type { CopyPool } from '../core/database/copy.ts';
-import { actorOf, callerOf } from '../core/http/access.ts';
-import type { Api } from '../core/http/api.ts';
-import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
-import { AppError, notFound } from '../core/http/errors.ts';
-import { IdParams } from '../core/http/fields.ts';
-import { repeatable } from '../core/http/idempotency.ts';
-import { createValidatorCompiler } from '../core/http/validation.ts';
-import { checkSize, createImport, startWork, storeFile } from './import-commands.ts';
-import type { ImportWork } from './import-rules.ts';
+import type { Context } from '../../core/context.ts';
+import type { CopyPool } from '../../core/database/copy.ts';
+import { actorOf, callerOf } from '../../core/http/access.ts';
+import type { Api } from '../../core/http/api.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
+import { AppError, notFound } from '../../core/http/errors.ts';
+import { IdParams } from '../../core/http/fields.ts';
+import { repeatable } from '../../core/http/idempotency.ts';
+import { createValidatorCompiler } from '../../core/http/validation.ts';
+import { checkSize, createImport, startWork, storeFile } from './commands.ts';
+import type { ImportWork } from './rules.ts';
 import {
   Import,
   ImportDifference,
@@ -22,7 +22,7 @@ import {
   importDifferenceList,
   importList,
   importProblemList,
-} from './import-schema.ts';
+} from './schema.ts';
 import {
   findAllProblems,
   findImport,
@@ -30,8 +30,8 @@ import {
   listDifferences,
   listImports,
   listProblems,
-} from './import-store.ts';
-import { problemsCsv, toImport, toImportDifference, toImportProblem } from './import-view.ts';
+} from './store.ts';
+import { problemsCsv, toImport, toImportDifference, toImportProblem } from './view.ts';
 
 /** The time for a large file on a slow connection of a field office. */
 const LONGEST_UPLOAD_MS = 15 * 60_000;
