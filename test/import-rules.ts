@@ -113,8 +113,15 @@ export const FORBIDDEN = [
   forbid(
     'only app.ts imports routes',
     { pathNot: '^src/app[.]ts$' },
-    // service.ts creates the settable clock, which lives beside its routes.
-    { path: '/routes[.]ts$', pathNot: '^src/platform/test-clock/routes[.]ts$' },
+    {
+      path: '[/-]routes[.]ts$',
+      pathNot: [
+        // service.ts creates the settable clock, which lives beside its routes.
+        '^src/platform/test-clock/routes[.]ts$',
+        // Not routes of a feature: it adds the same two routes for each resource with an external id.
+        '^src/core/http/external-id-routes[.]ts$',
+      ],
+    },
   ),
   forbid(
     'rules and schemas import only core, rules and schemas',
