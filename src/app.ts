@@ -5,7 +5,7 @@ import { apiKeyRoutes } from './api-keys/routes.ts';
 import { APPROVABLE_ACTIONS } from './approvable-actions.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
-import { createAccessTokens, createSessionReader } from './auth/access.ts';
+import { createAccessTokens, createSessionReader } from './auth/access-tokens.ts';
 import { browserSessionRoutes } from './auth/browser-session-routes.ts';
 import type { AuthParts } from './auth/commands.ts';
 import { createIdentityProviders } from './auth/identity-providers.ts';

@@ -45,7 +45,7 @@ const ROLE = '(^|[/-])(schema|rules|store|commands|view|routes)[.]ts$';
 
 /** Files of a feature without a role, and why. */
 const WITHOUT_ROLE: Record<string, string> = {
-  'src/auth/access.ts':
+  'src/auth/access-tokens.ts':
     'issues and verifies access tokens, and identifies callers for the access hook of core/http',
   'src/auth/browser-cookies.ts':
     'cookies of sign-in and sessions, and the check that a page of this service uses them',

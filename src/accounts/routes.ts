@@ -11,7 +11,7 @@ import { notFound } from '../core/http/errors.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, choicesOf, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import type { SharedSlots } from '../core/http/shared-slots.ts';
+import type { SharedSlots } from '../core/shared-slots.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
 import { changeAccount, openAccount, openAccounts } from './commands.ts';
 import { expandAccounts } from './expand-view.ts';

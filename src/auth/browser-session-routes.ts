@@ -4,7 +4,7 @@ import { clientKey } from '../core/http/addresses.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, examplesOf, Nothing, ok } from '../core/http/envelope.ts';
 import { announceLimit } from '../core/http/rate-limit.ts';
-import type { SessionReader } from './access.ts';
+import type { SessionReader } from './access-tokens.ts';
 import {
   deleteSessionCookie,
   readSessionCookie,

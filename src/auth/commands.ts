@@ -10,7 +10,7 @@ import { refuseGuessablePassword } from '../users/password-rules.ts';
 import { type GuessLimit, hashPassword, passwordMatches } from '../users/passwords.ts';
 import * as users from '../users/store.ts';
 import { toUser } from '../users/view.ts';
-import type { AccessTokens } from './access.ts';
+import type { AccessTokens } from './access-tokens.ts';
 import type { IdentityProviders } from './identity-providers.ts';
 import {
   createInvitedUser,

@@ -7,7 +7,7 @@ import { Envelope, Nothing, ok } from '../core/http/envelope.ts';
 import { knownError } from '../core/http/server.ts';
 import { User } from '../users/schema.ts';
 import { getUser } from '../users/store.ts';
-import type { SessionReader } from './access.ts';
+import type { SessionReader } from './access-tokens.ts';
 import {
   isForConsole,
   newSignInSecret,
@@ -22,7 +22,7 @@ import {
   getIdentityProvider,
   SIGN_IN_SECONDS,
   startProviderSignIn,
-} from './provider-commands.ts';
+} from './identity-provider-commands.ts';
 import {
   BODY_LIMIT_BYTES,
   CallbackQuery,

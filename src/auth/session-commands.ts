@@ -7,7 +7,7 @@ import { deriveToken, hashToken, newToken, type Token } from '../core/values/sec
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import * as users from '../users/store.ts';
-import { type AccessTokens, unauthorized } from './access.ts';
+import { type AccessTokens, unauthorized } from './access-tokens.ts';
 import * as store from './store.ts';
 
 interface TokenParts {

@@ -8,7 +8,7 @@ import { ifUnchanged } from '../core/http/etags.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import type { SharedSlots } from '../core/http/shared-slots.ts';
+import type { SharedSlots } from '../core/shared-slots.ts';
 import { changeCustomer, createCustomer, createCustomers, upsertCustomer } from './commands.ts';
 import { searchWords } from './rules.ts';
 import {

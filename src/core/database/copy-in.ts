@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { createSharedSlots } from '../http/shared-slots.ts';
+import { createSharedSlots } from '../shared-slots.ts';
 import type { Tx } from './db.ts';
 import { onConnection } from './transactions.ts';
 

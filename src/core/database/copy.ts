@@ -3,7 +3,7 @@ import { pipeline, type Readable, Transform, type Writable } from 'node:stream';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { unavailable } from '../http/errors.ts';
-import { createSharedSlots } from '../http/shared-slots.ts';
+import { createSharedSlots } from '../shared-slots.ts';
 import { BYTE_ORDER_MARK } from '../values/csv.ts';
 import { type PlainDate, parsePlainDate } from '../values/dates.ts';
 import { COPY_WAIT_MS, createLoader, type Load, MAX_LOADS, runAlone } from './copy-in.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { createSharedSlots } from '../http/shared-slots.ts';
+import { createSharedSlots } from '../shared-slots.ts';
 import { type DatabaseOptions, type Db, openDatabase, SESSION_TIMEOUTS_MS, type Tx } from './db.ts';
 import type { Replica, Snapshot } from './replica.ts';
 import { inSnapshot, onConnection } from './transactions.ts';

@@ -7,6 +7,7 @@ import { type ItemResult, runInSavepoint } from '../database/batching.ts';
 import { takeLock } from '../database/named-locks.ts';
 import { sqlState } from '../database/postgres-errors.ts';
 import { inTransaction } from '../database/transactions.ts';
+import { createSharedSlots, type SharedSlots } from '../shared-slots.ts';
 import { actorOf, callerOf } from './access.ts';
 import type { Api } from './api.ts';
 import { Envelope, examplesOf, ok, Problem } from './envelope.ts';
@@ -32,7 +33,6 @@ import {
   StillRunning,
 } from './idempotency.ts';
 import { knownError } from './server.ts';
-import { createSharedSlots, type SharedSlots } from './shared-slots.ts';
 import { type Checked, closed } from './validation.ts';
 
 // A bulk call creates up to 1,000 items. Each item has its own outcome, as if it had been sent alone.

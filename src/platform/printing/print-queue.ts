@@ -1,4 +1,4 @@
-import { createSharedSlots } from '../../core/http/shared-slots.ts';
+import { createSharedSlots } from '../../core/shared-slots.ts';
 import { createPrintProcess, type PrintOrder } from './print-process.ts';
 
 export interface PrintQueue {

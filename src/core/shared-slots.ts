@@ -1,10 +1,10 @@
-import { type AppError, busy, busyByCaller } from './errors.ts';
+import { type AppError, busy, busyByCaller } from './http/errors.ts';
 
 /** A few slots for slow work. A caller has at most one slot, and waiting callers take turns. */
 export interface SharedSlots {
   /**
    * Waits for a slot. Call the returned function to release it.
-   * @param caller - see `callerOf` in access.ts.
+   * @param caller - see `callerOf` in http/access.ts.
    * @throws AppError 429 if the caller has reached its limit, or still has a slot when the wait ends. 503 if too many other
    * callers wait, or if no slot is free in time.
    */
