@@ -4,9 +4,9 @@ import type { AccountStatus, LedgerEvent, Row, StatusCause } from '../core/datab
 import type { PlainDate } from '../core/values/dates.ts';
 import { event, eventRow } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
-import { describeLateness, isBeyondGrace } from './lateness-rules.ts';
 import { eventOfMove, isStatusIn, isToComplete, moneyEventOf } from './rules.ts';
 import { findCause, findCompletion, insertStatusChanges, updateStatus } from './store.ts';
+import { describeLateness, isBeyondGrace } from './suspension-rules.ts';
 
 type AccountRow = Row<'accounts'>;
 
@@ -104,7 +104,7 @@ async function statusAfterPayment(
   return { to: completion?.from_status ?? 'active', reason, cause: completion?.cause ?? null };
 }
 
-/** Reactivates an account that the lateness policy suspended, once it is within its days of grace again. */
+/** Reactivates an account that the suspension policy suspended, once it is within its days of grace again. */
 async function reactivateIfPaid(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
   if (account.status !== 'suspended') return account;
   const day = today(context);

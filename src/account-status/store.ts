@@ -39,7 +39,7 @@ export async function findCompletion(tx: Tx, accountId: number) {
   return rows[0];
 }
 
-/** Why the lateness policy changed an account to its present status. Null if something else changed the status. */
+/** Why the suspension policy changed an account to its present status. Null if something else changed the status. */
 export async function findCause(tx: Tx, accountId: number): Promise<StatusCause | null> {
   const last = await tx
     .selectFrom('account_status_changes')

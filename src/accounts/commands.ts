@@ -1,8 +1,8 @@
 import { changeStatus, followPayment, type StatusChange } from '../account-status/commands.ts';
-import { describeLateness } from '../account-status/lateness-rules.ts';
-import { lockAccountsToSuspend } from '../account-status/lateness-store.ts';
 import { checkStatusMove, moneyEventOf, statusOn } from '../account-status/rules.ts';
 import { insertStatusChanges } from '../account-status/store.ts';
+import { describeLateness } from '../account-status/suspension-rules.ts';
+import { lockAccountsToSuspend } from '../account-status/suspension-store.ts';
 import { type ApprovableAction, requestApproval } from '../approvals/commands.ts';
 import { type ApprovalRow, accountIdOf, type DoneOrRequested } from '../approvals/rules.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';

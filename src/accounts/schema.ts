@@ -9,7 +9,7 @@ import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { ExpandedProduct } from '../products/schema.ts';
 import { itemStates, paymentStates } from './schedule-rules.ts';
 
-/** Why the lateness policy changes the status of an account. */
+/** Why the suspension policy changes the status of an account. */
 const STATUS_CAUSES = ['non_payment', 'payment'] as const;
 
 const Status = Choice('AccountStatus', ACCOUNT_STATUSES);
@@ -191,7 +191,7 @@ export const StatusChange = Type.Object(
     reason: Nullable(Type.String()),
     cause: Nullable(
       Choice('StatusCause', STATUS_CAUSES, {
-        description: 'Why the lateness policy changed the status. Null for every other status change.',
+        description: 'Why the suspension policy changed the status. Null for every other status change.',
       }),
     ),
     actor: Type.String({ description: 'The e-mail of the user, or "system".' }),

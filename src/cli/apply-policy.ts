@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { describeLateness } from '../account-status/lateness-rules.ts';
-import { type AccountToSuspend, findAccountsToSuspend } from '../account-status/lateness-store.ts';
+import { describeLateness } from '../account-status/suspension-rules.ts';
+import { type AccountToSuspend, findAccountsToSuspend } from '../account-status/suspension-store.ts';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { suspendLateAccounts } from '../accounts/commands.ts';
 import { type Context, today } from '../core/context.ts';

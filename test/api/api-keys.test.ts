@@ -194,7 +194,7 @@ describe('what an API key does', () => {
     expect(rows).toEqual([{ created_by: null, api_key_id: id }]);
   });
 
-  it('counts as staff for the lateness policy', async () => {
+  it('counts as staff for the suspension policy', async () => {
     const { key } = await newApiKey(service, 'manager');
     const { id } = await newAccount(service);
     await service.call('PUT', `/accounts/${id}`, { status: 'suspended', reason: 'test' });

@@ -59,7 +59,7 @@ export async function setStage(service: TestService): Promise<Stage> {
   return {
     context: service.context,
     log: createLog(service.context.config),
-    // A member of staff, because the lateness policy does not undo changes by staff.
+    // A member of staff, because the suspension policy does not undo changes by staff.
     actor: { ...SYSTEM, userId: rows[0]?.id ?? null, name: 'staff', role: 'manager' },
     agent: { ...SYSTEM, userId: agentId, name: 'agent', role: 'agent' },
     customers,

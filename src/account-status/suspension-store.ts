@@ -10,7 +10,7 @@ type AccountRow = Row<'accounts'>;
 
 export type AccountToSuspend = AccountRow & { last_day_of_grace: PlainDate };
 
-/** `lastDayOfGrace` of lateness-rules.ts in SQL. */
+/** `lastDayOfGrace` of suspension-rules.ts in SQL. */
 const lastDayOfGrace = sql`greatest(a.next_due_date, a.reprieved_on) + a.grace_days`;
 
 /** Must match the index accounts_grace, which has this condition on the status, and `lastDayOfGrace` in its key. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lastDayOfGrace } from '../../src/account-status/lateness-rules.ts';
-import { type AccountToSuspend, findAccountsToSuspend } from '../../src/account-status/lateness-store.ts';
+import { lastDayOfGrace } from '../../src/account-status/suspension-rules.ts';
+import { type AccountToSuspend, findAccountsToSuspend } from '../../src/account-status/suspension-store.ts';
 import { suspendLateAccounts } from '../../src/accounts/commands.ts';
 import { today } from '../../src/core/context.ts';
 import { createLog } from '../../src/core/log.ts';
@@ -87,7 +87,7 @@ async function historyOf(id: number) {
   }));
 }
 
-describe('the lateness policy', () => {
+describe('the suspension policy', () => {
   it('suspends on the first day beyond the days of grace, and records why and who', async () => {
     const account = await newPolicyAccount();
     setToday(service, LAST_DAY_OF_GRACE);

@@ -1,13 +1,14 @@
 import type { Row } from '../core/database/tables.ts';
 import { addDays, compareDates, daysBetween, type PlainDate } from '../core/values/dates.ts';
 
-/** The columns that the lateness policy reads. `next_due_date` is null if every item is paid. */
+/** The columns that the suspension policy reads. `next_due_date` is null if every item is paid. */
 type Lateness = Pick<Row<'accounts'>, 'next_due_date' | 'grace_days'>;
 type Grace = Lateness & Pick<Row<'accounts'>, 'reprieved_on'>;
 
 /**
  * The last day before automatic suspension. Null if every item is paid. The days of grace start again on `reprieved_on`, the day on
- * which staff made the account active. lateness-store.ts has the same formula in SQL, and a test compares both.
+ * which staff made the account active, but its payment state is still `late`. suspension-store.ts has the same formula in SQL, and
+ * a test compares both.
  */
 export function lastDayOfGrace({ next_due_date, reprieved_on, grace_days }: Grace): PlainDate | null {
   if (next_due_date === null) return null;
@@ -20,7 +21,7 @@ export function isBeyondGrace(account: Grace, today: PlainDate): boolean {
   return last !== null && compareDates(last, today) < 0;
 }
 
-/** Why the lateness policy changes the status of an account: "12 days past due, 7 days of grace". */
+/** Why the suspension policy changes the status of an account: "12 days past due, 7 days of grace". */
 export function describeLateness({ next_due_date, grace_days }: Lateness, today: PlainDate): string {
   const daysPastDue = next_due_date === null ? 0 : Math.max(0, daysBetween(next_due_date, today));
   const days = (count: number) => (count === 1 ? '1 day' : `${count} days`);
