@@ -8,8 +8,9 @@ export default defineConfig({
   test: {
     include: [
       'test/properties/**/*.test.ts',
-      'test/api/{interleavings,proof,report-functions,statements}.test.ts',
-      'src/{accounts,core,invoices,ledger,reports,statements}/*.test.ts',
+      'test/api/{account-statements,interleavings,proof,report-functions}.test.ts',
+      'src/{account-statements,accounts,invoices,ledger,reports}/*.test.ts',
+      'src/core/values/*.test.ts',
       'src/payments/matching/*.test.ts',
     ],
     globalSetup: ['test/global-setup.ts'],

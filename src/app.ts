@@ -1,3 +1,4 @@
+import { statementRoutes } from './account-statements/routes.ts';
 import { formatAccountNumber } from './accounts/account-number-rules.ts';
 import { accountRoutes } from './accounts/routes.ts';
 import { createUseRecorder } from './api-keys/commands.ts';
@@ -66,7 +67,6 @@ import { reportRoutes } from './reports/routes.ts';
 import { refusalOf } from './rights.ts';
 import { searchRoutes } from './search/routes.ts';
 import { settingsRoutes } from './settings/routes.ts';
-import { statementRoutes } from './statements/routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { readDeliveryState } from './webhook-endpoints/delivery-store.ts';
 import { webhookEndpointRoutes } from './webhook-endpoints/routes.ts';

@@ -4,6 +4,8 @@ import type { ICruiseOptions, IRegularForbiddenRuleType } from 'dependency-cruis
 
 /** The other features that a feature may import, and why. */
 export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
+  // A statement lists the terms and the money of an account.
+  'account-statements': ['account-status', 'accounts', 'ledger', 'pay-plans'],
   // An account shows its customer, copies the terms of a pay plan, and checks that the product is sold and that the employee sells.
   // Giving up a balance may need approval.
   accounts: ['account-status', 'approvals', 'customers', 'employees', 'ledger', 'pay-plans', 'products'],
@@ -37,8 +39,6 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   search: ['accounts', 'customers'],
   // Webhooks deliver events.
   'webhook-endpoints': ['events'],
-  // A statement lists the terms and the money of an account.
-  statements: ['account-status', 'accounts', 'ledger', 'pay-plans'],
 };
 
 const ROLE = '(^|[/-])(schema|rules|store|commands|view|routes)[.]ts$';

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { toStatement } from '../../src/account-statements/json-view.ts';
+import { makeStatement } from '../../src/account-statements/view.ts';
 import { formatAccountNumber } from '../../src/accounts/account-number-rules.ts';
 import {
   activateDueAccounts,
@@ -22,8 +24,6 @@ import { receiveNotification } from '../../src/payments/posting/commands.ts';
 import type { Notification } from '../../src/payments/posting/rules.ts';
 import { reversePayment } from '../../src/payments/reversal-commands.ts';
 import { findManualPayments } from '../../src/payments/store.ts';
-import { toStatement } from '../../src/statements/json-view.ts';
-import { makeStatement } from '../../src/statements/view.ts';
 import { expectChecksToPass } from '../books.ts';
 import { useService } from '../harness.ts';
 import { type Case, inCase, PLANS, RUNS, START, type Stage, setStage } from './in-process.ts';

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Cover } from '../../src/account-statements/coverage-rules.ts';
+import { quoteOf } from '../../src/account-statements/quote-rules.ts';
+import type { Row } from '../../src/account-statements/rules.ts';
+import { makeStatement } from '../../src/account-statements/view.ts';
 import {
   activateDueAccounts,
   changeAccount,
@@ -16,10 +20,6 @@ import type { AccountRow } from '../../src/ledger/rules.ts';
 import { reversePayment } from '../../src/payments/reversal-commands.ts';
 import { reportPayments } from '../../src/reports/payments-view.ts';
 import { summarizeAccounts } from '../../src/reports/summary-view.ts';
-import type { Cover } from '../../src/statements/coverage-rules.ts';
-import { quoteOf } from '../../src/statements/quote-rules.ts';
-import type { Row } from '../../src/statements/rules.ts';
-import { makeStatement } from '../../src/statements/view.ts';
 import { expectChecksToPass } from '../books.ts';
 import { useService } from '../harness.ts';
 import { type Case, inCase, PLANS, RUNS, START, type Stage, setStage } from './in-process.ts';

@@ -6,9 +6,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../books.ts';
 import { useService } from '../harness.ts';
 
-/** Runs the commands of docs/statement.md with bash and curl, and compares each printed answer and figure. */
+/** Runs the commands of docs/account-statements.md with bash and curl, and compares each printed answer and figure. */
 
-const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'statement.md'), 'utf8');
+const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'account-statements.md'), 'utf8');
 const ADDRESS_OF_THE_PAGE = 'http://localhost:8080';
 const NEXT_BLOCK = '--- next block ---';
 
@@ -48,7 +48,7 @@ beforeAll(async () => {
   outputs = stdout.split(NEXT_BLOCK).map((output) => output.trim());
 });
 
-describe('the example of docs/statement.md', () => {
+describe('the example of docs/account-statements.md', () => {
   it('runs the commands of the page with the printed answers', () => {
     expect(printed.filter((text) => text !== undefined)).toHaveLength(5);
     expect(outputs).toEqual(printed.map((text) => text ?? ''));
