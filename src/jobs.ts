@@ -15,13 +15,6 @@ import type { Log } from './core/log.ts';
 import { deleteOldEvents } from './events/commands.ts';
 import { PULL_TASK, pullPayments, queueDuePulls } from './missed-payments/pull-commands.ts';
 import type { PullKey } from './missed-payments/pull-store.ts';
-import {
-  deleteOldQueries,
-  endUnanswered,
-  queueUnsentQueries,
-  SEND_QUERY_TASK,
-  sendStatusQuery,
-} from './missed-payments/status-query-commands.ts';
 import { explainGaps, watchNotifications, watchSilence } from './missed-payments/watch-commands.ts';
 import { findUnansweredPaid, postPaidRequests } from './payment-requests/answer-commands.ts';
 import { retryPendingNotifications } from './payments/notifications/commands.ts';
@@ -35,6 +28,13 @@ import {
   STATEMENT_TASK,
   workOnStatement,
 } from './provider-statements/commands.ts';
+import {
+  deleteOldQueries,
+  endUnanswered,
+  queueUnsentQueries,
+  SEND_QUERY_TASK,
+  sendStatusQuery,
+} from './status-queries/commands.ts';
 import { deleteOldDeliveries } from './webhook-endpoints/delivery-store.ts';
 
 const MINUTE_TASK = 'minute-jobs';

@@ -37,6 +37,8 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   reports: ['account-status', 'accounts', 'payment-methods', 'payments'],
   // A search reads account numbers, and folds names as the search of customers does.
   search: ['accounts', 'customers'],
+  // Staff ask the provider about a payment or a notification. An answer that fits no query becomes a rejected notification.
+  'status-queries': ['payments'],
   // Webhooks deliver events.
   'webhook-endpoints': ['events'],
 };

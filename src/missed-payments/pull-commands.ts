@@ -10,10 +10,11 @@ import {
   type PullWindow,
 } from '../payments/providers/provider.ts';
 import { PROVIDERS, type ProviderApis, providerNamed } from '../payments/providers/registry.ts';
+import { nextTryAt } from '../payments/providers/retry-rules.ts';
 import { readPulled } from '../payments/providers/rules.ts';
 import { type Attempt, addJob } from '../platform/jobs/queue.ts';
 import { findLastImportEnd } from '../portfolio/import/store.ts';
-import { nextPullAt, nextTryAt, startOfPull } from './pull-rules.ts';
+import { nextPullAt, startOfPull } from './pull-rules.ts';
 import {
   findDuePulls,
   findKnownTransactions,

@@ -6,8 +6,6 @@ const OVERLAP_MS = 30 * MINUTE_MS;
 /** A query that starts exactly at the limit of the history is too old when it arrives. */
 const HISTORY_MARGIN_MS = 5 * MINUTE_MS;
 const INTERVAL_MS = 10 * MINUTE_MS;
-const FIRST_PAUSE_MS = MINUTE_MS;
-const LONGEST_PAUSE_MS = 15 * MINUTE_MS;
 
 export interface Period {
   from: Date;
@@ -38,11 +36,4 @@ export function startOfPull(
 /** When to pull again after a success. At once, until the pull has caught up. */
 export function nextPullAt(completeUntil: Date, now: Date): Date {
   return completeUntil < now ? now : new Date(now.getTime() + INTERVAL_MS);
-}
-
-/** When to try again. @param retryAfterSeconds - the wait that the provider asks for. */
-export function nextTryAt(failuresInARow: number, retryAfterSeconds: number | null, now: Date): Date {
-  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failuresInARow - 1), LONGEST_PAUSE_MS);
-  const askedMs = Math.min((retryAfterSeconds ?? 0) * 1_000, LONGEST_PAUSE_MS);
-  return new Date(now.getTime() + Math.max(pauseMs, askedMs));
 }

@@ -9,10 +9,10 @@ import { repeatable } from '../core/http/idempotency.ts';
 import { insertRejected } from '../payments/notifications/store.ts';
 import { acceptBytes, answer, bytesOf, optionsOf, storable } from '../payments/providers/inbound.ts';
 import { STATUS_PROVIDER } from '../payments/providers/registry.ts';
-import { askAboutNotification, askAboutPayment, receiveStatusAnswer } from './status-query-commands.ts';
-import { NewStatusQuery, StatusQuery, statusQueryList } from './status-query-schema.ts';
-import { findListedQuery, listQueries } from './status-query-store.ts';
-import { toStatusQuery } from './status-query-view.ts';
+import { askAboutNotification, askAboutPayment, receiveStatusAnswer } from './commands.ts';
+import { NewStatusQuery, StatusQuery, statusQueryList } from './schema.ts';
+import { findListedQuery, listQueries } from './store.ts';
+import { toStatusQuery } from './view.ts';
 
 const ASKED = 'The provider is asked.';
 const DESCRIPTION =

@@ -1,7 +1,7 @@
 import { amountOf, type Context } from '../core/context.ts';
 import { readAmountOf } from '../payments/providers/rules.ts';
-import { differencesOf } from './status-query-rules.ts';
-import type { ListedQueryRow } from './status-query-store.ts';
+import { differencesOf } from './rules.ts';
+import type { ListedQueryRow } from './store.ts';
 
 export function toStatusQuery(
   row: ListedQueryRow,

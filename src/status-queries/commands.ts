@@ -13,16 +13,16 @@ import { insertRejected } from '../payments/notifications/store.ts';
 import { answerAddress } from '../payments/providers/inbound.ts';
 import { LONGEST_CALL_SECONDS, ProviderApiError, type StatusAnswer } from '../payments/providers/provider.ts';
 import { type ProviderApis, STATUS_PROVIDER } from '../payments/providers/registry.ts';
+import { nextTryAt } from '../payments/providers/retry-rules.ts';
 import { type Attempt, addJob } from '../platform/jobs/queue.ts';
-import { nextTryAt } from './pull-rules.ts';
 import {
   ANSWER_WITHIN_MS,
   isTooLateToSend,
   mayMove,
   type StatusQueryRow,
   type StoredAnswer,
-} from './status-query-rules.ts';
-import type { NewStatusQuery } from './status-query-schema.ts';
+} from './rules.ts';
+import type { NewStatusQuery } from './schema.ts';
 import {
   type AskableRow,
   claimUnsent,
@@ -36,7 +36,7 @@ import {
   lockQueryByKey,
   lockUnanswered,
   updateQuery,
-} from './status-query-store.ts';
+} from './store.ts';
 
 // Asks a provider about one transaction. The answer is stored and shown. It changes no money.
 

@@ -3,7 +3,7 @@ import type { StatusQueryState } from '../core/database/tables.ts';
 import { Choice, Id, Label, Money, Nullable, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../core/values/reference.ts';
-import { COMPARED_FIELDS, QUERY_STATES } from './status-query-rules.ts';
+import { COMPARED_FIELDS, QUERY_STATES } from './rules.ts';
 
 const STATES = Object.keys(QUERY_STATES) as StatusQueryState[];
 

@@ -5,7 +5,7 @@ import type { StatusQueries } from '../core/database/tables.ts';
 import type { Page } from '../core/http/envelope.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
-import type { BookedTransaction, StatusQueryRow } from './status-query-rules.ts';
+import type { BookedTransaction, StatusQueryRow } from './rules.ts';
 
 /** A payment or a notification, and the transaction that the provider can be asked about. */
 export interface AskableRow {
