@@ -1,11 +1,10 @@
-import { parseArgs } from 'node:util';
 import { describeLateness } from '../account-status/suspension-rules.ts';
 import { type AccountToSuspend, findAccountsToSuspend } from '../account-status/suspension-store.ts';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { suspendLateAccounts } from '../accounts/commands.ts';
 import { type Context, today } from '../core/context.ts';
 import { findSuspendingPlans } from '../pay-plans/store.ts';
-import { runCommand, UsageError, withDatabase } from './connect.ts';
+import { readArguments, runCommand, withDatabase } from './connect.ts';
 
 const USAGE =
   'Usage: npm run apply-policy [-- --dry-run]\n' +
@@ -14,8 +13,8 @@ const USAGE =
 const PAGE_SIZE = 1_000;
 
 await runCommand(async (config) => {
-  const dryRun = readArguments();
-  await withDatabase(config, (context) => (dryRun ? list(context) : apply(context)));
+  const { values } = readArguments(USAGE, { options: { 'dry-run': { type: 'boolean' } } });
+  await withDatabase(config, (context) => (values['dry-run'] ? list(context) : apply(context)));
 });
 
 async function list(context: Context): Promise<void> {
@@ -44,12 +43,4 @@ async function apply(context: Context): Promise<void> {
     console.log(`${suspended} accounts suspended …`),
   );
   console.log(`${stop.signal.aborted ? 'Stopped: ' : ''}${count} accounts were suspended for non-payment.`);
-}
-
-function readArguments(): boolean {
-  try {
-    return parseArgs({ options: { 'dry-run': { type: 'boolean' } } }).values['dry-run'] ?? false;
-  } catch (cause) {
-    throw new UsageError(USAGE, { cause });
-  }
 }

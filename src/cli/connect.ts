@@ -1,3 +1,4 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { ConfigError, readConfig } from '../config.ts';
 import type { Config, Context } from '../core/context.ts';
 import { type Connection, openDatabase } from '../core/database/db.ts';
@@ -21,6 +22,15 @@ export async function runCommand(work: (config: Config) => Promise<void>): Promi
   } catch (error) {
     process.exitCode = 1;
     console.error(isForTheReader(error) ? error.message : error);
+  }
+}
+
+/** Reads the arguments of the command. @throws UsageError with the usage for other arguments than the expected ones. */
+export function readArguments<const T extends ParseArgsConfig>(usage: string, expected: T) {
+  try {
+    return parseArgs(expected);
+  } catch (cause) {
+    throw new UsageError(usage, { cause });
   }
 }
 
@@ -60,6 +70,9 @@ export async function withConnection<T>(
     await embedded.stop();
   }
 }
+
+/** The option of commands that may read the replica, see `withReplica`. */
+export const REPLICA_OPTION = { replica: { type: 'boolean', default: false } } as const;
 
 /** Runs work that may read the replica, if the command was called with --replica. */
 export async function withReplica<T>(

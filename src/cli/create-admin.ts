@@ -1,18 +1,17 @@
 import { createInterface } from 'node:readline/promises';
-import { parseArgs } from 'node:util';
 import { type Context, SYSTEM } from '../core/context.ts';
 import { AppError } from '../core/http/errors.ts';
 import { createValidatorCompiler } from '../core/http/validation.ts';
 import { createUser } from '../users/commands.ts';
 import { NewUserBody } from '../users/schema.ts';
-import { runCommand, UsageError, withDatabase } from './connect.ts';
+import { readArguments, runCommand, UsageError, withDatabase } from './connect.ts';
 
 const USAGE =
   'Usage: npm run create-admin -- --email name@example.com --first-name Name --last-name Name\n' +
   'The password is asked for, or read from ADMIN_PASSWORD.';
 
 await runCommand(async (config) => {
-  const { email, firstName, lastName } = readArguments();
+  const { email, firstName, lastName } = readPerson();
   const password = config.ADMIN_PASSWORD === '' ? await askPassword() : config.ADMIN_PASSWORD;
   await withDatabase(config, async (context) => {
     const user = readNewUser(context, { email, firstName, lastName, password, role: 'admin' });
@@ -23,13 +22,11 @@ await runCommand(async (config) => {
   console.log(`${email} can sign in as admin.`);
 });
 
-function readArguments() {
-  const options = {
-    email: { type: 'string' },
-    'first-name': { type: 'string' },
-    'last-name': { type: 'string' },
-  } as const;
-  const values = parse(options);
+function readPerson() {
+  const text = { type: 'string' } as const;
+  const { values } = readArguments(USAGE, {
+    options: { email: text, 'first-name': text, 'last-name': text },
+  });
   const { email, 'first-name': firstName, 'last-name': lastName } = values;
   if (!email || !firstName || !lastName) throw new UsageError(USAGE);
   return { email, firstName, lastName };
@@ -40,14 +37,6 @@ function readNewUser(context: Context, given: NewUserBody): NewUserBody {
   const checked = createValidatorCompiler(context)({ schema: NewUserBody, httpPart: 'body' })(given);
   if ('error' in checked) throw checked.error;
   return given;
-}
-
-function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options']>(options: T) {
-  try {
-    return parseArgs({ options }).values;
-  } catch (cause) {
-    throw new UsageError(USAGE, { cause });
-  }
 }
 
 async function askPassword(): Promise<string> {

@@ -2,14 +2,21 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs } from 'node:util';
 import type { Config } from '../core/context.ts';
 import { openCopyPool } from '../core/database/copy.ts';
 import type { Connection } from '../core/database/db.ts';
 import type { Replica } from '../core/database/replica.ts';
 import { currencyOf } from '../database-preparation.ts';
 import { type ExportedFile, writePortfolio } from '../portfolio/export/view.ts';
-import { runCommand, timeOf, UsageError, withConnection, withReplica } from './connect.ts';
+import {
+  REPLICA_OPTION,
+  readArguments,
+  runCommand,
+  timeOf,
+  UsageError,
+  withConnection,
+  withReplica,
+} from './connect.ts';
 
 const USAGE =
   'Usage: npm run export -- <folder> [--replica]\n' +
@@ -17,7 +24,7 @@ const USAGE =
   'files are read from the replica, if it is not too far behind.';
 
 await runCommand(async (config) => {
-  const { folder, isWanted } = readArguments();
+  const { folder, isWanted } = readCommandLine();
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if ((await readdir(folder)).length > 0) throw new UsageError(`${folder} is not empty.`);
   await withConnection(config, (connection) =>
@@ -28,18 +35,11 @@ await runCommand(async (config) => {
   console.log(`The portfolio is in ${folder}. It contains personal data: keep it as safe as the database.`);
 });
 
-function readArguments(): { folder: string; isWanted: boolean } {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: { replica: { type: 'boolean', default: false } },
-    });
-    const [folder, ...rest] = positionals;
-    if (folder && rest.length === 0) return { folder, isWanted: values.replica };
-  } catch {
-    // An unknown option prints the usage, like a missing folder.
-  }
-  throw new UsageError(USAGE);
+function readCommandLine(): { folder: string; isWanted: boolean } {
+  const { values, positionals } = readArguments(USAGE, { allowPositionals: true, options: REPLICA_OPTION });
+  const [folder, ...rest] = positionals;
+  if (!folder || rest.length > 0) throw new UsageError(USAGE);
+  return { folder, isWanted: values.replica };
 }
 
 /** The files get their final names when all of them are complete and on the disk. */

@@ -2,7 +2,6 @@ import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { type Context, SYSTEM } from '../core/context.ts';
 import { type CopyPool, openCopyPool } from '../core/database/copy.ts';
 import { AppError } from '../core/http/errors.ts';
@@ -17,7 +16,7 @@ import {
   listFirstDifferences,
 } from '../portfolio/import/store.ts';
 import { workOnImport } from '../portfolio/import/work-commands.ts';
-import { runCommand, UsageError, withConnection, withDatabase } from './connect.ts';
+import { readArguments, runCommand, UsageError, withConnection, withDatabase } from './connect.ts';
 
 const USAGE =
   'Usage: npm run import -- <folder> [--run]\n' +
@@ -35,7 +34,7 @@ interface Parts {
 }
 
 await runCommand(async (config) => {
-  const { folder, run, undo } = readArguments();
+  const { folder, run, undo } = readCommandLine();
   await withConnection(config, (connection) =>
     withDatabase(config, async (context) => {
       const copies = openCopyPool({
@@ -55,20 +54,16 @@ await runCommand(async (config) => {
   );
 });
 
-function readArguments(): { folder: string; run: boolean; undo: number | undefined } {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: { run: { type: 'boolean', default: false }, undo: { type: 'string' } },
-    });
-    const [folder = '', ...rest] = positionals;
-    const undo = values.undo === undefined ? undefined : Number(values.undo);
-    const isUndo = undo !== undefined && Number.isSafeInteger(undo) && folder === '';
-    if (rest.length > 0 || (folder === '' && !isUndo)) throw new UsageError(USAGE);
-    return { folder, run: values.run, undo };
-  } catch (cause) {
-    throw new UsageError(USAGE, { cause });
-  }
+function readCommandLine(): { folder: string; run: boolean; undo: number | undefined } {
+  const { values, positionals } = readArguments(USAGE, {
+    allowPositionals: true,
+    options: { run: { type: 'boolean', default: false }, undo: { type: 'string' } },
+  });
+  const [folder = '', ...rest] = positionals;
+  const undo = values.undo === undefined ? undefined : Number(values.undo);
+  const isUndo = undo !== undefined && Number.isSafeInteger(undo) && folder === '';
+  if (rest.length > 0 || (folder === '' && !isUndo)) throw new UsageError(USAGE);
+  return { folder, run: values.run, undo };
 }
 
 async function importFolder(parts: Parts, folder: string, isRun: boolean): Promise<void> {

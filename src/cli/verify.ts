@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { type Connection, openDatabase } from '../core/database/db.ts';
 import { openLongReads } from '../core/database/long-reads.ts';
 import { sqlState } from '../core/database/postgres-errors.ts';
@@ -7,7 +6,15 @@ import { currencyOf } from '../database-preparation.ts';
 import { type CheckedBooks, checkBooks } from '../proof/checks-store.ts';
 import { recordResult, UNATTENDED_READS } from '../proof/commands.ts';
 import type { Finding, Violation } from '../proof/store.ts';
-import { runCommand, timeOf, UsageError, withConnection, withReplica } from './connect.ts';
+import {
+  REPLICA_OPTION,
+  readArguments,
+  runCommand,
+  timeOf,
+  UsageError,
+  withConnection,
+  withReplica,
+} from './connect.ts';
 
 const USAGE =
   'Usage: npm run verify [-- --replica]\n' +
@@ -19,7 +26,7 @@ const NOT_THERE = new Set(['42P01', '42703', '42883']);
 
 await runCommand(async (config) => {
   const { code, decimals } = currencyOf(config);
-  const isWanted = wantsReplica();
+  const { replica: isWanted } = readArguments(USAGE, { options: REPLICA_OPTION }).values;
   const { value, takenAtMs } = await withConnection(config, (connection) =>
     withReplica(config, { isWanted, primary: connection }, async (replica) => {
       const verifier = openLongReads({
@@ -55,14 +62,6 @@ await runCommand(async (config) => {
       : `${broken.length} of ${checks.length} checks fail: ${broken.map(({ check }) => check).join(', ')}.`,
   );
 });
-
-function wantsReplica(): boolean {
-  try {
-    return parseArgs({ options: { replica: { type: 'boolean', default: false } } }).values.replica;
-  } catch {
-    throw new UsageError(USAGE);
-  }
-}
 
 /** Stores the result for the console and the metrics. */
 async function record(connection: Connection, checked: CheckedBooks): Promise<void> {
