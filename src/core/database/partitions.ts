@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { sqlState } from './postgres-errors.ts';
+import { LOCK_TIMEOUT_MS, repeatUntilLocked } from './lock-attempts.ts';
 
 /**
  * Divides a table with a growing id into partitions by id, while the service runs. No row moves: the existing table becomes the
@@ -31,15 +31,8 @@ interface Sequence {
 
 /** A partition begins at least this many ids ahead, so that its bound is in place before the first row reaches it. */
 const FEWEST_IDS = 10_000_000n;
-/**
- * Shorter than deadlock_timeout (1 s): if a posting transaction and this one wait for each other, this one gives up, and PostgreSQL
- * never has to cancel the payment.
- */
-const LOCK_TIMEOUT_MS = 500;
 const LOCK_ATTEMPTS = 120;
 const LOCK_PAUSE_MS = 1_000;
-/** PostgreSQL's code when other transactions kept their locks during all attempts. */
-export const LOCK_NOT_AVAILABLE = '55P03';
 
 export async function readPartitions(client: pg.ClientBase, table: string): Promise<Partition[]> {
   const { rows } = await client.query<Partition>(
@@ -321,20 +314,22 @@ function locksOf(table: string, { foreignKeys }: Shape): string[] {
 
 /** Runs the work in one transaction, which starts with the locks. While it waits for a lock, new payments wait behind it. */
 async function locked(client: pg.ClientBase, locks: string[], work: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
+  async function runOnce(): Promise<void> {
     await client.query('begin');
     try {
       await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
       for (const lock of locks) await client.query(lock);
       await work();
       await client.query('commit');
-      return;
     } catch (error) {
       await client.query('rollback');
-      if (sqlState(error) !== LOCK_NOT_AVAILABLE || attempt === LOCK_ATTEMPTS) throw error;
+      throw error;
     }
-    await delay(LOCK_PAUSE_MS);
   }
+  await repeatUntilLocked(runOnce, async (attempt, error) => {
+    if (attempt === LOCK_ATTEMPTS) throw error;
+    await delay(LOCK_PAUSE_MS);
+  });
 }
 
 function quoted(name: string): string {

@@ -1,19 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Db } from '../../core/database/db.ts';
-import { sqlState } from '../../core/database/postgres-errors.ts';
+import { LOCK_TIMEOUT_MS, repeatUntilLocked } from '../../core/database/lock-attempts.ts';
 import { type MigrationFile, readMigrationFiles } from './files.ts';
 import { isContinued, isUsable } from './version-rules.ts';
 
-/**
- * Requests wait behind a migration that waits for a lock. This is shorter than deadlock_timeout (1 s), so that in a deadlock the
- * migration gives up, not a request.
- */
-const LOCK_TIMEOUT_MS = 500;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-/** PostgreSQL's codes for a lock that was not available in time, and for a deadlock. */
-const NOT_LOCKED = new Set(['55P03', '40P01']);
 
 /** The database cannot be used with this version of the service. The operator sees the message as one line. */
 export class MigrationError extends Error {}
@@ -67,17 +60,16 @@ function otherMigrations(): MigrationError {
 
 /** Applies a migration. If it does not get a lock in time, it is rolled back, and repeated after a pause. */
 async function apply(db: Db, file: MigrationFile, onWait: (message: string) => void): Promise<void> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-    try {
-      return await (file.isTransaction ? applyInTransaction(db, file) : applyStatements(db, file));
-    } catch (error) {
-      if (!NOT_LOCKED.has(sqlState(error) ?? '')) throw error;
+  await repeatUntilLocked(
+    () => (file.isTransaction ? applyInTransaction(db, file) : applyStatements(db, file)),
+    async (attempt) => {
+      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
       onWait(
         `Migration ${file.name} did not get its locks and tries again in ${pauseMs / 1_000} s. ${await describeLongTransactions(db)}`,
       );
       await sleep(pauseMs);
-    }
-  }
+    },
+  );
 }
 
 async function applyInTransaction(db: Db, { name, statements }: MigrationFile): Promise<void> {
