@@ -267,9 +267,10 @@ describe('an account that another transaction has locked', () => {
       expect(await late).toBeGreaterThan(1_900);
       expect(await late).toBeLessThan(3_000);
       // A batch that waits for the lock would hold its payments for two seconds.
-      const percentile95 = (times: number[]) => times[Math.floor(times.length * 0.95)] ?? Number.NaN;
-      expect(percentile95(beside) - percentile95(usual)).toBeLessThan(100);
-      expect(beside.at(-1)).toBeLessThan(1_000);
+      const percentile = (times: number[], share: number) =>
+        times[Math.min(Math.floor(times.length * share), times.length - 1)] ?? Number.NaN;
+      expect(percentile(beside, 0.95) - percentile(usual, 0.95)).toBeLessThan(100);
+      expect(percentile(beside, 1) - percentile(usual, 1)).toBeLessThan(1_000);
     } finally {
       await control.close();
     }

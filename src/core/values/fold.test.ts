@@ -5,8 +5,8 @@ const CODE_POINTS = Array.from({ length: 0x110000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code));
 
-/** The results of a million characters, each once. */
-const distinct = (texts: string[], fold: (text: string) => string) => [...new Set(texts.map(fold))];
+/** The results of folding a million characters, each once. */
+const FOLDED = [...new Set(CODE_POINTS.map(foldCase))];
 
 describe('foldCase', () => {
   it.each([
@@ -49,13 +49,11 @@ describe('foldCase', () => {
   });
 
   it('does not change folded text', () => {
-    expect(distinct(CODE_POINTS, foldCase).filter((folded) => foldCase(folded) !== folded)).toEqual([]);
+    expect(FOLDED.filter((folded) => foldCase(folded) !== folded)).toEqual([]);
   });
 
   it('leaves no invisible character', () => {
-    expect(distinct(CODE_POINTS, foldCase).filter((folded) => withoutInvisible(folded) !== folded)).toEqual(
-      [],
-    );
+    expect(FOLDED.filter((folded) => withoutInvisible(folded) !== folded)).toEqual([]);
   });
 });
 
@@ -74,6 +72,7 @@ describe('foldVisible', () => {
 
   it('does not change folded text', () => {
     const texts = CODE_POINTS.flatMap((char) => [char, `e${char}`, `${char}\u0301`]);
-    expect(distinct(texts, foldVisible).filter((folded) => foldVisible(folded) !== folded)).toEqual([]);
+    const distinct = [...new Set(texts.map(foldVisible))];
+    expect(distinct.filter((folded) => foldVisible(folded) !== folded)).toEqual([]);
   });
 });
