@@ -56,7 +56,9 @@ export function examplesOfMedia({ example, examples = {} }: Media): unknown[] {
 
 export function readDescription(document: OpenAPIV3_1.Document): Description {
   const ajv = newAjv();
-  ajv.addSchema({ components: document.components }, 'description');
+  // Each component by its name, so that Ajv compiles it once. A reference into one large schema would be compiled for each answer.
+  for (const [name, schema] of Object.entries(document.components?.schemas ?? {}))
+    ajv.addSchema(JSON.parse(withNames(schema)), name);
   const compiled = new Map<object, ValidateFunction>();
   const operations = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
     Object.entries(methods ?? {}).map(([method, operation]) =>
@@ -71,10 +73,7 @@ export function readDescription(document: OpenAPIV3_1.Document): Description {
   function problemOf(schema: object, value: unknown): string | undefined {
     let validate = compiled.get(schema);
     if (!validate) {
-      // References lead to components that are added once. Otherwise Ajv would compile them again for each schema that contains
-      // them.
-      const text = JSON.stringify(schema).replaceAll('"#/components/', '"description#/components/');
-      validate = ajv.compile(JSON.parse(text));
+      validate = ajv.compile(JSON.parse(withNames(schema)));
       compiled.set(schema, validate);
     }
     if (validate(value)) return undefined;
@@ -111,6 +110,11 @@ export function committedDescription(): Description {
     JSON.parse(readFileSync(join(import.meta.dirname, '..', 'openapi.json'), 'utf8')),
   );
   return committed;
+}
+
+/** The schema as JSON, with references to the names of components. */
+function withNames(schema: object): string {
+  return JSON.stringify(schema).replaceAll('"#/components/schemas/', '"');
 }
 
 function newAjv(): Ajv2020 {
