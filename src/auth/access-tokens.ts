@@ -16,7 +16,7 @@ const AUDIENCE = 'account-management-service-api';
 const HEADER_TYPE = 'at+jwt';
 const MAX_TOKEN_LENGTH = 2_048;
 const MAX_CACHED_TOKENS = 10_000;
-/** After this time an instance reads a session or an API key again. So all instances notice when one has ended. */
+/** An ended session or a revoked API key works for at most this long on instances that have cached it. */
 const CREDENTIAL_CACHE = { max: 10_000, ttl: 3_000 };
 
 interface AccessClaims {
@@ -102,7 +102,7 @@ export function createSessionReader(
 
   async function identifyApiKey(request: FastifyRequest, token: string): Promise<Actor> {
     const key = isWellFormedApiKey(token) ? await findApiKey(hashToken(token)) : undefined;
-    if (!key) throw unauthorized(`The API key is not valid. A key is ${API_KEY_FORMAT}.`);
+    if (!key) throw unauthorized(`The API key is not valid. An API key is ${API_KEY_FORMAT}.`);
     const address = readAddress(request.ip) ?? request.ip;
     const refusal = refusalOfUse(key, address, new Date().toISOString());
     if (refusal) throw refusal;
@@ -141,7 +141,7 @@ function bearerToken(request: FastifyRequest): string {
   return token;
 }
 
-const NOT_VALID = `The access token is not valid. An API key is ${API_KEY_FORMAT}.`;
+const NOT_VALID = `The token is neither a valid access token nor an API key. An API key is ${API_KEY_FORMAT}.`;
 
 async function verifySignature(token: string, key: Uint8Array) {
   try {

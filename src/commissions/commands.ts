@@ -38,7 +38,7 @@ interface PricedSale extends Omit<NewLine, 'rule_id' | 'rate_basis_points' | 'am
  * Calculates an employee's commission for a period, with one line per sale. A new calculation replaces the lines and needs a new
  * approval. A paid commission never changes.
  *
- * @throws AppError DUPLICATE_ENTRY for a paid commission, and for an account whose sale is in other commissions.
+ * @throws AppError DUPLICATE_ENTRY for a paid commission, and if `salesData` claims a share of a sale that other commissions have.
  */
 export async function calculateCommission(context: Context, actor: Actor, body: CalculateBody) {
   const { employeeId, period } = body;
@@ -56,7 +56,10 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
     const lines = priced.map((sale) => lineOf(sale, ruleFor(rules, sale.category)));
     const totalMinor = lines.reduce((sum, line) => sum + line.amount_minor, 0n);
     if (totalMinor > maxAmountMinor(context.currency.decimals)) {
-      throw invalidField('salesData', `must give a total of at most ${MAX_AMOUNT_TEXT}`);
+      throw invalidField(
+        'salesData',
+        `is too large: the total commission must be at most ${MAX_AMOUNT_TEXT}`,
+      );
     }
     const calculated = await replaceLines(tx, commission.id, lines, totalMinor);
     await audit(tx, actor, {
@@ -143,7 +146,7 @@ async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): P
   sales.forEach(({ account_id: accountId, share_basis_points: share }, index) => {
     const given = others.get(accountId ?? 0);
     if (given && given.shareBasisPoints + share > WHOLE_SALE) {
-      throw alreadySold(`salesData[${index}].accountId`, accountId, given);
+      throw shareTaken(`salesData[${index}].accountId`, accountId, given);
     }
   });
   return sales;
@@ -197,7 +200,10 @@ async function priceSales(
     if (product) {
       const base_minor = given ?? BigInt(product.price_minor) * BigInt(quantity);
       if (base_minor > maxAmountMinor(currency.decimals)) {
-        throw invalidField(`salesData[${index}].quantity`, `must give a sale of at most ${MAX_AMOUNT_TEXT}`);
+        throw invalidField(
+          `salesData[${index}].quantity`,
+          `is too large: price × quantity must be at most ${MAX_AMOUNT_TEXT}`,
+        );
       }
       const { id: product_id, category } = product;
       const sale_date = sale.saleDate ?? null;
@@ -224,11 +230,11 @@ function alreadyPaid({ id, employee_id: employeeId, period }: CommissionRow): Ap
   );
 }
 
-function alreadySold(field: string, accountId: number | null, given: GivenShare): AppError {
+function shareTaken(field: string, accountId: number | null, given: GivenShare): AppError {
   const { shareBasisPoints, commissionId: id } = given;
   return new AppError(
     'DUPLICATE_ENTRY',
-    `${shareBasisPoints} of ${WHOLE_SALE} basis points of the sale of account ${accountId} are already in another commission.`,
+    `Other commissions have ${shareBasisPoints} of ${WHOLE_SALE} basis points of the sale of account ${accountId}. At most ${WHOLE_SALE - shareBasisPoints} are left.`,
     { details: { resource: 'commission', field, id } },
   );
 }

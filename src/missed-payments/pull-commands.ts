@@ -192,7 +192,10 @@ async function* readPages(
     offset += rowCount - overlap;
   }
   // There may be other rows, so the window is not complete.
-  throw new ProviderApiError('refused', `The provider repeats its rows: the offset ${offset} has no effect.`);
+  throw new ProviderApiError(
+    'refused',
+    `The provider sent the same payments for the offset ${offset} as before, so the window is not complete. It is tried again.`,
+  );
 }
 
 async function postUnknown(

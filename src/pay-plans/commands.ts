@@ -22,7 +22,10 @@ export async function createPayPlan(context: Context, actor: Actor, body: NewPay
   };
   const totalMinor = fields.depositMinor + fields.instalmentMinor * BigInt(fields.instalmentCount);
   if (totalMinor > maxAmountMinor(currency.decimals)) {
-    throw invalidField('instalmentAmount', `must give a total of at most ${MAX_AMOUNT_TEXT}`);
+    throw invalidField(
+      'instalmentAmount',
+      `is too large: the total of the plan must be at most ${MAX_AMOUNT_TEXT}`,
+    );
   }
   return inTransaction(context.db, async (tx) => {
     const plan = await insertPayPlan(tx, fields);

@@ -29,8 +29,8 @@ export const PAYMENT_CHECKS: readonly Check[] = [
   {
     name: 'references_once',
     rule:
-      'Unreversed payments with the same method and provider have different references. No manual payment has the ' +
-      'reference of a provider transaction, in any spelling.',
+      'Unreversed payments with the same method and provider have different references. No manual payment has the same ' +
+      'reference as a provider transaction. Letter case, width, blanks and invisible characters do not matter.',
     checked: sql`
       select 'transaction_ref ' || reference_key as what, count(*) as payments, min(id) as first_id,
         max(id) as last_id, min(payment_date) as day

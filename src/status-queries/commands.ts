@@ -77,7 +77,10 @@ export async function askAboutNotification(
     if (!notification) throw notFound('notification', notificationId);
     const { transactionRef: known } = notification;
     if (known !== null && given !== undefined && referenceKey(given) !== known)
-      throw invalidField('transactionRef', `must be absent or ${known}, the transaction of the notification`);
+      throw invalidField(
+        'transactionRef',
+        `must be ${known}, the transaction of the notification, or must be omitted`,
+      );
     const transactionRef = known ?? (given === undefined ? null : referenceKey(given));
     if (transactionRef === null || transactionRef === '')
       throw invalidField(

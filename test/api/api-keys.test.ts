@@ -149,7 +149,7 @@ describe('a text that is not an API key', () => {
           expect(answer.status).toBe(401);
           expect(answer.body.error).toMatchObject({
             code: 'UNAUTHORIZED',
-            message: expect.stringMatching(/^The API key is not valid[.] A key is ams_key_/),
+            message: expect.stringMatching(/^The API key is not valid[.] An API key is ams_key_/),
           });
         }
       });

@@ -200,7 +200,7 @@ it('refuses payments that a notification of their transaction would post again o
     ],
   });
   expect(await work(service, id, 'check')).toMatchObject({ status: 'checked' });
-  const allowed = 'mobilemoney, tigopesa, or nothing';
+  const allowed = 'mobilemoney, tigopesa, or an empty cell';
   const provider = { column: 'provider', problem: 'is not one of the allowed values', allowed };
   expect(await problemsOf(service, id)).toMatchObject([
     { line: 2, value: 'mpesa', ...provider },
@@ -225,7 +225,7 @@ it('refuses an account number above which new accounts would have no numbers', a
       {
         ...{ file: 'accounts', line: 2, column: 'account_number', value: number },
         problem: expect.stringMatching(/^has too many digits/),
-        allowed: 'an account number of at most ten digits, or nothing for a new number',
+        allowed: 'an account number of at most ten digits, or an empty cell for a new number',
       },
     ]);
   }

@@ -116,7 +116,7 @@ it('names the known pay plans beside a mistyped one, and the terms in which an a
   ]);
   expect(problems[1].problem).toMatch(/^is not in the column name of .*, which have .*"Weekly, one year"/);
   expect(problems[2].problem).toBe(
-    'has other terms than the account: instalment_count is 52, and 50 for the account',
+    'has terms that differ from those of the account: instalment_count is 52, and 50 for the account',
   );
 });
 

@@ -61,12 +61,14 @@ export const FORMATS: Record<string, TextFormat> = {
   },
 };
 
+const COUNTRY_NAMES = new Intl.DisplayNames('en', { type: 'region' });
+
 function companyFormats(company: BusinessSettings): Record<string, TextFormat> {
   const { PHONE_REGION } = company.config;
   return {
     phone: {
       check: (text) => readPhone(text, PHONE_REGION) !== undefined,
-      meaning: `must be + followed by 8 to 15 digits, or a phone number of ${PHONE_REGION}`,
+      meaning: `must be + followed by 8 to 15 digits, or a national phone number of ${COUNTRY_NAMES.of(PHONE_REGION)}`,
     },
     'past-date': {
       check: (text) => {

@@ -58,7 +58,7 @@ export function isApiKey(token: string): boolean {
   return token.startsWith(API_KEY_PREFIX);
 }
 
-export const API_KEY_FORMAT = `${API_KEY_PREFIX} and ${API_KEY_DIGITS.secret + API_KEY_DIGITS.checksum} letters and digits`;
+export const API_KEY_FORMAT = `${API_KEY_PREFIX} followed by ${API_KEY_DIGITS.secret + API_KEY_DIGITS.checksum} letters and digits`;
 
 /** Whether the text has the form of an API key and its own checksum. A mistyped key is refused without a query. */
 export function isWellFormedApiKey(text: string): boolean {

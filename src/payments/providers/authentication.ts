@@ -17,6 +17,9 @@ export function authenticateCaller(request: FastifyRequest, config: Config): voi
     }
   }
   if (config.webhookNetworks?.has(request.ip) === false) {
-    throw new AppError('FORBIDDEN', 'This address may not post notifications.');
+    throw new AppError(
+      'FORBIDDEN',
+      `Notifications from the address ${request.ip} are not allowed. Add its network to WEBHOOK_ALLOWED_IPS.`,
+    );
   }
 }

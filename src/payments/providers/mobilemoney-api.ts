@@ -109,7 +109,7 @@ async function requestToken(settings: MobilemoneyApiSettings): Promise<Token> {
   }
   if (answer.status === 400 || answer.status === 401) {
     const advice = 'Check MOBILEMONEY_CONSUMER_KEY and MOBILEMONEY_CONSUMER_SECRET.';
-    throw new ProviderApiError('unauthorized', `The API gave no access token. ${advice}`);
+    throw new ProviderApiError('unauthorized', `The provider refused the consumer key and secret. ${advice}`);
   }
   throw asNotSent(errorOf(TOKEN_PATH, answer, fields));
 }

@@ -26,7 +26,7 @@ export async function findProgram(): Promise<Program> {
   } catch (cause) {
     if (!['EACCES', 'EPERM', 'EROFS'].includes(codeOf(cause) ?? '')) throw cause;
     throw new EmbeddedPostgresError(
-      `The package ${name} was installed without its script, and this user cannot write to ${root}: ` +
+      `The install script of the package ${name} did not run, and this user cannot write to ${root}: ` +
         `run "npm rebuild ${name}" as the user who installed it, or set DATABASE_URL to a PostgreSQL server.`,
       { cause },
     );

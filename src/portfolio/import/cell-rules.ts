@@ -45,7 +45,7 @@ const ROUNDED: Cell = {
 const TOO_LARGE_NUMBER: Cell = {
   problem:
     'has too many digits: new accounts get higher numbers than all imported ones, and would soon have no numbers left',
-  allowed: 'an account number of at most ten digits, or nothing for a new number',
+  allowed: 'an account number of at most ten digits, or an empty cell for a new number',
 };
 /** Such as 2.400, which is 2400 in some countries. */
 const MAYBE_THOUSANDS = /^[1-9]\d{0,2}[.,]\d{3}$/;
@@ -176,7 +176,7 @@ export function allowedIn(column: Column): string {
     case 'external_id':
       return 'an id of at most 100 visible characters';
     case 'reference':
-      return `a row of ${column.file}.csv, or one that was added before`;
+      return `a row of ${column.file}.csv, or one that this service has already`;
     case 'code':
       return `at most ${column.maxLength} lower-case letters, digits and underscores, with a letter first`;
     case 'national_id':
@@ -194,11 +194,11 @@ export function allowedIn(column: Column): string {
     case 'email':
       return 'an e-mail address such as name@example.com';
     case 'account_number':
-      return 'an account number of this service, such as ACC10000012, or nothing';
+      return 'an account number of this service, such as ACC10000012, or an empty cell';
     case 'flag':
       return 'yes or no';
     case 'choice':
-      return `${column.values.join(', ')}${column.required ? '' : ', or nothing'}`;
+      return `${column.values.join(', ')}${column.required ? '' : ', or an empty cell'}`;
     case 'metadata':
       return `a JSON object such as {"region":"north"}, with at most ${MAX_METADATA_KEYS} texts of at most ${MAX_METADATA_VALUE} characters`;
     case 'assignments':
@@ -325,7 +325,7 @@ function readDate(trimmed: string, order: DateOrder): ReadDate {
   if (order !== undefined && SLASH_DATE.test(day))
     return {
       ...unreadable,
-      problem: `is not a date with the ${order === 'day_first' ? 'day' : 'month'} first, as the other dates of the column are`,
+      problem: `does not have the ${order === 'day_first' ? 'day' : 'month'} first, but the other dates of the column do`,
     };
   return unreadable;
 }
@@ -400,7 +400,7 @@ export function dateOrderOf(
   if (unclear)
     return {
       sample: unclear,
-      problem: 'may have the day or the month first, and no other date of the column shows which',
+      problem: 'is ambiguous: the day or the month may come first, and no date of the column shows which',
     };
   return { order: undefined };
 }

@@ -172,7 +172,9 @@ function unknown(file: FileName, column: string, target: FileName): ImportCheck 
       const places = `the column ${key} of ${target}.csv${table ? ' nor in the database' : ''}`;
       return `is not in ${places}${names === '' ? '' : `, which have ${names}`}`;
     },
-    allowed: table ? `a row of ${target}.csv, or one that was added before` : `a row of ${target}.csv`,
+    allowed: table
+      ? `a row of ${target}.csv, or one that this service has already`
+      : `a row of ${target}.csv`,
   };
 }
 
@@ -184,7 +186,7 @@ function taken({ file, column, of = column, table, key }: (typeof TAKEN)[number]
       from (select line, ${sql.ref(of)} as compared, ${shownValue(file, column)} as value from ${sql.table(rowsTable(file))}) n
       join ${sql.table(table)} t on t.${sql.ref(key)} = n.compared`,
     problem: (id) => `is in the database already (id ${id})`,
-    allowed: 'a value that the database does not have; leave out rows that were added before',
+    allowed: 'a value that the database does not have; leave out rows that it has already',
   };
 }
 
@@ -266,8 +268,8 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
         sql`join plans p on p.name = n.pay_plan
           where (n.deposit, n.instalment, n.instalment_count, n.frequency, n.grace_days)
             is distinct from (p.deposit, p.instalment, p.instalment_count, p.frequency, p.grace_days)`,
-        (terms) => `has other terms than the account: ${terms}`,
-        'other terms only if the account was sold on them; otherwise leave these cells of the account empty',
+        (terms) => `has terms that differ from those of the account: ${terms}`,
+        'these terms if the account was sold on them; otherwise empty cells, which take the terms of the pay plan',
         { detail: otherTerms(decimals) },
       ),
     },
@@ -312,7 +314,7 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
       'status_since',
       sql`where n.status_since is not null and ${hasChanges}`,
       'is given, but account_changes.csv has the changes of the account',
-      'nothing, because the last row of account_changes.csv counts',
+      'an empty cell, because the last row of account_changes.csv counts',
     ),
     check(
       'accounts',
@@ -415,7 +417,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       sql`where n.assigned_at is not null and n.account is null or n.assigned_at < n.received_at
         or (n.assigned_at at time zone ${timeZone})::date > ${day}`,
       'needs an account, and must be between received_at and today',
-      'nothing, or the moment at which the payment was moved to its account',
+      'an empty cell, or the moment at which the payment was moved to its account',
     ),
     {
       ...{ file: 'payments', column: 'earlier_assignments', refersTo: 'accounts' },
@@ -437,7 +439,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
           or l.ended_at > coalesce(n.assigned_at, n.reversed_at) or (l.ended_at at time zone ${timeZone})::date > ${day}
           or n.account is not null and n.assigned_at is null)`,
       'must be between received_at and the assignment, the reversal or today, and needs assigned_at if the payment has an account',
-      'nothing, or the assignments of the payment before that of the column account',
+      'an empty cell, or the assignments of the payment before that of the column account',
     ),
     check(
       'payments',
@@ -484,7 +486,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
         where n.reversed_at is null and (m.code = n.payment_method and p.provider is not distinct from n.provider
           or (p.provider is null) <> (n.provider is null))`,
       problem: (id) => `is the reference of a payment in the database (id ${id})`,
-      allowed: 'a payment that the database does not have',
+      allowed: 'a payment that is not in the database',
     },
     {
       ...{ file: 'payments', column: 'provider_transaction_id' },
@@ -492,7 +494,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
         select n.line, n.provider_transaction_id as value, p.id::text as detail
         from new_payments n join payments p on p.provider_trans_id = n.transaction_key and p.provider = n.provider`,
       problem: (id) => `was paid already (payment ${id} in the database)`,
-      allowed: 'a payment that the database does not have',
+      allowed: 'a payment that is not in the database',
     },
     {
       ...{ file: 'payments', column: 'transaction_ref' },
@@ -519,7 +521,7 @@ function moveChecks({ today }: CheckSettings): ImportCheck[] {
       'to_account',
       sql`where n.to_account = n.account`,
       'is the account that gave the credit',
-      'another account, or nothing for a refund',
+      'another account, or an empty cell for a refund',
     ),
     check(
       'credit_moves',
@@ -533,7 +535,7 @@ function moveChecks({ today }: CheckSettings): ImportCheck[] {
       'transaction_ref',
       sql`where n.to_account is not null and n.transaction_ref is not null`,
       'belongs to a refund, but the row is a transfer',
-      'nothing for a transfer',
+      'an empty cell for a transfer',
     ),
     {
       ...{ file: 'credit_moves', column: 'transaction_ref' },
@@ -553,7 +555,7 @@ function moveChecks({ today }: CheckSettings): ImportCheck[] {
         from new_credit_moves n join credit_moves c on c.reference_key = n.reference_key
           join payment_methods m on m.id = c.payment_method_id and m.code = n.payment_method`,
       problem: (id) => `is the reference of a refund in the database (id ${id})`,
-      allowed: 'a refund that the database does not have',
+      allowed: 'a refund that is not in the database',
     },
   ];
 }

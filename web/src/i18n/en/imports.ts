@@ -23,7 +23,7 @@ export const imports = {
   'imports.started': 'Started.',
   'imports.percent': '{status} · {percent}',
   'imports.failed': 'The last step failed',
-  'imports.notUndone': 'Not undone',
+  'imports.notUndone': 'The undo failed',
   'imports.ready': 'No errors. You can run the import.',
   'imports.files': 'Files',
   'imports.file': 'File',

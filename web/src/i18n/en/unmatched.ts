@@ -29,7 +29,7 @@ export const unmatched = {
   'unmatched.assigned': '{amount} assigned to {name}.',
   'unmatched.undo': 'Undo (U)',
   'unmatched.undone': 'The payment is in the list again.',
-  'unmatched.undo.failed': 'Not undone',
+  'unmatched.undo.failed': 'The undo failed',
   'unmatched.undo.reason': 'Undone directly after the assignment',
   'unmatched.gone': '{amount} left the list: somebody else has processed it.',
   'unmatched.conflicts.empty': 'No notification contradicts a manual payment.',

@@ -26,7 +26,7 @@ export const imports: Record<keyof typeof en, string> = {
   'imports.started': 'Imeanza.',
   'imports.percent': '{status} · {percent}',
   'imports.failed': 'Hatua ya mwisho imeshindikana',
-  'imports.notUndone': 'Haikutenguliwa',
+  'imports.notUndone': 'Imeshindikana kutengua',
   'imports.ready': 'Hakuna makosa. Unaweza kuendesha uingizaji.',
   'imports.files': 'Faili',
   'imports.file': 'Faili',

@@ -32,7 +32,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.assigned': '{amount} imewekwa kwa {name}.',
   'unmatched.undo': 'Tengua (U)',
   'unmatched.undone': 'Malipo yamerudi kwenye orodha.',
-  'unmatched.undo.failed': 'Haikutenguliwa',
+  'unmatched.undo.failed': 'Imeshindikana kutengua',
   'unmatched.undo.reason': 'Imetenguliwa mara baada ya kuwekwa kwenye akaunti',
   'unmatched.gone': '{amount} imetoka kwenye orodha: mtu mwingine ameishughulikia.',
   'unmatched.conflicts.empty': 'Hakuna arifa inayopingana na malipo yaliyoingizwa kwa mkono.',
