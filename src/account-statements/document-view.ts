@@ -21,8 +21,8 @@ export function statementDocument(
     dueSoFar: amount(dueSoFarMinor),
     owedInTotal: amount(owedInTotalMinor),
   });
-  const { at, closing } = statement;
-  const isDue = at.arrearsMinor > 0n;
+  const { position, closing } = statement;
+  const isDue = position.arrearsMinor > 0n;
   const spelling = printedSpelling(decimals);
   return {
     customer,
@@ -56,16 +56,19 @@ export function statementDocument(
       ...figures(closing),
       isToday,
       state:
-        at.paymentState === 'paid_off' && statement.end !== 'cancelled' ? 'paid' : (statement.end ?? 'open'),
+        position.paymentState === 'paid_off' && statement.end !== 'cancelled'
+          ? 'paid'
+          : (statement.end ?? 'open'),
       paid: amount(statement.paidMinor),
       balance: amount(statement.balanceMinor),
-      arrears: amount(at.arrearsMinor),
-      // With arrears, `at.nextDueDate` is the date of the oldest unpaid item. Otherwise it is the next date to pay.
-      dueSince: isDue ? at.nextDueDate : null,
+      arrears: amount(position.arrearsMinor),
+      // With arrears, `position.nextDueDate` is the date of the oldest unpaid item. Otherwise it is the next date to pay.
+      dueSince: isDue ? position.nextDueDate : null,
       credit: unlessZero(statement.creditMinor),
-      paidUntil: at.paidUntil,
-      nextDueDate: isDue ? null : at.nextDueDate,
-      nextDueAmount: isDue || at.nextDueAmountMinor === null ? null : amount(at.nextDueAmountMinor),
+      paidUntil: position.paidUntil,
+      nextDueDate: isDue ? null : position.nextDueDate,
+      nextDueAmount:
+        isDue || position.nextDueAmountMinor === null ? null : amount(position.nextDueAmountMinor),
     },
     company,
     paybill,

@@ -19,7 +19,7 @@ export function toStatement(
     dueSoFar: amount(dueSoFarMinor),
     owedInTotal: amount(owedInTotalMinor),
   });
-  const { rows, totals, at } = statement;
+  const { rows, totals, position } = statement;
   const spelling = plainSpelling(currency.decimals);
   return {
     accountId: account.id,
@@ -62,8 +62,8 @@ export function toStatement(
       ...figures(statement.closing),
       balance: amount(statement.balanceMinor),
       credit: amount(statement.creditMinor),
-      arrears: amount(at.arrearsMinor),
-      ...standingOf(at, currency),
+      arrears: amount(position.arrearsMinor),
+      ...standingOf(position, currency),
     },
   };
 }
@@ -92,28 +92,29 @@ export function toQuote(account: AccountRow, date: PlainDate, quote: Quote, curr
     overdue: amount(quote.overdueMinor),
     dueOnDate: amount(quote.dueOnDateMinor),
     amountDue: amount(quote.amountDueMinor),
-    settlement: amount(quote.settlementMinor),
-    ...standingOf(quote.at, currency),
+    settlement: amount(quote.payoffMinor),
+    ...standingOf(quote.position, currency),
     payment: quote.after && {
       amount: amount(quote.after.amountMinor),
       itemsCovered: quote.after.itemsCovered,
       remainder: amount(quote.after.remainderMinor),
       balance: amount(quote.after.balanceMinor),
       credit: amount(quote.after.creditMinor),
-      arrears: amount(quote.after.at.arrearsMinor),
+      arrears: amount(quote.after.position.arrearsMinor),
       completes: quote.after.completes,
-      ...standingOf(quote.after.at, currency),
+      ...standingOf(quote.after.position, currency),
     },
   };
 }
 
-function standingOf(at: Position, currency: Currency) {
+function standingOf(position: Position, currency: Currency) {
   return {
-    paymentState: at.paymentState,
-    daysPastDue: at.daysPastDue,
-    paidUntil: at.paidUntil,
-    nextDueDate: at.nextDueDate,
-    nextDueAmount: at.nextDueAmountMinor === null ? null : amountOf(at.nextDueAmountMinor, currency),
+    paymentState: position.paymentState,
+    daysPastDue: position.daysPastDue,
+    paidUntil: position.paidUntil,
+    nextDueDate: position.nextDueDate,
+    nextDueAmount:
+      position.nextDueAmountMinor === null ? null : amountOf(position.nextDueAmountMinor, currency),
   };
 }
 

@@ -20,23 +20,24 @@ interface QuotedAccount {
 }
 
 export interface Quote {
-  /** The part of `amountDueMinor` that fell due before the day, and the part that falls due on the day. */
+  /** The part of `amountDueMinor` that fell due before the day. */
   overdueMinor: Minor;
+  /** The part of `amountDueMinor` that falls due on the day. */
   dueOnDateMinor: Minor;
   amountDueMinor: Minor;
-  /** The payoff amount: it pays everything that is owed. */
-  settlementMinor: Minor;
-  at: Position;
+  /** The amount that ends the account on the day. */
+  payoffMinor: Minor;
+  position: Position;
   /** The account after a payment on the day; null if no amount was given. */
   after: QuotedPayment | null;
 }
 
 interface QuotedPayment {
   amountMinor: Minor;
-  at: Position;
-  /** The number of items, including the deposit, that the amount would cover fully. */
+  position: Position;
+  /** The number of items, including the deposit, that the amount would complete. */
   itemsCovered: number;
-  /** The part of the amount that would cover the next item only in part. */
+  /** The part of the amount that would go to the next item, and not complete it. */
   remainderMinor: Minor;
   balanceMinor: Minor;
   creditMinor: Minor;
@@ -55,15 +56,15 @@ export function quoteOf(
   const isSaleUndone = isStatusIn(status, 'saleUndone');
   const total = totalMinor(terms);
   const positionOf = (paid: Minor) => position(terms, { paidMinor: paid, today: date, closed, activated });
-  const at = positionOf(paidMinor);
+  const current = positionOf(paidMinor);
   const before = dueBy(terms, addDays(date, -1)) - paidMinor;
-  const overdueMinor = at.arrearsMinor === 0n || before < 0n ? 0n : before;
+  const overdueMinor = current.arrearsMinor === 0n || before < 0n ? 0n : before;
   return {
     overdueMinor,
-    dueOnDateMinor: at.arrearsMinor - overdueMinor,
-    amountDueMinor: at.arrearsMinor,
-    settlementMinor: balanceOf({ status, totalMinor: total, paidMinor }),
-    at,
+    dueOnDateMinor: current.arrearsMinor - overdueMinor,
+    amountDueMinor: current.arrearsMinor,
+    payoffMinor: balanceOf({ status, totalMinor: total, paidMinor }),
+    position: current,
     after: amountMinor === null ? null : quotedPayment(amountMinor),
   };
 
@@ -74,7 +75,7 @@ export function quoteOf(
     const begun = next === undefined ? 0n : itemMinor(terms, next.index) - next.remainderMinor;
     return {
       amountMinor: amount,
-      at: positionOf(paid),
+      position: positionOf(paid),
       itemsCovered: isSaleUndone ? 0 : itemsCovered(terms, paid) - itemsCovered(terms, paidMinor),
       remainderMinor: minMinor(amount, begun),
       balanceMinor: owed > 0n ? owed : 0n,

@@ -135,9 +135,9 @@ describe('a statement', () => {
           paidMinor: sum(made.rows, (row) => row.paidMinor),
         });
         // Arrears are dueSoFar. An account that has ended or not begun has none, even if more money left than came in.
-        if (!['paid_off', 'closed', 'not_due'].includes(made.at.paymentState)) {
+        if (!['paid_off', 'closed', 'not_due'].includes(made.position.paymentState)) {
           const dueSoFar = made.closing.dueSoFarMinor;
-          expect(made.at.arrearsMinor).toBe(dueSoFar > 0n ? dueSoFar : 0n);
+          expect(made.position.arrearsMinor).toBe(dueSoFar > 0n ? dueSoFar : 0n);
         }
       }),
       RUNS,
@@ -241,9 +241,9 @@ describe('a quote', () => {
         expect(quote.overdueMinor + quote.dueOnDateMinor).toBe(quote.amountDueMinor);
         if (quote.amountDueMinor === 0n) return;
         const { after } = quoteOf(account, { ...on, amountMinor: quote.amountDueMinor });
-        expect(after?.at).toMatchObject({ arrearsMinor: 0n, daysPastDue: 0 });
+        expect(after?.position).toMatchObject({ arrearsMinor: 0n, daysPastDue: 0 });
         const less = quoteOf(account, { ...on, amountMinor: quote.amountDueMinor - 1n });
-        expect(less.after?.at.arrearsMinor).toBe(1n);
+        expect(less.after?.position.arrearsMinor).toBe(1n);
         const paidMinor = account.paidMinor + quote.amountDueMinor;
         expect(dueBy(account.terms, on.date) - paidMinor).toBe(0n);
       }),
@@ -257,18 +257,18 @@ describe('a quote', () => {
       fc.property(quotedArb, ({ account, on }) => {
         const isBegun = account.status === 'pending' && on.date >= account.terms.activationDate;
         const status = isBegun ? 'active' : account.status;
-        const { settlementMinor } = quoteOf(account, { ...on, amountMinor: null });
+        const { payoffMinor } = quoteOf(account, { ...on, amountMinor: null });
         const total = totalMinor(account.terms);
-        expect(settlementMinor).toBe(balanceOf({ ...account, totalMinor: total }));
-        if (settlementMinor === 0n) return;
-        const { after } = quoteOf(account, { ...on, amountMinor: settlementMinor });
+        expect(payoffMinor).toBe(balanceOf({ ...account, totalMinor: total }));
+        if (payoffMinor === 0n) return;
+        const { after } = quoteOf(account, { ...on, amountMinor: payoffMinor });
         expect(after).toMatchObject({
           balanceMinor: 0n,
           creditMinor: 0n,
           completes: completes.includes(status),
         });
-        expect(after?.completes).toBe(isToComplete(status, account.paidMinor + settlementMinor, total));
-        const less = quoteOf(account, { ...on, amountMinor: settlementMinor - 1n });
+        expect(after?.completes).toBe(isToComplete(status, account.paidMinor + payoffMinor, total));
+        const less = quoteOf(account, { ...on, amountMinor: payoffMinor - 1n });
         expect(less.after).toMatchObject({ balanceMinor: 1n, completes: false });
       }),
       RUNS,
@@ -286,7 +286,7 @@ describe('a quote', () => {
           { ...on, amountMinor: amountMinor - cut },
         ).after;
         expect(rest).toMatchObject({
-          at: whole?.at,
+          position: whole?.position,
           balanceMinor: whole?.balanceMinor,
           creditMinor: whole?.creditMinor,
           completes: whole?.completes,
@@ -300,9 +300,9 @@ describe('a quote', () => {
   it('divides the whole amount into covered items, the remainder and credit', () => {
     fc.assert(
       fc.property(quotedArb, ({ account, on, amountMinor }) => {
-        const { at, after } = quoteOf(account, { ...on, amountMinor });
+        const { position: unpaid, after } = quoteOf(account, { ...on, amountMinor });
         const closed = account.status === 'cancelled' || account.status === 'written_off';
-        expect(at).toEqual(
+        expect(unpaid).toEqual(
           position(account.terms, {
             paidMinor: account.paidMinor,
             today: on.date,

@@ -87,7 +87,7 @@ export interface Statement {
   /** The event that ended the account, if it ended in the period or before. */
   end: 'cancelled' | 'written_off' | null;
   /** The position at the end of the period. */
-  at: Position;
+  position: Position;
   /** The amount paid by the end of the period, without outgoing credit. */
   paidMinor: Minor;
   balanceMinor: Minor;
@@ -148,7 +148,7 @@ export function statementOf(history: AccountHistory, period: StatementPeriod): S
       paidMinor: rows.reduce((sum, row) => sum + row.paidMinor, 0n),
     },
     end: end?.type ?? null,
-    at: position(terms, { paidMinor, today: to, closed: end !== undefined, activated }),
+    position: position(terms, { paidMinor, today: to, closed: end !== undefined, activated }),
     paidMinor,
     balanceMinor: over > 0n ? over : 0n,
     creditMinor: over < 0n ? -over : 0n,

@@ -245,17 +245,17 @@ export const Quote = Type.Object(
     amountDue: Type.Number({
       description: 'overdue + dueOnDate. If the customer pays this amount, there are no arrears on the day.',
     }),
-    settlement: Type.Number({ description: 'The payoff amount: it pays everything that is owed.' }),
+    settlement: Type.Number({ description: 'The payoff amount: it ends the account on the day.' }),
     ...standing,
     payment: Nullable(
       Type.Object(
         {
           amount: Money,
           itemsCovered: Type.Integer({
-            description: 'The number of items, including the deposit, that the payment covers fully.',
+            description: 'The number of items, including the deposit, that the payment completes.',
           }),
           remainder: Type.Number({
-            description: 'The rest of the payment, which does not cover the next item fully.',
+            description: 'The part of the payment that goes to the next item, and does not complete it.',
           }),
           balance: Money,
           credit: Money,

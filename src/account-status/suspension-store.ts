@@ -14,15 +14,15 @@ export type AccountToSuspend = AccountRow & { last_day_of_grace: PlainDate };
 const lastDayOfGrace = sql`greatest(a.next_due_date, a.reprieved_on) + a.grace_days`;
 
 /** Must match the index accounts_grace, which has this condition on the status, and `lastDayOfGrace` in its key. */
-function isToSuspend(day: PlainDate) {
+function toSuspendCondition(day: PlainDate) {
   return sql`a.status in ${literalList(statusesIn('suspendedWhenLate'))}
     and a.next_due_date is not null and ${lastDayOfGrace} < ${day}::date`;
 }
 
 /**
- * Locks accounts that are past their days of grace, if their pay plan has `auto_suspend`. Skips accounts that another transaction has
- * locked. It searches one pay plan at a time, in the order of the index accounts_grace. A run without late accounts reads only
- * the index. The condition is checked again after the rows are locked.
+ * Locks accounts that are past their days of grace, if their pay plan has `auto_suspend`. Skips accounts that another transaction
+ * has locked. It searches one pay plan at a time, in the order of the index accounts_grace, so a run without late accounts reads
+ * no account. The condition is checked again after the rows are locked.
  */
 export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: number): Promise<AccountRow[]> {
   const { rows } = await sql<AccountRow>`
@@ -30,15 +30,15 @@ export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: numbe
     select a.* from accounts a
     where a.id = any(array(
       select late.id from pay_plans p cross join lateral (
-        select a.id from accounts a where a.payplan_id = p.id and ${isToSuspend(day)}
+        select a.id from accounts a where a.payplan_id = p.id and ${toSuspendCondition(day)}
         order by ${lastDayOfGrace} limit ${limit}) late
       where p.auto_suspend limit ${limit}))
-      and ${isToSuspend(day)}
+      and ${toSuspendCondition(day)}
     order by a.id for no key update skip locked`.execute(tx);
   return rows;
 }
 
-/** One page of the accounts to suspend, of one pay plan. Accounts that are longest past their days of grace come first. */
+/** One page of the accounts to suspend, of one pay plan. Accounts whose grace ended earliest come first. */
 export async function findAccountsToSuspend(
   db: Db,
   day: PlainDate,
@@ -47,7 +47,7 @@ export async function findAccountsToSuspend(
   const { rows } = await sql<AccountToSuspend>`
     ${sql.raw(UNNAMED)}
     select a.*, ${lastDayOfGrace} as last_day_of_grace from accounts a
-    where a.payplan_id = ${payplanId} and ${isToSuspend(day)}
+    where a.payplan_id = ${payplanId} and ${toSuspendCondition(day)}
       and (${lastDayOfGrace}, a.id) > (${after?.last_day_of_grace ?? '-infinity'}::date, ${after?.id ?? 0})
     order by ${lastDayOfGrace}, a.id limit ${limit}`.execute(db);
   return rows;

@@ -4,12 +4,12 @@ import { findExpandedCustomers } from '../customers/store.ts';
 import { findExpandedProducts } from '../products/store.ts';
 import { type Permission, requireAll } from '../rights.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
-import type { AccountExpansion, ExpandedAccount, HolderExpansion } from './schema.ts';
+import type { AccountExpansion, AccountOrCustomer, ExpandedAccount } from './schema.ts';
 import { findExpandableAccounts } from './store.ts';
 
-// Finds the resources that `expand` adds to answers. Each kind of resource takes one SQL statement for all rows.
+// Finds the resources that `expand` adds to answers, with at most one SQL statement for each kind of resource.
 
-const NEEDED: Record<AccountExpansion | HolderExpansion, Permission> = {
+const NEEDED: Record<AccountExpansion | AccountOrCustomer, Permission> = {
   account: 'accounts:read',
   customer: 'customers:read',
   product: 'catalogue:read',
@@ -49,29 +49,29 @@ export async function expandAccounts<A extends { customerId: number; productId: 
  * Adds accounts and their customers to rows. Both are null for a row without an account.
  * @throws AppError FORBIDDEN if the actor may not read them.
  */
-export async function expandHolders<R extends { accountId: number | null }>(
+export async function expandAccountsOf<R extends { accountId: number | null }>(
   db: Db,
   actor: Actor,
   rows: readonly R[],
-  wanted: ReadonlySet<HolderExpansion>,
+  wanted: ReadonlySet<AccountOrCustomer>,
 ) {
   checkRights(actor, wanted);
   if (wanted.size === 0) return [...rows];
   const ids = idsOf(rows.flatMap(({ accountId }) => accountId ?? []));
   const found = new Map((await findExpandableAccounts(db, ids)).map((row) => [row.id, row]));
   return rows.map((row) => {
-    const holder = row.accountId === null ? undefined : found.get(row.accountId);
+    const account = row.accountId === null ? undefined : found.get(row.accountId);
     return {
       ...row,
-      ...(wanted.has('account') && { account: holder ? accountOf(holder) : null }),
-      ...(wanted.has('customer') && { customer: holder ? customerOf(holder) : null }),
+      ...(wanted.has('account') && { account: account ? accountOf(account) : null }),
+      ...(wanted.has('customer') && { customer: account ? customerOf(account) : null }),
     };
   });
 }
 
-type Holder = Awaited<ReturnType<typeof findExpandableAccounts>>[number];
+type ExpandableAccount = Awaited<ReturnType<typeof findExpandableAccounts>>[number];
 
-function accountOf(row: Holder): ExpandedAccount {
+function accountOf(row: ExpandableAccount): ExpandedAccount {
   return {
     id: row.id,
     accountNumber: formatAccountNumber(row.id),
@@ -82,7 +82,7 @@ function accountOf(row: Holder): ExpandedAccount {
   };
 }
 
-function customerOf(row: Holder) {
+function customerOf(row: ExpandableAccount) {
   return { id: row.customer_id, name: row.customer_name, phone: row.customer_phone };
 }
 

@@ -133,7 +133,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
         operationId: 'getAccountSchedule',
         summary: 'Get the schedule of an account',
         description:
-          'The deposit and all instalments, with the paid part of each. Payments cover these items in their order.',
+          'The deposit and all instalments, with the paid part of each. Payments are applied in the order of this list.',
         params: IdParams,
         response: { 200: Envelope(AccountSchedule, 'Schedule found.') },
       },

@@ -85,20 +85,20 @@ export const ExpandedAccount = Type.Object(
 );
 export type ExpandedAccount = Static<typeof ExpandedAccount>;
 
-const HOLDER_EXPANSIONS = ['account', 'customer'] as const;
-export type HolderExpansion = (typeof HOLDER_EXPANSIONS)[number];
+const ACCOUNT_OR_CUSTOMER = ['account', 'customer'] as const;
+export type AccountOrCustomer = (typeof ACCOUNT_OR_CUSTOMER)[number];
 
 /** The query parameter that adds the account and the customer to rows. */
-export const expandHolder = Type.Optional(
+export const expandAccountOrCustomer = Type.Optional(
   Choices(
-    HOLDER_EXPANSIONS,
+    ACCOUNT_OR_CUSTOMER,
     'Adds account, customer or both. They are null for a payment without an account.',
   ),
 );
-export const HolderQuery = Type.Object({ expand: expandHolder });
+export const AccountOrCustomerQuery = Type.Object({ expand: expandAccountOrCustomer });
 
-/** The fields that `expandHolder` adds. */
-export const ExpandedHolder = {
+/** The fields that `expandAccountOrCustomer` adds. */
+export const ExpandedAccountOrCustomer = {
   account: Type.Optional(Nullable(ExpandedAccount)),
   customer: Type.Optional(Nullable(ExpandedCustomer)),
 };

@@ -9,7 +9,7 @@ import type { ShownAccountRow } from './store.ts';
 export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDate) {
   const { status } = row;
   const paidMinor = BigInt(row.paid_minor);
-  const at = position(termsOf(row), standingOf(row, day));
+  const current = position(termsOf(row), standingOf(row, day));
   return {
     id: row.id,
     accountNumber: formatAccountNumber(row.id),
@@ -31,12 +31,13 @@ export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDa
     paid: amountOf(row.paid_minor, currency),
     balance: amountOf(balanceOf({ status, totalMinor: BigInt(row.total_minor), paidMinor }), currency),
     credit: amountOf(row.credit_minor, currency),
-    arrears: amountOf(at.arrearsMinor, currency),
-    paymentState: at.paymentState,
-    daysPastDue: at.daysPastDue,
-    paidUntil: at.paidUntil,
-    nextDueDate: at.nextDueDate,
-    nextDueAmount: at.nextDueAmountMinor === null ? null : amountOf(at.nextDueAmountMinor, currency),
+    arrears: amountOf(current.arrearsMinor, currency),
+    paymentState: current.paymentState,
+    daysPastDue: current.daysPastDue,
+    paidUntil: current.paidUntil,
+    nextDueDate: current.nextDueDate,
+    nextDueAmount:
+      current.nextDueAmountMinor === null ? null : amountOf(current.nextDueAmountMinor, currency),
     externalId: row.external_id,
     metadata: row.metadata,
     createdAt: row.created_at,

@@ -14,7 +14,7 @@ import * as store from './store.ts';
 export async function createApiKey(context: Context, actor: Actor, body: NewApiKey) {
   const now = new Date();
   const grant = grantOf(actor, body);
-  const { networks = null, expiresAt = null } = readLimits(body, now);
+  const { networks = null, expiresAt = null } = readNetworksAndExpiry(body, now);
   const { key, hash, hint } = newApiKey();
   return inTransaction(context.db, async (tx) => {
     const { name } = body;
@@ -43,7 +43,7 @@ export async function createApiKey(context: Context, actor: Actor, body: NewApiK
 /** A later `expiresAt` makes an expired key work again. @throws AppError NOT_FOUND, VALIDATION_ERROR for a revoked key. */
 export async function changeApiKey(context: Context, actor: Actor, id: number, body: ApiKeyChanges) {
   const now = new Date();
-  const changes = readLimits(body, now);
+  const changes = readNetworksAndExpiry(body, now);
   return inTransaction(context.db, async (tx) => {
     const before = await store.lockApiKey(tx, id);
     checkStatus(before.status, ['active', 'expired']);
@@ -114,8 +114,11 @@ export async function revokeApiKey(context: Context, actor: Actor, id: number) {
   });
 }
 
-/** The parsed and checked limits in a request. */
-function readLimits({ networks, expiresAt }: Pick<NewApiKey, 'networks' | 'expiresAt'>, now: Date) {
+/** Parses and checks the fields. A field that was not sent stays absent. */
+function readNetworksAndExpiry(
+  { networks, expiresAt }: Pick<NewApiKey, 'networks' | 'expiresAt'>,
+  now: Date,
+) {
   const expiry = typeof expiresAt === 'string' ? (parseTimestamp(expiresAt) ?? null) : expiresAt;
   checkNetworks(networks ?? []);
   checkExpiry(expiry ?? null, now);
@@ -132,7 +135,7 @@ export interface UseRecorder {
 const RECORDED_EVERY_MS = 60_000;
 const MAX_RECENT_KEYS = 10_000;
 
-/** Each instance sends at most one update a minute for each key. `recordUse` writes only the first of these updates. */
+/** Each instance sends at most one update a minute for each key. `recordUse` writes only the first one of all instances. */
 export function createUseRecorder({ db }: Pick<Context, 'db'>, log: Log): UseRecorder {
   const recent = new LRUCache<number, true>({ max: MAX_RECENT_KEYS, ttl: RECORDED_EVERY_MS });
   const running = new Set<Promise<void>>();

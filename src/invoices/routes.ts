@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { expandHolders } from '../accounts/expand-view.ts';
-import { HolderQuery } from '../accounts/schema.ts';
+import { expandAccountsOf } from '../accounts/expand-view.ts';
+import { AccountOrCustomerQuery } from '../accounts/schema.ts';
 import type { Context } from '../core/context.ts';
 import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
@@ -35,7 +35,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
     async (request) => {
       const page = await listInvoices(db, request.query);
       const invoices = page.rows.map((row) => toInvoiceSummary(row, currency));
-      const rows = await expandHolders(db, actorOf(request), invoices, choicesOf(request.query.expand));
+      const rows = await expandAccountsOf(db, actorOf(request), invoices, choicesOf(request.query.expand));
       return okList({ ...page, rows }, 'Invoices found.');
     },
   );
@@ -71,7 +71,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         operationId: 'getInvoice',
         summary: 'Get an invoice',
         params: IdParams,
-        querystring: HolderQuery,
+        querystring: AccountOrCustomerQuery,
         response: { 200: Envelope(Invoice, 'Invoice found.') },
       },
     },
@@ -79,7 +79,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       const found = await findInvoice(db, request.params.id);
       if (!found) throw notFound('invoice', request.params.id);
       const invoice = toInvoice(found, currency);
-      const [expanded = invoice] = await expandHolders(
+      const [expanded = invoice] = await expandAccountsOf(
         db,
         actorOf(request),
         [invoice],

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ExpandedHolder, expandHolder } from '../accounts/schema.ts';
+import { ExpandedAccountOrCustomer, expandAccountOrCustomer } from '../accounts/schema.ts';
 import {
   AmountFromZero,
   CalendarDate,
@@ -92,7 +92,7 @@ const INVOICE = {
 };
 
 export const InvoiceSummary = Type.Object(
-  { ...invoiceProperties, ...ExpandedHolder },
+  { ...invoiceProperties, ...ExpandedAccountOrCustomer },
   {
     title: 'InvoiceSummary',
     description: 'An invoice without its lines (`items`), which `GET /invoices/{id}` returns.',
@@ -103,7 +103,7 @@ export const InvoiceSummary = Type.Object(
 export const Invoice = Type.Object(
   {
     ...invoiceProperties,
-    ...ExpandedHolder,
+    ...ExpandedAccountOrCustomer,
     items: Type.Array(
       Type.Object({
         description: Type.String(),
@@ -141,5 +141,5 @@ export const invoiceList = defineList(
     createdAt: { kind: 'timestamp', column: 'i.created_at' },
     updatedAt: { kind: 'timestamp', column: 'i.updated_at' },
   },
-  { expand: expandHolder },
+  { expand: expandAccountOrCustomer },
 );

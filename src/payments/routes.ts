@@ -1,6 +1,6 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
-import { expandHolders } from '../accounts/expand-view.ts';
-import { type HolderExpansion, HolderQuery } from '../accounts/schema.ts';
+import { expandAccountsOf } from '../accounts/expand-view.ts';
+import { type AccountOrCustomer, AccountOrCustomerQuery } from '../accounts/schema.ts';
 import { findAccountRow } from '../accounts/store.ts';
 import { Approval } from '../approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
@@ -44,22 +44,22 @@ import { toPayment } from './view.ts';
 export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, slots: SharedSlots): void {
   const { db, currency } = context;
 
-  async function read(actor: Actor, id: number, expand?: ChoiceText<HolderExpansion>) {
+  async function read(actor: Actor, id: number, expand?: ChoiceText<AccountOrCustomer>) {
     const row = await findPaymentRow(db, id);
     if (!row) throw notFound('payment', id);
     const payment = toPayment(row, currency);
-    const [expanded = payment] = await expandHolders(db, actor, [payment], choicesOf(expand));
+    const [expanded = payment] = await expandAccountsOf(db, actor, [payment], choicesOf(expand));
     return ok(expanded, 'Payment found.');
   }
 
   async function list(
     actor: Actor,
-    query: ListPlan & { expand?: ChoiceText<HolderExpansion> },
+    query: ListPlan & { expand?: ChoiceText<AccountOrCustomer> },
     accountId?: number,
   ) {
     const page = await listPayments(db, query, accountId);
     const payments = page.rows.map((row) => toPayment(row, currency));
-    const rows = await expandHolders(db, actor, payments, choicesOf(query.expand));
+    const rows = await expandAccountsOf(db, actor, payments, choicesOf(query.expand));
     return okList({ ...page, rows }, 'Payments found.');
   }
 
@@ -134,7 +134,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'getPayment',
         summary: 'Get a payment',
         params: IdParams,
-        querystring: HolderQuery,
+        querystring: AccountOrCustomerQuery,
         response: { 200: Envelope(Payment, 'Payment found.') },
       },
     },
@@ -288,7 +288,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     answer: Payment,
     example: 'ERP-PAY-3001',
     access: 'payments:read',
-    query: HolderQuery,
+    query: AccountOrCustomerQuery,
     read: (id, actor, { expand }) => read(actor, id, expand),
   });
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
-import { ExpandedHolder, expandHolder } from '../accounts/schema.ts';
+import { ExpandedAccountOrCustomer, expandAccountOrCustomer } from '../accounts/schema.ts';
 import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
 import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
@@ -100,7 +100,7 @@ const paymentProperties = {
 };
 
 export const Payment = Type.Object(
-  { ...paymentProperties, ...ExpandedHolder },
+  { ...paymentProperties, ...ExpandedAccountOrCustomer },
   {
     title: 'Payment',
     examples: [
@@ -223,6 +223,6 @@ const listFields = {
   updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
 } as const satisfies Record<string, ListField>;
 
-export const paymentList = defineList(listFields, { expand: expandHolder }, 'p.metadata');
+export const paymentList = defineList(listFields, { expand: expandAccountOrCustomer }, 'p.metadata');
 /** The list of unmatched payments. They have no account to expand. */
 export const unmatchedList = defineList(listFields, {}, 'p.metadata');

@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { client } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 
-const MOST_ROWS = 100;
+const PAGE_SIZE = 100;
 
 interface Page<Row> {
   data?: { data: Row[]; pagination: { totalPages?: number } };
   error?: unknown;
 }
 
-/** All rows of a list, for the choices of a field or the names of ids. Empty until they are loaded. */
+/** All rows of a list, to fill a select field or to show names instead of ids. Empty until they are loaded. */
 function useAll<Row>(path: string, readPage: (page: number) => Promise<Page<Row>>, isEnabled = true): Row[] {
   const { data = [] } = useQuery({
     queryKey: ['get', path, 'all'], // The key begins like the keys of api.useQuery, so that events cause the list to be read again.
@@ -31,13 +31,13 @@ function useAll<Row>(path: string, readPage: (page: number) => Promise<Page<Row>
 
 export function useProducts(): Schemas['Product'][] {
   return useAll('/api/products', (page) =>
-    client.GET('/api/products', { params: { query: { page, limit: MOST_ROWS, sort: 'name:asc' } } }),
+    client.GET('/api/products', { params: { query: { page, limit: PAGE_SIZE, sort: 'name:asc' } } }),
   );
 }
 
 export function useEmployees(): Schemas['Employee'][] {
   return useAll('/api/employees', (page) =>
-    client.GET('/api/employees', { params: { query: { page, limit: MOST_ROWS, sort: 'name:asc' } } }),
+    client.GET('/api/employees', { params: { query: { page, limit: PAGE_SIZE, sort: 'name:asc' } } }),
   );
 }
 
@@ -45,7 +45,7 @@ export function useUsers(isEnabled = true): Schemas['User'][] {
   return useAll(
     '/api/users',
     (page) =>
-      client.GET('/api/users', { params: { query: { page, limit: MOST_ROWS, sort: 'lastName:asc' } } }),
+      client.GET('/api/users', { params: { query: { page, limit: PAGE_SIZE, sort: 'lastName:asc' } } }),
     isEnabled,
   );
 }
