@@ -21,7 +21,7 @@ export const ApprovalFacts = Type.Object(
     accountStatus: Fact,
     toAccountStatus: Fact,
     balance: Nullable(
-      Type.Number({ description: 'The balance that a write-off or a cancellation gives up.' }),
+      Type.Number({ description: 'The unpaid balance that a write-off or cancellation removes.' }),
     ),
     credit: Nullable(Money),
   },
@@ -48,11 +48,11 @@ export const Approval = Type.Object(
     toAccountNumber: Nullable(Type.String()),
     amount: Type.Number({
       description:
-        'The amount of the payment or of the credit, or the balance that is given up. In units of the currency.',
+        'The amount of the payment or credit, or the unpaid balance that a write-off or cancellation removes. In units of the currency.',
     }),
     countedAmount: Type.Number({
       description:
-        'The amount that was compared with APPROVAL_LIMIT. For credit, it includes the other transfers and refunds from the account on that day. For a payment on a written-off or cancelled account, it is what is unpaid without the payment.',
+        'The amount that was compared with APPROVAL_LIMIT. For credit, it includes the other transfers and refunds from the account on that day. For a payment on a written-off or cancelled account, it is the unpaid amount of the account after the payment is removed, but at least the amount of the payment.',
     }),
     currency: Type.String(),
     reason: Type.String({ description: 'The requester’s reason for the action.' }),
@@ -64,14 +64,18 @@ export const Approval = Type.Object(
     currentFacts: Nullable(ApprovalFacts),
     changedFacts: Type.Array(Choice('ApprovalFact', FACT_NAMES.map(answerName)), {
       description:
-        'The facts that differ from those at the request: today if it is pending, or on the day it became obsolete. ' +
-        '`currentFacts` has their values.',
+        'The facts that have changed since the request. A pending request is compared with the present facts, and an ' +
+        'obsolete request with the facts that ended it. `currentFacts` has their values. Empty for all other statuses.',
     }),
     paymentMethodName: Nullable(
       Type.String({ description: 'The payment method of a refund. Null for other actions.' }),
     ),
     transactionRef: Nullable(Type.String({ description: 'The reference of a refund, if one was given.' })),
-    creditMoveId: Nullable(Type.Integer({ description: 'The transfer or refund after the approval.' })),
+    creditMoveId: Nullable(
+      Type.Integer({
+        description: 'The transfer or refund that the approval posted. Null for other actions.',
+      }),
+    ),
     endedAt: Nullable(Timestamp),
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -144,6 +148,6 @@ export const approvalList = defineList(
   {},
 );
 
-/** Each example has its own id, because a request can end only once. */
+/** Tests send these examples. Each needs its own request, because a request can end only once. */
 export const RejectionParams = Type.Object({ id: { ...Id, examples: [2] } });
 export const WithdrawalParams = Type.Object({ id: { ...Id, examples: [3] } });

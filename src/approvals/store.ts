@@ -95,7 +95,7 @@ export function listApprovals(db: Db, plan: ListPlan) {
   return fetchPage<ApprovalRow>(db, plan, { select: APPROVAL, from: sql`from approvals r` });
 }
 
-/** Locks a request. A caller that also locks its accounts and payments (see `approve`) locks those first. */
+/** Locks a request. To avoid deadlocks, lock its accounts and payments before the request, as `approve` does. */
 export async function lockApproval(tx: Tx, id: number): Promise<ApprovalRow | undefined> {
   const { rows } = await sql<ApprovalRow>`${APPROVAL} where r.id = ${id} for no key update of r`.execute(tx);
   return rows[0];

@@ -16,8 +16,8 @@ export function publicAddress(
 }
 
 /**
- * Refuses a request that a page of another site or origin sent with the cookies of this service. Browsers send Sec-Fetch-Site
- * only over TLS and to localhost; elsewhere, Origin must name this service. Programs send neither.
+ * Refuses a request from a page of another origin. Browsers send Sec-Fetch-Site only over TLS and to localhost; elsewhere, Origin
+ * must name this service. Programs send neither.
  * @throws AppError FORBIDDEN
  */
 export function requireSameOrigin(request: FastifyRequest, context: Pick<Context, 'config'>): void {

@@ -76,14 +76,14 @@ export function browserSessionRoutes(
       requireSameOrigin(request, context);
       const token = readSessionCookie(request, context);
       const { general, pages } = parts.limiters;
-      // Many people may share one address. So an address has a separate counter for these calls, which counts only calls without a
-      // session.
+      // Many people may share one address. So a call with a session counts for this session, and only other calls count for the
+      // address.
       const refreshes = `refreshes ${clientKey(request.ip)}`;
       await pages?.check(refreshes);
       const caller = {
         log: request.log,
         requestId: request.id,
-        async countSession(id: string) {
+        async countExchange(id: string) {
           const state = await general?.count(`session ${id}`);
           if (state) announceLimit(reply, 'general', state);
         },

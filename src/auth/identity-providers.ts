@@ -8,7 +8,7 @@ import type { Identity } from './store.ts';
 const TIMEOUT_SECONDS = 5;
 /** The limit of each answer. It is much larger than the largest known answers, which are key sets with certificates. */
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** How long a provider's metadata is cached. The library reads its keys again when they change. */
+/** How long a provider's metadata is cached. The library fetches the provider's signing keys again when they change. */
 const METADATA_TTL_MS = 12 * 3_600_000;
 /** Pause after a provider was unreachable or sent unusable metadata. */
 const PAUSE_AFTER_FAILURE_MS = 2_000;
@@ -134,7 +134,7 @@ export function createIdentityProviders(log: {
 
 /**
  * Fetches an answer of at most MAX_ANSWER_BYTES, because the fetch of Node.js has no such limit.
- * @throws TypeError, like fetch, for a larger answer, and the reason of `options.signal` after the time-out.
+ * @throws TypeError for a larger answer, as fetch does for a network error. After a time-out, the abort reason of `options.signal`.
  */
 async function fetchBounded(url: string, options: openid.CustomFetchOptions): Promise<Response> {
   const response = await fetch(url, options as RequestInit);
@@ -206,7 +206,7 @@ const BROKEN_ANSWERS = [
 
 function toAppError(cause: unknown, provider: string): AppError {
   if (cause instanceof openid.AuthorizationResponseError) {
-    // Anyone can set this parameter, so only the error codes of the standard are shown.
+    // Anyone can forge the parameter `error` of the callback, so the answer contains only the codes in REFUSALS.
     const reason = REFUSALS.includes(cause.error) ? cause.error : 'other';
     const message =
       reason === 'access_denied'

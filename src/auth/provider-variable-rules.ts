@@ -11,11 +11,11 @@ export interface IdentityProvider {
 }
 
 /**
- * Names of environment variables contain the name of the identity provider: with OAUTH_GOOGLE_ISSUER and two more variables, the
- * route `GET /api/auth/google` works. If the provider is not configured, the error lists the missing variables.
+ * The suffixes of the variables that every provider needs: OAUTH_GOOGLE_ISSUER, OAUTH_GOOGLE_CLIENT_ID and
+ * OAUTH_GOOGLE_CLIENT_SECRET enable `GET /api/auth/google`. Without them, this route answers with the missing variables.
  */
 export const PROVIDER_PARTS = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'] as const;
-/** Both or neither must be set. People with a verified e-mail in one of the DOMAINS become users with the ROLE. */
+/** Optional suffixes: both are set, or neither. See `IdentityProvider.newcomers`. */
 export const PROVIDER_DOMAIN_PARTS = ['DOMAINS', 'ROLE'] as const;
 export type ProviderPart = (typeof PROVIDER_PARTS | typeof PROVIDER_DOMAIN_PARTS)[number];
 

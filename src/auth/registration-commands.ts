@@ -17,7 +17,7 @@ type Registrant = Omit<NewUser, 'role'>;
 
 /**
  * Creates a user who has no invitation. The first user of a new service becomes admin, except in production, where the CLI
- * creates the first admin. Others get REGISTRATION_ROLE.
+ * creates the first admin. Others get the granted role, or REGISTRATION_ROLE.
  *
  * @param grantedRole the role of a person who is admitted by the settings even when registration is closed.
  * @throws AppError FORBIDDEN when registration is closed, DUPLICATE_ENTRY when the e-mail is taken.
@@ -36,7 +36,7 @@ export async function createUninvitedUser(
   return addUser(tx, { ...SYSTEM, requestId }, { ...registrant, role });
 }
 
-/** In production, refuses before any other work, because with closed registration not even the first user may register there. */
+/** Refuses at once in production, where the CLI creates the first admin, so no users need to be counted. */
 export function refuseIfClosed({ production, registration }: Config): void {
   if (production && !registration.open) throw registrationClosed();
 }

@@ -18,10 +18,10 @@ interface Caller {
   log: Pick<Log, 'warn'>;
   requestId: string;
   /** Counts an exchange before it changes anything. Throws if the session has made too many exchanges. */
-  countSession?(sessionId: string): Promise<void>;
+  countExchange?(sessionId: string): Promise<void>;
 }
 
-/** How long a browser may repeat an exchange, because its answer was lost or several tabs sent it. */
+/** For this long a browser may send a used refresh token again: the answer may have been lost, or two tabs may have sent it. */
 const REPEAT_MS = 10_000;
 
 /** The last step of every way to sign in: creates a session and its first tokens. */
@@ -47,7 +47,7 @@ export async function refreshSession(
 
 /**
  * Like `refreshSession`, but the new token is derived from the old one, so that a repeat within REPEAT_MS gets the same new token.
- * If another tab has already exchanged that token, the repeat gets the newest token of the session.
+ * If another tab has already exchanged the new token, the repeat gets the newest token of the session.
  *
  * @returns undefined when nobody is signed in.
  */
@@ -55,7 +55,7 @@ export function refreshBrowserSession(
   context: Context,
   parts: TokenParts,
   refreshToken: string,
-  caller: Caller & { countSession(sessionId: string): Promise<void> },
+  caller: Caller & { countExchange(sessionId: string): Promise<void> },
 ) {
   return exchangeToken(context, parts, refreshToken, successorOf(context, refreshToken), caller);
 }
@@ -75,13 +75,13 @@ async function findUnused(tx: Tx, context: Context, first: Token): Promise<Token
   }
 }
 
-/** @returns undefined when the session has ended. */
+/** @returns undefined if the token is unknown or expired, or if the session has ended or ends now. */
 function exchangeToken(
   context: Context,
   parts: TokenParts,
   refreshToken: string,
   successor: Token,
-  { log, requestId, countSession }: Caller,
+  { log, requestId, countExchange }: Caller,
 ) {
   const hash = hashToken(refreshToken);
   return inTransaction(context.db, async (tx) => {
@@ -91,7 +91,7 @@ function exchangeToken(
       return undefined;
     const user = await users.getUser(tx, token.user_id);
     const { session_id: sessionId, used_at: usedAt } = token;
-    await countSession?.(sessionId);
+    await countExchange?.(sessionId);
     const mayRepeat = usedAt !== null && Date.now() - Date.parse(usedAt) < REPEAT_MS;
     const repeated = mayRepeat ? await findUnused(tx, context, successor) : undefined;
     if ((usedAt !== null && !repeated) || !user.active) {

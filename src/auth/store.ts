@@ -3,7 +3,10 @@ import type { Db, Tx } from '../core/database/db.ts';
 import { deleteInBatches, lookUp } from '../core/database/statements.ts';
 import type { UserRow } from '../users/store.ts';
 
-/** Lets only one registration run at a time, so that only one user is the first. An empty table has no row to lock. */
+/**
+ * Serializes registrations, so that two concurrent ones cannot both create the first user. The lock is an advisory one, because
+ * an empty table has no row to lock.
+ */
 export async function lockRegistration(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('ams: first user'))`.execute(tx);
 }

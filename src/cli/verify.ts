@@ -19,7 +19,7 @@ import {
 const USAGE =
   'Usage: npm run verify [-- --replica]\n' +
   'Proves the books. With --replica, the checks read the replica, if it is not too far behind.';
-/** PostgreSQL's codes for a standby, and for a role that may only read. */
+/** PostgreSQL's codes for a write in a read-only transaction, as on a standby, and for a missing privilege. */
 const READ_ONLY = new Set(['25006', '42501']);
 /** PostgreSQL's codes for a missing table, column and function. */
 const NOT_THERE = new Set(['42P01', '42703', '42883']);

@@ -28,7 +28,9 @@ const FIELDS = {
   differenceCount: Type.Integer({
     description: 'The number of account figures that differ from those of the source system.',
   }),
-  differenceMinor: amount('The growth of the balance without a notification. Negative if the balance fell.'),
+  differenceMinor: amount(
+    'The change of the balance that no notification explains. Negative if the balance fell.',
+  ),
   disabledReason: Type.String({ description: '`gone` or `failing`.' }),
   dueDate: Nullable(date('The day on which the invoice is due.')),
   employeeId: Nullable(Id),
@@ -370,13 +372,13 @@ export const EVENTS = {
   },
   'proof.failed': {
     version: 1,
-    when: 'The checks of the books found violations, and other checks fail than in the last run.',
+    when: 'The checks of the books found violations, and the list of failing checks differs from the last run.',
     data: ['violationCount', 'failedChecks'],
     isDerived: true,
   },
   'proof.passed': {
     version: 1,
-    when: 'All checks of the books pass. Published after violations, after the first run, and after 26 hours without a run.',
+    when: 'All checks of the books pass. Published if the last run found violations, is more than 26 hours old, or does not exist.',
     data: ['checkCount'],
     isDerived: true,
   },
@@ -443,7 +445,7 @@ export const EVENTS = {
   'user.password_changed': { version: 1, when: 'A user changed their password.', data: [] },
   'user.identity_linked': {
     version: 1,
-    when: 'A user can sign in through an identity provider.',
+    when: 'An identity of a provider was linked to a user, who can now sign in with it.',
     data: [],
   },
   'session.ended': { version: 1, when: 'A session of a user was ended.', data: [] },

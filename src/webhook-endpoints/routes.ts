@@ -67,7 +67,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
         operationId: 'createWebhookEndpoint',
         summary: 'Add a webhook endpoint',
         description:
-          'Events from now on are posted to the address, signed by https://www.standardwebhooks.com. The answer has the secret, which is not shown again.',
+          'New events are sent to the URL by POST, signed as https://www.standardwebhooks.com specifies. The answer has the secret, which is not shown again.',
         body: NewWebhookEndpoint,
         response: { 201: Envelope(IssuedWebhookEndpoint, 'Webhook endpoint created.') },
       },
@@ -191,7 +191,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
         operationId: 'resendWebhookEvents',
         summary: 'Deliver events again',
         description:
-          'Only events of the types of the endpoint are delivered. Events that are not yet delivered keep their order.',
+          'Only events of the types of the endpoint are delivered. Events that the endpoint has not reached yet are not sent earlier than usual.',
         params: IdParams,
         body: Resend,
         response: { 200: Envelope(ResendResult, 'Events will be delivered again.') },

@@ -7,9 +7,9 @@ export interface Column<Row> {
   /** Identifies the column. For a sortable column it is the sort field of the API. */
   name: string;
   label: string;
-  /** Numbers and amounts are at the end of their column, with digits of the same width. */
+  /** Aligns the column to the end of the line, with digits of equal width. */
   isNumber?: boolean;
-  /** On a phone each row is a card. This is the place of the value in the card. Default: title for the first column, else detail. */
+  /** On a phone each row is a card, and this is the place of the value. Default: detail. In the first column, detail means title. */
   onPhone?: 'title' | 'value' | 'detail' | 'plain' | 'hidden';
   canSort?: boolean;
   show(row: Row): ReactNode;

@@ -747,7 +747,7 @@ export interface paths {
         };
         /**
          * Get the schedule of an account
-         * @description The deposit and all instalments, with the paid part of each. Payments cover these items in their order.
+         * @description The deposit and all instalments, with the paid part of each. Payments are applied in the order of this list.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -2555,7 +2555,7 @@ export interface paths {
         put?: never;
         /**
          * Add a webhook endpoint
-         * @description Events from now on are posted to the address, signed by https://www.standardwebhooks.com. The answer has the secret, which is not shown again.
+         * @description New events are sent to the URL by POST, signed as https://www.standardwebhooks.com specifies. The answer has the secret, which is not shown again.
          *
          *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
          */
@@ -2651,7 +2651,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver events again
-         * @description Only events of the types of the endpoint are delivered. Events that are not yet delivered keep their order.
+         * @description Only events of the types of the endpoint are delivered. Events that the endpoint has not reached yet are not sent earlier than usual.
          *
          *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
          */
@@ -4131,9 +4131,9 @@ export interface components {
             paymentId: number | null;
             toAccountId: number | null;
             toAccountNumber: string | null;
-            /** @description The amount of the payment or of the credit, or the balance that is given up. In units of the currency. */
+            /** @description The amount of the payment or credit, or the unpaid balance that a write-off or cancellation removes. In units of the currency. */
             amount: number;
-            /** @description The amount that was compared with APPROVAL_LIMIT. For credit, it includes the other transfers and refunds from the account on that day. For a payment on a written-off or cancelled account, it is what is unpaid without the payment. */
+            /** @description The amount that was compared with APPROVAL_LIMIT. For credit, it includes the other transfers and refunds from the account on that day. For a payment on a written-off or cancelled account, it is the unpaid amount of the account after the payment is removed, but at least the amount of the payment. */
             countedAmount: number;
             currency: string;
             /** @description The requester’s reason for the action. */
@@ -4145,7 +4145,7 @@ export interface components {
             decisionReason: string | null;
             facts: components["schemas"]["ApprovalFacts"];
             currentFacts: components["schemas"]["ApprovalFacts"] | null;
-            /** @description The facts that differ from those at the request: today if it is pending, or on the day it became obsolete. `currentFacts` has their values. */
+            /** @description The facts that have changed since the request. A pending request is compared with the present facts, and an obsolete request with the facts that ended it. `currentFacts` has their values. Empty for all other statuses. */
             changedFacts: components["schemas"]["ApprovalFact"][];
             paymentMethodName: string | null;
             transactionRef: string | null;
@@ -4447,7 +4447,7 @@ export interface components {
                 provider: string;
                 /** @description The number of the business that is paid. */
                 shortCode: string;
-                /** @description The growth of the balance without a notification. Negative if the balance fell. In units of the currency. */
+                /** @description The change of the balance that no notification explains. Negative if the balance fell. In units of the currency. */
                 difference: number;
             };
         };
@@ -8058,7 +8058,7 @@ export interface components {
                 }[];
             }[];
         };
-        /** @description The checks of the books found violations, and other checks fail than in the last run. */
+        /** @description The checks of the books found violations, and the list of failing checks differs from the last run. */
         ProofFailedEvent: {
             id: number;
             /**
@@ -8087,7 +8087,7 @@ export interface components {
                 failedChecks: string[];
             };
         };
-        /** @description All checks of the books pass. Published after violations, after the first run, and after 26 hours without a run. */
+        /** @description All checks of the books pass. Published if the last run found violations, is more than 26 hours old, or does not exist. */
         ProofPassedEvent: {
             id: number;
             /**
@@ -8508,7 +8508,7 @@ export interface components {
             dueOnDate: number;
             /** @description overdue + dueOnDate. If the customer pays this amount, there are no arrears on the day. */
             amountDue: number;
-            /** @description The payoff amount: it pays everything that is owed. */
+            /** @description The payoff amount: it ends the account on the day. */
             settlement: number;
             paymentState: components["schemas"]["PaymentState"];
             daysPastDue: number;
@@ -8518,9 +8518,9 @@ export interface components {
             payment: {
                 /** @description In units of the currency. */
                 amount: number;
-                /** @description The number of items, including the deposit, that the payment covers fully. */
+                /** @description The number of items, including the deposit, that the payment completes. */
                 itemsCovered: number;
-                /** @description The rest of the payment, which does not cover the next item fully. */
+                /** @description The part of the payment that goes to the next item, and does not complete it. */
                 remainder: number;
                 /** @description In units of the currency. */
                 balance: number;
@@ -9611,7 +9611,7 @@ export interface components {
                 employeeId: number | null;
             };
         };
-        /** @description A user can sign in through an identity provider. */
+        /** @description An identity of a provider was linked to a user, who can now sign in with it. */
         UserIdentityLinkedEvent: {
             id: number;
             /**

@@ -4,7 +4,7 @@ import { explain } from '../../api/explain.ts';
 import { Button } from '../../ui/button.tsx';
 import { toast } from '../../ui/toast.tsx';
 
-/** Saves a file of the API. */
+/** A button that downloads the file at a path of the API. */
 export function DownloadButton({ path, children }: { path: string; children: ReactNode }) {
   const [isBusy, setIsBusy] = useState(false);
   return (

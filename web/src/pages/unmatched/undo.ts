@@ -38,7 +38,7 @@ export function useUndo(onUndone: (paymentId: number) => void): Undo {
     show([t('unmatched.undone'), lastOf()?.text].join(' ').trim());
   }
 
-  /** Offers to undo the last assignment. After it was undone, offers the assignment before, if its ten seconds have not passed. */
+  /** Shows the text, with an Undo button if an assignment of the last ten seconds is left. The button undoes the latest one. */
   function show(text: string) {
     const last = lastOf();
     const seconds = last && (last.untilMs - Date.now()) / 1000;
