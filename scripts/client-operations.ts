@@ -5,7 +5,7 @@ import type { OpenAPIV3_1 } from 'openapi-types';
  * `recordPayment` of the tag Payments is `payments.record`, `listAccountStatusChanges` of Accounts is `accounts.listStatusChanges`.
  */
 
-/** Groups with another name than their tag. */
+/** Groups whose name differs from their tag. */
 const GROUPS: Record<string, { name: string; noun: string }> = {
   Authentication: { name: 'auth', noun: 'User' },
   Webhook: { name: 'providerWebhooks', noun: '' },

@@ -128,7 +128,7 @@ function openedEvent(account: AccountRow): NewEvent {
 }
 
 /**
- * Changes the status of an account, unless it already has that status, and changes its external fields. If the change gives up a
+ * Changes the status of an account, unless it already has that status, and changes its external fields. If the change removes a
  * balance above the approval limit, the whole change is only requested.
  */
 export async function changeAccount(
@@ -158,7 +158,7 @@ export async function changeAccount(
   });
 }
 
-/** Requests a write-off or a cancellation that gives up a balance above the approval limit. */
+/** Requests a write-off or a cancellation that removes a balance above the approval limit. */
 async function requestLoss(
   tx: Tx,
   context: Context,

@@ -284,7 +284,7 @@ export const AccountSchedule = Type.Object(
         },
         { title: 'ScheduleItem' },
       ),
-      { description: 'All items, in the order in which payments cover them.' },
+      { description: 'All items, in the order in which payments are applied.' },
     ),
   },
   {

@@ -68,8 +68,8 @@ export function approvalRoutes(api: Api, context: Context, { actions, numberAcco
         operationId: 'approveApproval',
         summary: 'Approve a request and do its action',
         description:
-          'The action is done in the same transaction. The caller also needs the permission of the action, and must be another person ' +
-          'than the requester. A user may not approve a request of an API key that this user created or rotated. If a fact has changed ' +
+          'The action is done in the same transaction. The caller also needs the permission of the action, must not be the requester, ' +
+          'and must not have created or rotated the API key that sent the request. If a fact has changed ' +
           'since the request (`changedFacts`), nothing is done: the answer is VALIDATION_ERROR with status 409, and `details.fields` ' +
           'names the changed facts. The request is then obsolete, and a new one can be sent.',
         params: IdParams,

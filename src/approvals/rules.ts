@@ -60,16 +60,16 @@ export interface SubjectState {
 export type Facts = SubjectState;
 
 /**
- * A customer may pay while a request waits. So the balance is a fact only for actions that give up the whole balance. A payment
+ * A customer may pay while a request waits. So the balance is a fact only for actions that remove the whole balance. A payment
  * can be reversed or unassigned whatever status and credit its account has.
  */
 export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
-  const givesUpBalance = action === 'write_off_account' || action === 'cancel_account';
-  const takesPaymentBack = action === 'reverse_payment' || action === 'unassign_payment';
+  const removesBalance = action === 'write_off_account' || action === 'cancel_account';
+  const isOnPayment = action === 'reverse_payment' || action === 'unassign_payment';
   return {
     ...state,
-    balanceMinor: givesUpBalance ? state.balanceMinor : null,
-    ...(takesPaymentBack && { accountStatus: null, creditMinor: null }),
+    balanceMinor: removesBalance ? state.balanceMinor : null,
+    ...(isOnPayment && { accountStatus: null, creditMinor: null }),
   };
 }
 

@@ -148,7 +148,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         tags: ['Authentication'],
         operationId: 'changePassword',
         summary: 'Change your own password',
-        description: 'Ends all other sessions of the user. A wrong current password answers AUTH_FAILED.',
+        description: 'Ends all other sessions of the user. A wrong current password gets AUTH_FAILED.',
         body: PasswordBody,
         response: { 200: Envelope(Nothing, 'Password changed.') },
       },

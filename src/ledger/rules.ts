@@ -69,7 +69,7 @@ export interface MoneyEvent {
 
 /** Rows of other tables, written by the same statement as money events. */
 export type EventRows = RowsOf<'payments' | 'notifications' | 'idempotency_keys'> & {
-  /** The changes in their order. Changes of an account need no version. */
+  /** The changes in the order of time. Changes of an account need no version. */
   changes?: ChangeRow[];
 };
 

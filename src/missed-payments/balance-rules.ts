@@ -24,7 +24,7 @@ export interface Segment {
 export interface Gap {
   fromTime: Date;
   untilTime: Date;
-  /** The growth of the balance without a notification. Negative if the balance fell. */
+  /** The change of the balance that no notification explains. Negative if the balance fell. */
   differenceMinor: Minor;
 }
 
@@ -119,8 +119,8 @@ interface Explanation {
 }
 
 /**
- * Whether a gap is explained. If more money came than the found payments, the gap stays open: a payment is missing that the
- * provider does not list.
+ * Whether a gap is explained. If the balance grew by more than the found payments, the gap stays open: the provider does not list
+ * one of the payments.
  */
 export function stateOfGap({ differenceMinor, lateMinor, foundMinor, isComplete }: Explanation): GapState {
   const unexplainedMinor = differenceMinor - lateMinor - foundMinor;

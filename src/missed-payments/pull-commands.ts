@@ -45,7 +45,7 @@ const OVERLAPPING_ROWS = 10;
 /** The most times that a window is read until no new row appears. */
 const MAX_PASSES = 6;
 const MAX_FAILURE_LENGTH = 500;
-/** The posting queue has room for more, because the requests of users share it. */
+/** Less than the posting queue can hold, because requests of users need room, too. */
 const POSTED_AT_ONCE = 200;
 
 /** Adds a job for each short code that is due. @returns the number of jobs. */

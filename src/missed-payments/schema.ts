@@ -84,7 +84,7 @@ export const BalanceGap = Type.Object(
     difference: {
       ...Money,
       description:
-        'The growth of the balance without a notification. Negative if the balance fell. In units of the currency.',
+        'The change of the balance that no notification explains. Negative if the balance fell. In units of the currency.',
     },
     explained: {
       ...Money,

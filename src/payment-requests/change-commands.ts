@@ -6,7 +6,7 @@ import type { EndReason } from '../payments/providers/provider.ts';
 import { END_STATUS, mayMove, type PaymentRequestRow } from './rules.ts';
 import { updateRequest } from './store.ts';
 
-// The changes of a payment request that its transaction has locked. Each writes its audit entry and its event.
+// The changes of a payment request that the transaction has locked. Each writes its audit entry and its event.
 
 const MAX_MESSAGE_LENGTH = 500;
 

@@ -69,7 +69,7 @@ function limitsOf({ config }: Context) {
   };
 }
 
-/** Not 503, because a client would send the request again. */
+/** Not 503, because clients repeat a request that gets 503. */
 function turnedOff(): AppError {
   return new AppError(
     'VALIDATION_ERROR',

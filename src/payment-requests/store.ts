@@ -148,8 +148,8 @@ export async function claimUnanswerable(
 }
 
 /**
- * Takes requests for which a payment is searched, first those that were not tried for the longest time. Each pause is as long as
- * the whole time before it.
+ * Takes requests for which a payment is searched, first those that were not tried for the longest time. The pause before a try is
+ * as long as the time from the start to the last try, up to LONGEST_SEARCH_PAUSE.
  */
 async function claimForSearch(
   db: Db,
@@ -170,7 +170,10 @@ async function claimForSearch(
   return rows;
 }
 
-/** Whether another request to the phone for the same payment is open, or is paid without its payment. */
+/**
+ * Whether the payment of this request could also answer another request to the phone, which is open, or paid by a payment that is
+ * not known.
+ */
 export async function hasRival(
   db: Db,
   { id, phone, account_id: accountId, amount_minor: amount }: PaymentRequestRow,

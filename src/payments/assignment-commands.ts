@@ -39,8 +39,8 @@ export async function assignPayment(
 }
 
 /**
- * Moves a payment to the account of the payment request that it answers. Does nothing for a payment that is reversed or that staff
- * have recorded or assigned, and leaves it unmatched if the account has no room.
+ * Moves a payment to the account of the payment request that it answers. Does nothing for a payment that is reversed, or that
+ * staff have recorded or assigned. If the account has no room, the payment stays unmatched.
  */
 export async function moveToRequestedAccount(
   tx: Tx,
@@ -75,7 +75,8 @@ function isDecidedByStaff({ source, match_method: method }: PaymentRow): boolean
 
 /**
  * Unassigns a matched payment, so that it is in the worklist again. A reconciled payment stays reconciled: its money has arrived.
- * Above the approval limit, the unassignment is only requested, because a second assignment would complete a transfer of money.
+ * Above the approval limit, the unassignment is only requested: with a new assignment, it would move the money to another
+ * account.
  */
 export async function unassignPayment(
   context: Context,

@@ -394,7 +394,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'earlier_assignments',
         { kind: 'assignments' },
-        'The accounts that the payment had before, in their order, as a JSON array of objects: account (by external_id), assigned_at (null: when the payment was recorded) and unassigned_at.',
+        'The earlier accounts of the payment in the order of time, as a JSON array of objects: account (by external_id), assigned_at (null: when the payment was recorded) and unassigned_at.',
       ),
       optional(
         'reversed_at',

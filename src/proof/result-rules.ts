@@ -26,7 +26,7 @@ interface Result {
   failed_checks: readonly string[];
 }
 
-/** Whether other checks fail than the last time, or all pass and the last result was missing or not current. */
+/** Whether the list of failing checks has changed, or all pass and the last result was missing or not current. */
 export function isNews(result: Result, last: Result | undefined): boolean {
   if (String(result.failed_checks) !== String(last?.failed_checks)) return true;
   const wasCurrent = isCurrent(last && new Date(last.read_at), new Date(result.read_at));

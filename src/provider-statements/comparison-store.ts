@@ -17,7 +17,7 @@ export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number)
 
 /**
  * Finds lines, among the next lines to compare, whose transaction staff have recorded and the provider has not reported yet.
- * Excludes transactions that the provider reversed, because staff reverse their payments.
+ * Excludes transactions that the provider reversed: staff must reverse these payments.
  */
 export async function findUnreportedLines(
   db: Db,

@@ -27,7 +27,8 @@ export const ProviderStatement = Type.Object(
   {
     id: Id,
     status: Choice('ProviderStatementStatus', STATEMENT_STATUSES, {
-      description: 'The work that a job does on the statement. In done and failed, no job works on it.',
+      description:
+        'The work that a job does on the statement. With the status done or failed, no job works on it.',
     }),
     failure: Nullable(Type.String()),
     organisation: Nullable(Type.String()),

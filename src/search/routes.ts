@@ -24,8 +24,8 @@ export function searchRoutes(api: Api, context: Context): void {
         operationId: 'searchEverything',
         summary: 'Search customers, accounts, payments and invoices',
         description:
-          'At most 20 results: exact identifiers first, then beginnings, then parts of names. A type needs its own read permission ' +
-          '(`customers:read`, `payments:read`, `invoices:read`) and is left out without it.',
+          'At most 20 results: exact identifiers first, then beginnings, then parts of names. Results that the ' +
+          'caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.',
         querystring: SearchQuery,
         response: { 200: SearchResults },
       },

@@ -91,7 +91,7 @@ export async function askAboutNotification(
   });
 }
 
-/** @returns the id of the query, which is sent after the transaction has committed. */
+/** @returns the id of the query. The query is sent after the transaction has committed. */
 async function storeQuery(
   tx: Tx,
   actor: Actor,
@@ -126,7 +126,7 @@ async function storeQuery(
 
 function requireOn(config: Config): void {
   if (STATUS_PROVIDER.statusAnswers.isOn(config)) return;
-  // Not 503, because a client would send the query again.
+  // Not 503, because clients repeat a request that gets 503.
   throw notAskable(
     'Status queries are turned off. The operator turns them on with the setting MOBILEMONEY_INITIATOR.',
   );

@@ -136,7 +136,7 @@ const DELIVERY_COLUMNS = [
 
 const INSERT_DELIVERIES = insertRows('webhook_deliveries', DELIVERY_COLUMNS, '$1');
 
-/** @returns the ids of the rows, in their order. */
+/** @returns the ids in the order of the rows. */
 export async function insertDeliveries(db: Db, rows: readonly DeliveryRow[]): Promise<number[]> {
   if (rows.length === 0) return [];
   const inserted = await run<{ id: number }>(db, `${INSERT_DELIVERIES} returning id`, [rowsAsJson(rows)]);

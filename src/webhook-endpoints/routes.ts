@@ -125,7 +125,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
         operationId: 'deleteWebhookEndpoint',
         summary: 'Delete a webhook endpoint',
         description:
-          'Its deliveries are deleted, too. Set `active` to false to stop deliveries and keep them.',
+          'The stored deliveries are deleted, too. To stop an endpoint but keep its deliveries, set `active` to false.',
         params: IdParams,
         response: { 200: Envelope(Nothing, 'Webhook endpoint deleted.') },
       },

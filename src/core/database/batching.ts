@@ -26,7 +26,7 @@ export interface Batcher<Item, Outcome> {
 export type ItemResult<Outcome> = { outcome: Outcome } | { error: unknown } | { busy: AppError };
 
 export interface BatcherOptions<Item, Outcome> {
-  /** Runs a batch. @returns the result of each item, in their order. */
+  /** Runs a batch. @returns the results in the order of the items. */
   run(items: readonly Item[]): Promise<ItemResult<Outcome>[]>;
   /** Items that share a key are never in two batches at once. */
   keysOf(item: Item): readonly string[];
@@ -186,7 +186,7 @@ export async function runIsolated<Item, Outcome>(
 /**
  * Runs items in a savepoint of the transaction. If one fails, all of them run again one by one. An item that fails changes nothing.
  * @param run returns the outcome of each item that it receives. It rejects only after all its statements have been answered.
- * @returns the result of each item, in their order.
+ * @returns the results in the order of the items.
  */
 export async function runInSavepoint<Item, Outcome>(
   tx: Tx,

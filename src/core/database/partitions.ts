@@ -70,7 +70,7 @@ export async function addPartition(
 
   const until = lastId + 1n + (idsAhead ?? (await countIdsOfMonth(client, table, lastId)));
   const lower = last?.from == null ? '' : `id >= ${last.from} and `;
-  // PostgreSQL proves by this check that the rows are in the bounds. Without it, it would read the table under an exclusive lock.
+  // The check proves that the rows are in the bounds. Without it, PostgreSQL would read the table under an exclusive lock.
   await locked(client, [], () =>
     client.query(
       `alter table ${quoted(open)} add constraint ${quoted(bound)} check (${lower}id < ${until}) not valid`,

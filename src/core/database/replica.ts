@@ -43,8 +43,8 @@ export interface Snapshot<T> {
 
 /**
  * - behind: further than the limit, or the primary has changed in the last minute.
- * - not a standby: a server that is not in recovery, or a standby of another database. This includes a primary that was cut off
- * and replaced. It does not have the newest payments.
+ * - not a standby: a server that is not in recovery, or a standby of another database. A primary that was cut off and replaced is
+ *   also refused, because it does not have the newest payments.
  */
 export type ReplicaState = 'up' | 'behind' | 'not a standby' | 'down';
 

@@ -121,7 +121,7 @@ export function BulkResult<T extends TSchema>(data: T, title: string) {
         ),
         {
           description:
-            'One outcome for each item, in their order. `index` is the position in the call, from 0.',
+            'The outcomes in the order of the items. `index` is the position of the item in the call, from 0.',
         },
       ),
     },
@@ -156,7 +156,7 @@ interface BulkRoute<Item extends TSchema, Data> {
   /**
    * Creates the items of a slice.
    * @param key - the key of the call. `keyOfItem` makes the key of an item, so that a repeat after a crash finds what was created.
-   * @returns the result of each item, in their order.
+   * @returns the results in the order of the items.
    */
   create(
     actor: Actor,

@@ -113,7 +113,7 @@ function begin(socket: Socket): Activity {
 function look(socket: Socket, { position, silentIntervals }: Activity, queues: SendQueues | undefined) {
   if (socket.writableLength === 0) return { position: undefined, silentIntervals: 0, isStalled: false };
   const { bytesWritten, writableLength, localPort, remotePort } = socket;
-  // A queue length of 0 while data is pending means that the kernel does not report it.
+  // If the queue length is 0 while data is pending, the kernel does not report the length.
   const queued = queues?.get(`${localPort} ${remotePort}`) || undefined;
   const now = `${bytesWritten} ${writableLength} ${queued}`;
   const silent = now === position ? silentIntervals + 1 : 0;

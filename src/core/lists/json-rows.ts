@@ -7,8 +7,8 @@ import { databaseOf } from '../database/transactions.ts';
 
 /**
  * Converts a row that PostgreSQL returned as JSON, in place, to the row that a plain query would return. Parsing the columns of a
- * page is the most expensive part of a list. One JSON value from `json_agg` takes this process a third less time. PostgreSQL needs
- * nearly as much time more, but it can use all other cores.
+ * page is the most expensive part of a list. One JSON value from `json_agg` takes this process a third less time. PostgreSQL
+ * needs nearly as much additional time, but it can use all other cores.
  */
 export type RowReader<Row> = (row: Row) => Row;
 

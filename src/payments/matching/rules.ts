@@ -159,7 +159,10 @@ export function fitsMask(phone: string, { start, end }: MaskedNumber): boolean {
   return phone.length > start.length + end.length && phone.startsWith(start) && phone.endsWith(end);
 }
 
-/** Whether two numbers as providers write them certainly belong to different phones. A masked number fits every phone with its ends. */
+/**
+ * Whether two numbers as providers write them certainly belong to different phones. A masked number fits every phone with the
+ * same ends.
+ */
 export function areDifferentPayers(one: string | null, other: string | null, region: string): boolean {
   const [hash, otherHash] = [readPayer(one, region), readPayer(other, region)];
   if (hash && otherHash) return !hash.equals(otherHash);
@@ -237,7 +240,7 @@ export interface RelatedAssignment {
 /**
  * The accounts to suggest for a notification without a match, from clues of at least medium confidence. If no account fits the
  * typed reference, suggests the accounts of the payer's phone, those of the payer's earlier assignments, and account numbers with
- * one typing error. An account with such a number need not exist.
+ * one typing error. An account with such a number may not exist: the store ignores it.
  */
 export function suggestedAccountIds(
   candidates: readonly Candidate[],

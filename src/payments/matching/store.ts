@@ -21,7 +21,7 @@ import type { Holder } from './suggestion-rules.ts';
 
 /** The most candidates for each interpretation of a reference. More would not change the decision. */
 const MAX_CANDIDATES = 20;
-/** A name or a masked number that more customers than this share is not a clue. */
+/** A name or a masked number is not a clue if more customers than this have it. */
 const MAX_NAMESAKES = 20;
 const MAX_ACCOUNTS_OF_CUSTOMER = 5;
 const MAX_LEARNED = 5;

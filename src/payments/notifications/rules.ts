@@ -265,9 +265,9 @@ function hasAmount({ amount_minor: amount }: Pick<PaymentRow, 'amount_minor'>, a
 }
 
 /**
- * Whether the payment belongs to the notification. A provider's call is compared by its content, which the caller has done.
- * Other reports (statement, import, pull, answer to a payment request) have payer, time and reference in other forms, so only
- * their amount is compared.
+ * Whether the payment belongs to the notification. The content of a provider's own call has already been compared. Other reports
+ * (statement, import, pull, answer to a payment request) have payer, time and reference in other forms, so only their amount is
+ * compared.
  *
  * @param others - the other notifications of the transaction.
  */

@@ -57,7 +57,7 @@ export function optionsOf(
     validatorCompiler: () => () => true,
     onRequest: async (request: FastifyRequest) => {
       provider.authenticate(request, config);
-      request.headers['content-type'] = JSON_TYPE; // Gateways name various types.
+      request.headers['content-type'] = JSON_TYPE; // Gateways send various content types.
     },
   } satisfies RouteShorthandOptions;
 }

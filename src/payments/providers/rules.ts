@@ -171,8 +171,8 @@ export function textOf(fields: Record<string, unknown>, name: string, rawBody = 
 }
 
 /**
- * An amount in the words of the provider, of which `readAmountOf` reads amounts only. It is null only if there is none, so that an
- * unreadable amount is not taken for a missing one.
+ * The amount as the provider wrote it, readable or not; see `readAmountOf`. Null only if the field is missing, so that an
+ * unreadable amount does not look like a missing one.
  */
 export function amountTextOf(value: unknown): string | null {
   if (value === undefined || value === null) return null;

@@ -78,7 +78,7 @@ const TAGS = {
   'API keys': 'Keys of other systems that call the API. For admins.',
   Audit: 'Every change: who changed what, the old and the new values. For admins.',
   Events: 'Every change as an event, for other systems. See docs/events.md.',
-  'Webhook endpoints': 'Addresses of other programs to which events are posted. For admins.',
+  'Webhook endpoints': 'URLs of other programs to which the service sends events by POST. For admins.',
   Test: 'Only with the setting TEST_CLOCK.',
   Health:
     'For load balancers and people. The paths do not begin with /api, and the answers have no envelope.',
@@ -166,9 +166,10 @@ the outcome of each item. Each call counts once in the budget of bulk operations
 **Limits.** Requests are counted in windows of one minute; \`RateLimit\` and \`RateLimit-Policy\` show the remaining calls.
 
 **API keys.** Another system sends an API key in place of an access token: \`Authorization: Bearer ams_key_…\`. An admin
-creates it (\`POST /api/api-keys\`) with a role or a list of permissions, and optionally an expiry and the networks from which it may be
-used. Invoices and the payment report contain names of customers, so \`invoices:read\` and \`reports:read\` include them; the
-statement of an account needs \`accounts:read\`, \`customers:read\` and \`payments:read\`. Each key has its own limit and its own Idempotency-Keys; audit entries name it. Keys match \`${API_KEY_PATTERN}\`; the last six
+creates it (\`POST /api/api-keys\`) with a role or a list of permissions, and optionally an expiry and the networks from which it may
+be used. \`invoices:read\` and \`reports:read\` also reveal the names of customers, because invoices and the payment report contain
+them. The statement of an account needs \`accounts:read\`, \`customers:read\` and \`payments:read\`. Each key has its own limit and its
+own Idempotency-Keys; audit entries name the key. Keys match \`${API_KEY_PATTERN}\`; the last six
 characters are the CRC-32 of the others in base 62, so that secret scanners can recognize a key without a call.
 
 <details><summary><b>Roles.</b> Which role may do what</summary>

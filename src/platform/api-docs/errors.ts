@@ -41,7 +41,7 @@ const ERRORS = {
   ],
   DuplicateEntry: [
     duplicate('customer', 'email', 1),
-    'Another resource already has the value of details.field. details.id is its id, if the caller may read it.',
+    'Another resource already has the value of details.field. details.id is the id of that resource, if the caller may read it.',
   ],
   KeyInUse: [
     new AppError('DUPLICATE_ENTRY', 'The first request with this Idempotency-Key is still running.', {

@@ -41,7 +41,7 @@ const SALE_UNDONE = `(${statusesIn('saleUndone')
   .map((status) => `'${status}'`)
   .join(', ')})`;
 
-/** Of each payment that was taken off an account. Credit that left the account before came from this payment. */
+/** The earlier assignments of each payment that was unassigned. The books need them: credit may have left the account before. */
 const EARLIER_ASSIGNMENTS = `
   select u.payment_id, json_agg(json_build_object(
     'account', ${key('x', 'accounts')},
@@ -276,7 +276,7 @@ function cellOf(column: Column, value: string, { decimals }: Currency): string {
   }
 }
 
-/** `guarded` of cell-rules.ts in SQL. Most texts have no operator. For them the replacement, which is slow, is left out. */
+/** `guarded` of cell-rules.ts in SQL. Most texts have no operator, so the slow replacement is skipped. */
 function guarded(value: string): string {
   const inside = `case when ${value} ~ ${literal(`[${OPERATOR}]`)}
     then regexp_replace(${value}, ${literal(NEEDS_GUARD_AFTER)}, '\\1''', 'g') else ${value} end`;

@@ -12,7 +12,7 @@ export interface ExportedFile {
   name: FileName;
   /** The CSV file. */
   bytes: Readable;
-  /** The number of rows, after the last byte was read. */
+  /** The number of rows. Known after the last byte was read. */
   rowCount(): number;
 }
 
@@ -47,7 +47,7 @@ async function* withMark(rows: Readable): AsyncGenerator<Buffer> {
 
 /**
  * An export as one ZIP file.
- * @returns the bytes, once the export has started, so that a refusal can still be answered as an error.
+ * @returns the bytes after the export has started. So a refusal can still be answered as an error.
  */
 export function archivePortfolio(
   copies: CopyPool,

@@ -180,7 +180,9 @@ export function foldAccount(
   };
 }
 
-/** The money event of an item. A change of status from completed moves no money, because the loss was posted before. */
+/**
+ * The money event of an item. A completed account that gets an earlier status again posts nothing: its loss was posted before.
+ */
 function moneyEventFor(item: HistoryItem, accountId: number, status: AccountStatus): MoneyEvent | undefined {
   const { kind, day: valueDate, amountMinor, eventId, paymentMethodId, isReceiver } = item;
   const payment = {
@@ -240,7 +242,7 @@ function paidBy({ kind, amountMinor, isReceiver }: HistoryItem): Minor {
   }
 }
 
-/** The day of the money with which the account was paid in full for the last time. */
+/** The day of the item that last made the account paid in full. */
 function fullyPaidOn(history: readonly HistoryItem[], total: Minor): PlainDate {
   let paid: Minor = 0n;
   let day = history[0]?.day;

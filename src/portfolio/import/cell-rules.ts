@@ -161,7 +161,7 @@ function problemIn(column: Column): string {
     case 'metadata':
       return 'is not a JSON object of texts';
     case 'assignments':
-      return 'is not a JSON array of earlier assignments in their order';
+      return 'is not a JSON array of earlier assignments in the order of time';
     default:
       return 'is too long, or has characters that are not allowed';
   }

@@ -33,7 +33,7 @@ export interface CheckSettings {
 
 const MAX_LISTED = 10_000;
 
-/** Rows that break a check, in the order of the file, with the count of all. */
+/** The first rows that break a check, in the order of the file, and the number of all such rows. */
 export async function findBroken(
   tx: Tx,
   { select }: ImportCheck,
@@ -58,7 +58,7 @@ const KEY_COLUMNS: Readonly<Partial<Record<FileName, string>>> = {
   customers: 'customers.external_id',
 };
 
-/** The columns of the database in which a value may occur only once, by file and column, with the compared column of the row. */
+/** Columns whose values must not be in the database yet. `of` is the compared column of the row, if it is not `column`. */
 const TAKEN: readonly { file: FileName; column: string; of?: string; table: string; key: string }[] = [
   { file: 'employees', column: 'external_id', table: 'employees', key: 'external_id' },
   { file: 'products', column: 'sku', table: 'products', key: 'sku' },

@@ -37,7 +37,7 @@ export interface Findings {
   addProblem(problem: Problem): void;
   /** The lines of the problems of a file that are kept. */
   linesOf(file: FileName): ReadonlySet<number>;
-  /** Replaces the values of the problems of a file, which may be computed, by the cells as they are in the file. */
+  /** Replaces the values in the problems of a file, which may be computed values, by the original cells. */
   showCells(file: FileName, cells: CellsByLine): void;
   /** Whether one of these cells has an error that is kept. */
   hasError(file: FileName, line: number | null, columns: readonly string[]): boolean;

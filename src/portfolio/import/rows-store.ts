@@ -17,19 +17,19 @@ export interface RowsSettings {
   takesIds: boolean;
 }
 
-/** The method of payments that stand for the payments before the import. */
+/** The payment method of `opening_paid`, one payment that stands for all payments before the import. */
 const OPENING_METHOD = { code: 'opening_balance', name: 'Opening balance' };
 
 export async function createTables(tx: Tx, { takesIds }: RowsSettings): Promise<void> {
-  // Enough for sorts and hash tables. A statement may use several times as much, so more would let its memory grow with the import.
-  // JIT compilation takes more time than it saves.
+  // Enough for sorts and hash tables. A statement may use several times as much, so a higher limit would let memory grow with the
+  // import. JIT compilation takes more time than it saves.
   await sql`set local work_mem = '32MB'`.execute(tx);
   await sql`set local temp_buffers = '64MB'`.execute(tx);
   await sql`set local jit = off`.execute(tx);
   for (const statement of createRowsTables(takesIds)) await run(tx, statement, []);
 }
 
-/** Completes the rows by defaults, and by payments and changes that columns of accounts.csv stand for. */
+/** Fills in defaults, and adds the payments and changes that columns of accounts.csv stand for. */
 export async function deriveRows(tx: Tx, { today, timeZone, takesIds }: RowsSettings): Promise<void> {
   for (const file of FILE_NAMES) await sql`analyze ${sql.table(rowsTable(file))}`.execute(tx);
   await sql`

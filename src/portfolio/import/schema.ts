@@ -30,7 +30,9 @@ export const Import = Type.Object(
       description:
         'In checking, running and undoing, a job works on the import. A run that fails, or finds errors, has written nothing.',
     }),
-    progress: Type.Integer({ description: 'Percent of the work in checking, running and undoing.' }),
+    progress: Type.Integer({
+      description: 'The progress of the job in percent, while the status is checking, running or undoing.',
+    }),
     failure: Nullable(
       Type.String({ description: 'Why the last check or run failed, or why the import was not undone.' }),
     ),

@@ -222,7 +222,7 @@ export async function tryTakeImport(tx: Tx, id: number): Promise<boolean> {
 /** A random number, so that no other program uses the same lock in this database. */
 const IMPORT_LOCK = 1_203_557_318;
 
-/** When the last import ended whose rows are in the books. */
+/** The end of the latest import that was not undone. */
 export async function findLastImportEnd(db: Db): Promise<Date | null> {
   const row = await db
     .selectFrom('imports')

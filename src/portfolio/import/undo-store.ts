@@ -5,7 +5,7 @@ import { run } from '../../core/database/statements.ts';
 /** Tables whose rows belong to their account or payment, and are deleted with it. */
 const OWNED = ['ledger_entries', 'account_status_changes'];
 
-/** The tables of an import, with what staff call a row, as SQL. The order is that of the deletion. */
+/** The tables of an import in the order of deletion, with SQL for the text by which staff know a row. */
 const TABLES: Readonly<Record<string, string>> = {
   payments: `'payment ' || coalesce(external_id, transaction_ref, 'of ' || payment_date)`,
   credit_moves: `'credit move of ' || account_number(account_id)`,
@@ -52,9 +52,9 @@ export async function lockImportedRows(tx: Tx, importId: number): Promise<void> 
 }
 
 /**
- * Finds what prevents the undoing of an import: rows of others that refer to imported rows, and audited changes of imported rows.
- * The status changes that the system makes do not count. The foreign keys are read from the database, so that no table is
- * forgotten.
+ * Finds what prevents the undoing of an import: rows outside the import that refer to imported rows, and audited changes of
+ * imported rows. The status changes that the system makes do not count. The foreign keys are read from the database, so that no
+ * table is forgotten.
  */
 export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[]> {
   const keys = await run<{ table: string; column: string; target: string; isImported: boolean }>(

@@ -230,8 +230,8 @@ export async function writeMoney(
 }
 
 /**
- * Writes the entries of each event by one statement, because a trigger checks that they sum to zero. They have the time of their
- * events, from which an export takes the time of an assignment.
+ * Writes all entries of an event by one statement, because a trigger checks that they sum to zero. The entries have the time of
+ * their event, because an export reads the time of an assignment from them.
  */
 export async function writeEntries(tx: Tx, report: Report): Promise<void> {
   // Money that arrived without an account is in `unmatched` until it is assigned or reversed.
@@ -255,7 +255,7 @@ export async function writeEntries(tx: Tx, report: Report): Promise<void> {
   await inBatches(tx, 'new_entries', BATCH_ACCOUNTS, report, write);
 }
 
-/** New statistics, without which PostgreSQL would plan for tables of the old size until its next own analysis. */
+/** Analyzes the tables. Otherwise PostgreSQL would plan for their old sizes until autovacuum analyzes them. */
 export async function analyzeTables(tx: Tx): Promise<void> {
   await sql`analyze customers, accounts, payments, ledger_entries, account_status_changes`.execute(tx);
 }

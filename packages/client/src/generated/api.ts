@@ -180,7 +180,7 @@ export interface paths {
         get?: never;
         /**
          * Change your own password
-         * @description Ends all other sessions of the user. A wrong current password answers AUTH_FAILED.
+         * @description Ends all other sessions of the user. A wrong current password gets AUTH_FAILED.
          *
          *     Needs the access token of a user with any role. API keys are refused.
          */
@@ -1449,7 +1449,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a request and do its action
-         * @description The action is done in the same transaction. The caller also needs the permission of the action, and must be another person than the requester. A user may not approve a request of an API key that this user created or rotated. If a fact has changed since the request (`changedFacts`), nothing is done: the answer is VALIDATION_ERROR with status 409, and `details.fields` names the changed facts. The request is then obsolete, and a new one can be sent.
+         * @description The action is done in the same transaction. The caller also needs the permission of the action, must not be the requester, and must not have created or rotated the API key that sent the request. If a fact has changed since the request (`changedFacts`), nothing is done: the answer is VALIDATION_ERROR with status 409, and `details.fields` names the changed facts. The request is then obsolete, and a new one can be sent.
          *
          *     Needs the permission `approvals:decide`: admin, manager, finance. API keys are refused.
          */
@@ -2173,7 +2173,7 @@ export interface paths {
         };
         /**
          * Search customers, accounts, payments and invoices
-         * @description At most 20 results: exact identifiers first, then beginnings, then parts of names. A type needs its own read permission (`customers:read`, `payments:read`, `invoices:read`) and is left out without it.
+         * @description At most 20 results: exact identifiers first, then beginnings, then parts of names. Results that the caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -2586,7 +2586,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a webhook endpoint
-         * @description Its deliveries are deleted, too. Set `active` to false to stop deliveries and keep them.
+         * @description The stored deliveries are deleted, too. To stop an endpoint but keep its deliveries, set `active` to false.
          *
          *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
          */
@@ -3278,7 +3278,7 @@ export interface components {
             accountId: number;
             accountNumber: string;
             currency: string;
-            /** @description All items, in the order in which payments cover them. */
+            /** @description All items, in the order in which payments are applied. */
             items: components["schemas"]["ScheduleItem"][];
         };
         /**
@@ -4412,7 +4412,7 @@ export interface components {
              * @description The time of the first payment after the gap.
              */
             until: string;
-            /** @description The growth of the balance without a notification. Negative if the balance fell. In units of the currency. */
+            /** @description The change of the balance that no notification explains. Negative if the balance fell. In units of the currency. */
             difference: number;
             /** @description The payments of the period that were found, or reported late. In units of the currency. */
             explained: number;
@@ -4824,7 +4824,7 @@ export interface components {
             existing: number;
             /** @description The number of items that failed. */
             failed: number;
-            /** @description One outcome for each item, in their order. `index` is the position in the call, from 0. */
+            /** @description The outcomes in the order of the items. `index` is the position of the item in the call, from 0. */
             items: ({
                 index: number;
                 /** @enum {string} */
@@ -5438,7 +5438,7 @@ export interface components {
             id: number;
             /** @description In checking, running and undoing, a job works on the import. A run that fails, or finds errors, has written nothing. */
             status: components["schemas"]["ImportStatus"];
-            /** @description Percent of the work in checking, running and undoing. */
+            /** @description The progress of the job in percent, while the status is checking, running or undoing. */
             progress: number;
             failure: string | null;
             /** @description The uploaded files. They are deleted when the import is done. */
@@ -6753,7 +6753,7 @@ export interface components {
             existing: number;
             /** @description The number of items that failed. */
             failed: number;
-            /** @description One outcome for each item, in their order. `index` is the position in the call, from 0. */
+            /** @description The outcomes in the order of the items. `index` is the position of the item in the call, from 0. */
             items: ({
                 index: number;
                 /** @enum {string} */
@@ -8282,7 +8282,7 @@ export interface components {
          */
         ProviderStatement: {
             id: number;
-            /** @description The work that a job does on the statement. In done and failed, no job works on it. */
+            /** @description The work that a job does on the statement. With the status done or failed, no job works on it. */
             status: components["schemas"]["ProviderStatementStatus"];
             failure: string | null;
             organisation: string | null;
@@ -8728,7 +8728,7 @@ export interface components {
             existing: number;
             /** @description The number of items that failed. */
             failed: number;
-            /** @description One outcome for each item, in their order. `index` is the position in the call, from 0. */
+            /** @description The outcomes in the order of the items. `index` is the position of the item in the call, from 0. */
             items: ({
                 index: number;
                 /** @enum {string} */
@@ -10100,7 +10100,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description DUPLICATE_ENTRY: Another resource already has the value of details.field. details.id is its id, if the caller may read it. */
+        /** @description DUPLICATE_ENTRY: Another resource already has the value of details.field. details.id is the id of that resource, if the caller may read it. */
         DuplicateEntry: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -10110,7 +10110,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description DUPLICATE_ENTRY: Another resource already has the value of details.field. details.id is its id, if the caller may read it. DUPLICATE_ENTRY: The first request with this Idempotency-Key is still running: try again after Retry-After. */
+        /** @description DUPLICATE_ENTRY: Another resource already has the value of details.field. details.id is the id of that resource, if the caller may read it. DUPLICATE_ENTRY: The first request with this Idempotency-Key is still running: try again after Retry-After. */
         DuplicateEntryOrKeyInUse: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];

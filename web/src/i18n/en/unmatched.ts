@@ -68,13 +68,13 @@ export const unmatched = {
   'confidence.medium': 'Possible match',
   'confidence.low': 'Weak match',
   'notificationFlag.differs_from_first': 'The provider repeated this transaction with other values.',
-  'notificationFlag.other_account': 'The payer means another account than that of the manual payment.',
+  'notificationFlag.other_account': 'The payer means a different account, not that of the manual payment.',
   'notificationFlag.other_method': 'The manual payment has another payment method.',
   'notificationFlag.account_full': 'The amount is too large for the account.',
   'notificationFlag.repeated_after_reversal':
     'The provider repeated this transaction after its payment was reversed.',
   'notificationFlag.payment_reversed': 'The manual payment was reversed.',
-  'notificationFlag.other_short_code': 'The money went to another short code than that of the company.',
+  'notificationFlag.other_short_code': 'The money went to a short code that does not belong to the company.',
   'notificationFlag.unreadable_time': 'The time that the provider sent cannot be read.',
   'notificationFlag.future_time': 'The time that the provider sent is in the future.',
 } as const;

@@ -78,7 +78,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'notificationFlag.repeated_after_reversal':
     'Mtoa huduma alirudia muamala huu baada ya malipo yake kubatilishwa.',
   'notificationFlag.payment_reversed': 'Malipo yaliyoingizwa kwa mkono yalibatilishwa.',
-  'notificationFlag.other_short_code': 'Pesa ilienda kwa namba nyingine ya biashara kuliko ya kampuni.',
+  'notificationFlag.other_short_code': 'Pesa ilienda kwa namba ya biashara ambayo si ya kampuni.',
   'notificationFlag.unreadable_time': 'Muda uliotumwa na mtoa huduma hausomeki.',
   'notificationFlag.future_time': 'Muda uliotumwa na mtoa huduma haujafika bado.',
 };

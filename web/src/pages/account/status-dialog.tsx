@@ -29,11 +29,11 @@ interface StatusDialogProps {
 export function StatusDialog({ account, move, onClose }: StatusDialogProps) {
   const change = useWrite('put', '/api/accounts/{id}');
   const text = t(`account.status.${move}.text`);
-  const givesUpBalance = move === 'written_off' || move === 'cancelled';
+  const removesBalance = move === 'written_off' || move === 'cancelled';
   return (
     <Dialog
       title={t(`account.status.${move}.title`)}
-      lead={givesUpBalance ? withApprovalHint(text, account.balance) : text}
+      lead={removesBalance ? withApprovalHint(text, account.balance) : text}
       canClose={!change.isSending}
       onClose={onClose}
     >
