@@ -75,7 +75,7 @@ const STEPS: readonly Step[] = [
     name: 'queue the daily check of the books',
     run: async (context) => {
       await queueDailyCheck(context);
-      return 0; // Processes no rows, so that the addresses stay the last lines that a first start prints.
+      return 0; // A job is not a processed row: a log line here would follow the addresses, the last lines of a first start.
     },
   },
   {

@@ -20,7 +20,7 @@ import { type Cover, coverageOf, inOrder, isOut, type MoneyMove, signed, sumOf }
 
 /** The maximum number of rows of one statement. Clients can request several shorter periods. */
 export const MAX_ROWS = 5_000;
-/** The maximum number of rows of a printed statement. It is lower, so that one statement does not block the printer. */
+/** The maximum number of rows of a printed statement. Lower, because documents are printed one at a time. */
 export const MAX_PRINTED_ROWS = 1_000;
 /** The maximum number of payments, and of credit moves, that one statement reads. */
 export const MAX_PAYMENTS = 50_000;

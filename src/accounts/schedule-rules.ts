@@ -139,9 +139,9 @@ export function itemsBy(terms: Terms, date: PlainDate): number {
 }
 
 /**
- * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, is always covered. The sum is
- * negative if a payment was reversed after the credit from it had been transferred or refunded. The missing amount is then due with the deposit, even
- * if the deposit is 0.
+ * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, is always covered. The sum paid is
+ * negative if a payment was reversed after its credit had been transferred or refunded. The missing amount is then due with the
+ * deposit, even if the deposit is 0.
  *
  * @returns undefined if all is paid.
  */

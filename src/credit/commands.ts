@@ -14,8 +14,8 @@ import type { CreditRefund, CreditTransfer } from './schema.ts';
 import { type CreditMoveRow, insertCreditMove, type NewCreditMoveRow, sumMovedCredit } from './store.ts';
 
 /**
- * Transfers credit to another account. The other account receives the credit like a payment. Above the approval limit, the transfer is only
- * requested.
+ * Transfers credit to another account. The other account receives the credit like a payment. Above the approval limit, the
+ * transfer is only requested.
  */
 export async function transferCredit(
   context: Context,

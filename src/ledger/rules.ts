@@ -111,7 +111,7 @@ export interface AppliedEvents {
 }
 
 /**
- * Applies money events in their order to the books of their accounts. An event that does not pass the checks of an account
+ * Applies money events to the books of their accounts, in the given order. An event that does not pass the checks of an account
  * changes nothing. The other events are still applied.
  *
  * @param accounts - all accounts of the events.

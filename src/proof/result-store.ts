@@ -21,7 +21,7 @@ export async function insertFirstResult(tx: Tx, result: ProofResult): Promise<bo
   return inserted !== undefined;
 }
 
-/** The last result, which no other transaction replaces before this one ends. */
+/** Locks the last result until the transaction ends. */
 export function lockLastResult(tx: Tx): Promise<ProofResult> {
   return tx.selectFrom('last_proof').selectAll().forUpdate().executeTakeFirstOrThrow();
 }

@@ -36,7 +36,7 @@ import * as store from './store.ts';
 const MAX_ENDPOINTS = 50;
 
 /**
- * Adds an endpoint, which gets the events from now on.
+ * Adds an endpoint. It gets only new events.
  *
  * @returns the endpoint with its secret, which is not shown again.
  * @throws AppError VALIDATION_ERROR for an address or a type that is not allowed.
@@ -181,7 +181,7 @@ export async function testEndpoint(context: Context, id: number) {
 /**
  * Delivers events of the endpoint's types again: single events, a range, or all events since an event or a time.
  *
- * @returns the number of events; null if the range has no end, because then the feed is read again from its start.
+ * @returns the number of events. Null if the range has no end: the feed is then read again from the start of the range.
  * @throws AppError NOT_FOUND, VALIDATION_ERROR for any other combination of fields or too large a range.
  */
 export async function resendEvents(context: Context, actor: Actor, id: number, body: Resend) {
