@@ -39,13 +39,13 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await console.call('POST', '/payments', paid);
     const page = await openAccount(id, { viewport });
     await page.locator('.timeline .cell.partly_paid, .timeline .cell.overdue').first().waitFor();
-    expect(await textOf(stat(page, 'Balance'))).toBe('Ksh 20,300.00');
-    expect(await textOf(stat(page, 'Arrears'))).toBe('Ksh 1,100.00');
+    expect(await textOf(stat(page, 'Balance'))).toBe('KES 20,300.00');
+    expect(await textOf(stat(page, 'Arrears'))).toBe('KES 1,100.00');
     expect(await page.locator('.timeline .cell').count()).toBe(53);
     expect(await page.locator('.timeline .cell.paid').count()).toBe(2);
-    expect(await textOf(page.locator('.quote-answer strong'))).toBe('Ksh 1,100.00');
+    expect(await textOf(page.locator('.quote-answer strong'))).toBe('KES 1,100.00');
     await page.locator('.quote-question input').fill(dayBefore(-12));
-    await page.locator('.quote-answer strong', { hasText: 'Ksh 1,900.00' }).waitFor();
+    await page.locator('.quote-answer strong', { hasText: 'KES 1,900.00' }).waitFor();
     await page.getByRole('button', { name: 'Explain the balance' }).click();
     await page.getByText('Account opened').waitFor();
     await expectAccessible(page);
@@ -58,8 +58,8 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await fillPayment(page, '2400', 'RECEIPT-1');
     await expectAccessible(page);
     await page.locator('dialog').getByRole('button', { name: 'Record payment' }).click();
-    await page.getByText('Ksh 2,400.00 recorded').waitFor();
-    await stat(page, 'Balance').getByText('Ksh 20,400.00').waitFor();
+    await page.getByText('KES 2,400.00 recorded').waitFor();
+    await stat(page, 'Balance').getByText('KES 20,400.00').waitFor();
     await page.getByRole('cell', { name: 'RECEIPT-1' }).waitFor();
     expect(await page.locator('dialog').count()).toBe(0);
     await console.call('POST', `/payments/${(await paymentsOf(id))[0].id}/reverse`, { reason: 'A test' });
@@ -84,7 +84,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     });
     await page.getByText('Not saved yet.').waitFor();
     await expectAccessible(page);
-    await page.getByText('Ksh 400.00 recorded').waitFor();
+    await page.getByText('KES 400.00 recorded').waitFor();
     expect(keys.length).toBe(2);
     expect(keys[1]).toBe(keys[0]);
     expect((await paymentsOf(id)).length).toBe(1);
@@ -105,7 +105,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await page.getByText('Not saved yet.').waitFor();
     await page.keyboard.press('Escape');
     expect(await page.locator('dialog').count()).toBe(1);
-    await page.getByText('Ksh 400.00 recorded').waitFor();
+    await page.getByText('KES 400.00 recorded').waitFor();
     expect((await paymentsOf(id)).length).toBe(1);
     await page.context().close();
     console.complaints.splice(0); // The browser reports the answer 503.
@@ -131,7 +131,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await expectAccessible(page);
     await reference.fill('ONCE');
     await page.keyboard.press('Enter');
-    await page.getByText('Ksh 400.00 recorded').waitFor();
+    await page.getByText('KES 400.00 recorded').waitFor();
     await page.context().close();
     console.complaints.splice(0); // The browser reports the answer 409.
   });
@@ -147,7 +147,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
       await stream;
       await page.getByText('No payments yet.').waitFor();
       await console.call('POST', '/payments', { accountId: id, amount: 700, paymentMethodId: 2 });
-      await stat(page, 'Balance').getByText('Ksh 22,100.00').waitFor({ timeout: 2_000 });
+      await stat(page, 'Balance').getByText('KES 22,100.00').waitFor({ timeout: 2_000 });
       await page.context().close();
     },
   );

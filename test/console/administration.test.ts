@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { expectAccessible, HAS_BROWSER, SIZES, useConsole } from './console.ts';
+import { expectAccessible, HAS_BROWSER, openFilters, SIZES, useConsole } from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -34,6 +34,15 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     expect(`${page.url()} ${kept} ${await page.content()}`).not.toContain(secret);
     return secret;
   }
+
+  it('has an icon of its own for each page of the navigation', async () => {
+    const page = await console.open('/users');
+    const drawings = page.locator('.side .nav-link path');
+    const icons = await Promise.all((await drawings.all()).map((icon) => icon.getAttribute('d')));
+    expect(icons.length).toBeGreaterThan(15);
+    expect(new Set(icons).size).toBe(icons.length);
+    await page.context().close();
+  });
 
   it.each(SIZES)('creates and changes a user (%s)', async (size, viewport) => {
     const page = await console.open('/users', { viewport });
@@ -158,6 +167,7 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
       const { id } = await console.call('POST', '/employees', { name: '<b>Before</b>' });
       await console.call('PUT', `/employees/${id}`, { name: '<b>After</b>' });
       const page = await console.open('/audit', { viewport });
+      await openFilters(page);
       await page.getByLabel('What').selectOption({ label: 'Employee' });
       await page.getByLabel('ID', { exact: true }).fill(String(id));
       await page.keyboard.press('Enter');

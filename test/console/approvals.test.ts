@@ -33,7 +33,7 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
     const { account, page } = await openWithCredit(5_000, viewport);
     await chooseAction(page, 'Refund credit');
     const dialog = page.locator('dialog');
-    await dialog.getByText('Above Ksh 1,000.00, another user has to approve this.').waitFor();
+    await dialog.getByText('Above KES 1,000.00, another user has to approve this.').waitFor();
     await dialog.locator('input[name=amount]:focus').fill('6000');
     await dialog.locator('select[name=paymentMethodId]').selectOption({ label: 'Cash' });
     await dialog.locator('textarea').fill('Paid too much');
@@ -100,7 +100,7 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
     await console.call('POST', '/payments', { accountId: account.id, amount: 10, paymentMethodId: 2 });
     // Live: the change appears while the dialog is open.
     await other.getByText('Changed since the request').waitFor();
-    expect(await textOf(other.locator('dialog .notice'))).toContain('Credit: Ksh 5,000.00 → Ksh 5,010.00');
+    expect(await textOf(other.locator('dialog .notice'))).toContain('Credit: KES 5,000.00 → KES 5,010.00');
     await expectAccessible(other);
     await other.getByRole('button', { name: 'Reject' }).click();
     await other.locator('textarea:focus').fill('The credit is another one');

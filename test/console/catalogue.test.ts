@@ -55,7 +55,7 @@ describe.skipIf(!HAS_BROWSER)('the catalogue', () => {
     await page.locator('dialog [name=frequency][aria-invalid=true]:focus').selectOption('weekly');
     await page.locator('dialog').getByRole('button', { name: 'Create' }).click();
     const row = page.locator('tbody tr', { hasText: `<b>Plan ${size}</b>` });
-    await row.getByText('Ksh 6,000.00').waitFor();
+    await row.getByText('KES 6,000.00').waitFor();
     await row.getByRole('link').click();
     await page.getByLabel('Can be chosen for new accounts').uncheck();
     await page.locator('dialog').getByRole('button', { name: 'Save' }).click();

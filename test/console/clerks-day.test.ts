@@ -142,7 +142,7 @@ describe.skipIf(!HAS_BROWSER)('the day of a clerk', () => {
         await page.getByRole('heading', { name: `Grace ${lastName}` }).waitFor();
         // The search finds the customer or the account.
         if (page.url().includes('/customers/')) await click(page.locator('main tbody a').first());
-        expect(await textOf(page.locator('.quote-answer strong').first())).toMatch(/^Ksh [1-9]/);
+        expect(await textOf(page.locator('.quote-answer strong').first())).toMatch(/^KES [1-9]/);
       }
     });
   });

@@ -120,6 +120,12 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
   await page.locator('.avatar').waitFor();
 }
 
+/** On a phone the filters of a list are behind a button. */
+export async function openFilters(page: Page): Promise<void> {
+  if ((page.viewportSize()?.width ?? 0) < DESKTOP.width)
+    await page.locator('.list-filters-box > summary').click();
+}
+
 /** The text with ordinary spaces: amounts have one that does not break. */
 export async function textOf(locator: Locator): Promise<string> {
   return ((await locator.textContent()) ?? '').replaceAll('\u00a0', ' ');

@@ -1,5 +1,14 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './console.ts';
+import {
+  expectAccessible,
+  HAS_BROWSER,
+  newAccount,
+  openFilters,
+  PHONE,
+  SIZES,
+  textOf,
+  useConsole,
+} from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -20,6 +29,7 @@ describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', (
     const page = await console.open('/accounts', { viewport });
     await page.getByText(late.accountNumber).waitFor();
     expect(await page.locator('tbody tr').count()).toBe(2);
+    await openFilters(page);
     await page.getByLabel('Past due').selectOption({ label: '31-60 days' });
     await page.locator('tbody tr').nth(1).waitFor({ state: 'detached' });
     expect(new URL(page.url()).search).toBe('?late=31-60');
@@ -34,6 +44,7 @@ describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', (
     expect(await page.getByLabel('Past due').inputValue()).toBe('31-60');
     await page.goBack();
     await page.locator('tbody tr').nth(1).waitFor();
+    await openFilters(page);
     await page.getByLabel('Status').selectOption({ label: 'Cancelled' });
     await page.getByText('Nothing matches these filters').waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).click();
@@ -46,12 +57,24 @@ describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', (
     const page = await console.open('/accounts');
     const firstRow = page.locator('tbody tr').first();
     await page.getByRole('button', { name: 'Balance' }).click();
-    await firstRow.getByText('Ksh 20,400.00').waitFor();
+    await firstRow.getByText('KES 20,400.00').waitFor();
     await page.getByRole('button', { name: 'Balance' }).click();
-    await firstRow.getByText('Ksh 22,800.00').waitFor();
+    await firstRow.getByText('KES 22,800.00').waitFor();
     expect(new URL(page.url()).search).toBe('?sort=balance%3Adesc');
     await page.context().close();
   });
+
+  it.each(['en-KE', 'sw-KE'])(
+    'shows the currency by the same code in amounts and fields (%s)',
+    async (locale) => {
+      const page = await console.open(`/accounts/${late.id}`, { locale });
+      await page.locator('.page-head button.primary').click();
+      expect(await page.locator('dialog .input-unit > span').textContent()).toBe('KES');
+      expect(await textOf(page.locator('.stat-value').first())).toMatch(/^KES [\d,]+\.00$/);
+      expect(await page.locator('main').textContent()).not.toMatch(/ksh/i);
+      await page.context().close();
+    },
+  );
 
   it.each(SIZES)('shows names as text, and opens a customer (%s)', async (_name, viewport) => {
     const page = await console.open('/customers', { viewport });
@@ -70,6 +93,7 @@ describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', (
     const row = page.locator('tbody tr', { hasText: reference });
     await row.waitFor();
     await expectAccessible(page);
+    await openFilters(page);
     await page.getByLabel('Until').fill('2020-01-31');
     await page.keyboard.press('Enter');
     await page.getByText('Nothing matches these filters').waitFor();
@@ -78,6 +102,43 @@ describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', (
     await page.getByText('<u>note</u>').waitFor();
     await page.context().close();
   });
+
+  it.each(['/payments', '/audit'])(
+    'keeps the filters of %s behind a button on a phone, which counts them',
+    async (path) => {
+      const page = await console.open(path, { viewport: PHONE });
+      const button = page.locator('.list-filters-box > summary');
+      const firstFilter = page.locator('.list-filters select').first();
+      await page.locator('tbody tr').first().waitFor();
+      expect(await button.textContent()).toBe('Filters');
+      expect(await firstFilter.isVisible()).toBe(false);
+      const row = await page.locator('tbody tr').first().boundingBox();
+      expect(row && row.y + row.height).toBeLessThan(PHONE.height / 2);
+
+      await button.focus();
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('Tab');
+      await page.locator('.list-filters select:focus').waitFor();
+      await expectAccessible(page);
+      await firstFilter.selectOption({ index: 1 });
+      await page.getByText('Filters: 1 set').waitFor();
+      const { search } = new URL(page.url());
+      expect(search).not.toBe('');
+      await page.locator('.list-filters input[type=date]').first().fill('2020-01-31');
+      await page.keyboard.press('Enter');
+      await page.getByText('Filters: 2 set').waitFor();
+      await page.reload();
+      await page.getByText('Filters: 2 set').waitFor();
+      expect(await firstFilter.isVisible()).toBe(false);
+      await page.goBack();
+      await page.getByText('Filters: 1 set').waitFor();
+      expect(new URL(page.url()).search).toBe(search);
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await firstFilter.waitFor();
+      expect(await button.count()).toBe(0);
+      await page.context().close();
+    },
+  );
 
   it('leaves no message in the console of the browser, and requests no other host', () => {
     expect(console.complaints).toEqual([]);

@@ -85,7 +85,7 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
       for (const account of accounts) {
         const row = rows.filter({ hasText: account.accountNumber });
         const text = (await row.textContent())?.replaceAll('\u00a0', ' ');
-        expect(text).toContain(`Ksh ${account.arrears.toLocaleString('en')}.00`);
+        expect(text).toContain(`KES ${account.arrears.toLocaleString('en')}.00`);
         expect(await row.locator('a[href^="tel:+254"]').count()).toBe(1);
       }
       if (index === 0) await expectAccessible(page);

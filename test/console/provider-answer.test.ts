@@ -97,7 +97,7 @@ describe.skipIf(!HAS_BROWSER)('a status query', async () => {
     await notify(body);
     const page = await console.open('/unmatched?view=conflicts');
     await panel(page).getByRole('button', { name: 'Ask the provider' }).click();
-    await panel(page).getByText('Ksh 800.00').waitFor();
+    await panel(page).getByText('KES 800.00').waitFor();
     await panel(page).getByText('The answer agrees with the books.').waitFor();
     await page.context().close();
   });
@@ -126,7 +126,7 @@ describe.skipIf(!HAS_BROWSER)('a status query', async () => {
     const page = await console.open('/unmatched?view=rejected');
     await panel(page).locator('[name=transactionRef]').fill(transactionRef);
     await panel(page).getByRole('button', { name: 'Ask the provider' }).click();
-    await panel(page).getByText('Ksh 800.00').waitFor();
+    await panel(page).getByText('KES 800.00').waitFor();
     await page.context().close();
   });
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
 import { report } from '../acceptance/process.ts';
-import { expectAccessible, HAS_BROWSER, PHONE, SIZES, useConsole } from './console.ts';
+import { expectAccessible, HAS_BROWSER, PHONE, SIZES, textOf, useConsole } from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -97,6 +97,24 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.context().close();
   });
 
+  it('shows beside the steps what is sold, and what is left to pay', async () => {
+    const buyer = newBuyer();
+    const page = await openSale();
+    const summary = page.getByRole('complementary', { name: 'Summary' });
+    await fillCustomer(page, buyer);
+    await summary.getByText(`${buyer.firstName} ${buyer.lastName}`).waitFor();
+    await fillRest(page);
+    expect(await textOf(summary.locator('.facts'))).toContain('TotalKES 22,800.00');
+    expect(await textOf(summary.locator('.facts'))).toContain('Left to payKES 20,800.00');
+    const [step, side] = [await page.locator('.sale-step').boundingBox(), await summary.boundingBox()];
+    expect(step?.width).toBeGreaterThan(600);
+    expect(side?.x).toBeGreaterThan((step?.x ?? 0) + (step?.width ?? 0));
+    expect(side?.y).toBe(step?.y);
+    await page.setViewportSize(PHONE);
+    await summary.waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
   it('takes at most 12 clicks and 60 keys for each of five sales', async () => {
     const page = await openSale({ viewport: PHONE });
     for (let sale = 1; sale <= 5; sale++) {
@@ -182,7 +200,8 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.getByRole('button', { name: 'Next' }).click();
     expect(await page.getByLabel('Number of the document').inputValue()).toBe('KEPT-1');
     await page.goBack();
-    await page.getByText(`${buyer.firstName} ${buyer.lastName}`).or(page.getByLabel('First name')).waitFor();
+    const step = page.locator('.sale-step');
+    await step.getByText(`${buyer.firstName} ${buyer.lastName}`).or(step.getByLabel('First name')).waitFor();
     expect(page.url()).not.toContain(buyer.firstName);
     expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage])')).not.toContain('KEPT-1');
     const asked = new Promise<string>((resolve) => {

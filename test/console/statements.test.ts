@@ -73,6 +73,24 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await page.context().close();
   });
 
+  it('have tabs in one line on a phone, which shows the chosen one', async () => {
+    const page = await console.open('/statements?view=proof', { viewport: PHONE });
+    const tabs = page.locator('.tabs a');
+    await tabs.first().waitFor();
+    const boxes = await Promise.all((await tabs.all()).map((tab) => tab.boundingBox()));
+    expect(boxes.length).toBe(3);
+    expect(new Set(boxes.map((box) => box?.y)).size).toBe(1);
+    expect(
+      await page.locator('.tabs').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth),
+    ).toBe(true);
+    const chosen = await page.locator('.tabs [aria-current]').boundingBox();
+    expect(chosen && chosen.x + chosen.width).toBeLessThanOrEqual(PHONE.width);
+    await expectAccessible(page);
+    await tabs.first().focus();
+    expect((await tabs.first().boundingBox())?.x).toBeGreaterThanOrEqual(0);
+    await page.context().close();
+  });
+
   it('show the lines of each difference, with the choice in the URL', async () => {
     const { file } = await newFile();
     const page = await console.open('/statements');
@@ -168,7 +186,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
       await page.getByRole('link', { name: 'To reconcile' }).click();
       await page.locator('.view-options select').selectOption('Cash');
       await page.getByRole('checkbox', { name: reference }).check();
-      await page.getByText('1 chosen, Ksh 500.50').waitFor();
+      await page.getByText('1 chosen, KES 500.50').waitFor();
       await expectAccessible(page);
       await page.getByRole('button', { name: 'Reconcile', exact: true }).click();
       await page.locator('dialog').getByRole('button', { name: 'Reconcile' }).dblclick();

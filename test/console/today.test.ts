@@ -32,10 +32,10 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
       await page.getByRole('heading', { name: 'Today' }).waitFor();
       expect(new URL(page.url()).pathname).toBe('/today');
       const received = page.locator('.stat', { hasText: 'Received today' }).locator('.stat-value');
-      expect(await textOf(received)).toBe('Ksh 2,000.00');
+      expect(await textOf(received)).toBe('KES 2,000.00');
       expect(await textOf(page.locator('.bars li').last())).toMatch(/^2K/);
       const outstanding = page.locator('.stat', { hasText: 'Outstanding' }).locator('.stat-value');
-      expect(await textOf(outstanding)).toMatch(/^Ksh 104,0\d\d,\d{3}\.00$/);
+      expect(await textOf(outstanding)).toMatch(/^KES 104,0\d\d,\d{3}\.00$/);
       await expectAccessible(page);
       expect(await textOf(page.locator('.rows li', { hasText: 'Unmatched payments' }))).toBe(
         'Unmatched payments0',

@@ -57,7 +57,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.keyboard.press('1');
     await expectAccessible(page);
     await page.keyboard.press('Enter');
-    await page.getByText('Ksh 400.00 assigned to Wanjiru Kamau.').waitFor();
+    await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
     await reference(page).getByText(second.reference).waitFor();
     expect(await page.locator('.queue-item').count()).toBe(1);
     expect(await paymentNow(first.paymentId)).toMatchObject({ accountId: first.accountId });
@@ -165,7 +165,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.keyboard.press('Enter');
     await page.locator('.choices :checked:focus').waitFor();
     await page.keyboard.press('Enter');
-    await page.getByText('Ksh 400.00 assigned to Zawadi Mwangi.').waitFor();
+    await page.getByText('KES 400.00 assigned to Zawadi Mwangi.').waitFor();
     expect(await paymentNow(Number(paymentId))).toMatchObject({ accountId: id });
     await page.getByText('Every payment has its account.').waitFor();
     await expectAccessible(page);
@@ -194,7 +194,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     expect(await paymentNow(Number(paymentId))).toMatchObject({ status: 'unmatched' });
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await page.keyboard.press('Enter');
-    await page.getByText('Ksh 400.00 assigned to Zuhura Njoroge.').waitFor();
+    await page.getByText('KES 400.00 assigned to Zuhura Njoroge.').waitFor();
     expect(await paymentNow(Number(paymentId))).toMatchObject({ accountId: id });
     await page.context().close();
   });
@@ -228,7 +228,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     });
     await page.getByText('Not saved yet.').waitFor();
     await expectAccessible(page);
-    await page.getByText('Ksh 400.00 assigned to Wanjiru Kamau.').waitFor();
+    await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
     expect(keys.length).toBe(2);
     expect(keys[1]).toBe(keys[0]);
     const audit = await console.call(
@@ -252,7 +252,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.keyboard.press('1');
     await page.keyboard.press('Enter');
     await page.getByText('Not saved yet.').waitFor();
-    await page.getByText('Ksh 400.00 assigned to Wanjiru Kamau.').waitFor();
+    await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
     await page.context().close();
     console.complaints.splice(0); // The browser reports the answer 503.
   });

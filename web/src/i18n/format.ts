@@ -9,11 +9,13 @@ export function locale(): string {
   return LOCALES[currentLanguage()];
 }
 
+/** With the ISO code of the currency, as in fields for amounts, documents, exports and answers of the API. */
 export function money(amount: number): string {
   const { currency, currencyDecimals } = settings();
   return formatter(`money ${currency}`, () => {
     const digits = { minimumFractionDigits: currencyDecimals, maximumFractionDigits: currencyDecimals };
-    return new Intl.NumberFormat(locale(), { style: 'currency', currency, ...digits });
+    const style = { style: 'currency', currency, currencyDisplay: 'code' } as const;
+    return new Intl.NumberFormat(locale(), { ...style, ...digits });
   }).format(amount);
 }
 

@@ -57,7 +57,7 @@ export const PAGES: readonly PageEntry[] = [
     permission: 'reconciliations:read',
     messages: 'statements',
     load: () => import('./statements/page.tsx'),
-    navigation: { label: 'nav.statements', icon: 'file' },
+    navigation: { label: 'nav.statements', icon: 'bank' },
   },
   {
     path: '/statements/:id',
@@ -222,7 +222,7 @@ export const PAGES: readonly PageEntry[] = [
     permission: 'imports:run',
     messages: 'imports',
     load: () => import('./imports/page.tsx'),
-    navigation: { label: 'nav.imports', icon: 'inbox', section: 'administration' },
+    navigation: { label: 'nav.imports', icon: 'upload', section: 'administration' },
   },
   {
     path: '/imports/:id',

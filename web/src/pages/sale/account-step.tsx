@@ -1,12 +1,11 @@
 import { useState } from 'react';
 import { explain } from '../../api/explain.ts';
-import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
+import { format, t } from '../../i18n/index.ts';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { DateField, Form, FormButtons } from '../../ui/form.tsx';
 import { useIsWaiting } from '../shared/use-is-waiting.ts';
-import { plansFor, useCatalogue } from './catalogue.ts';
+import { describePlan, plansFor, totalOf, useCatalogue } from './catalogue.ts';
 import { type FieldName, keepTyped, type StepProps } from './sales.ts';
 
 /** What is sold, and on which terms. */
@@ -124,19 +123,4 @@ function Options({ legend, name, chosen, onChoose, problem, options }: OptionsPr
       )}
     </fieldset>
   );
-}
-
-export function describePlan({ deposit, instalmentAmount, instalmentCount, frequency }: Schemas['PayPlan']) {
-  return t('sale.plan.terms', {
-    deposit: format.money(deposit),
-    count: format.number(instalmentCount),
-    amount: format.money(instalmentAmount),
-    frequency: tValue('frequency', frequency),
-  });
-}
-
-/** In minor units, because sums of decimal numbers are not exact. */
-function totalOf({ deposit, instalmentAmount, instalmentCount }: Schemas['PayPlan']): number {
-  const factor = 10 ** settings().currencyDecimals;
-  return (Math.round(deposit * factor) + Math.round(instalmentAmount * factor) * instalmentCount) / factor;
 }

@@ -1,5 +1,7 @@
 import { api } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
+import { settings } from '../../api/settings.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
 
 const MOST_ROWS = 100;
@@ -19,4 +21,35 @@ export function useCatalogue() {
 /** The plans for a product: its own, and those for any product. */
 export function plansFor(plans: readonly Schemas['PayPlan'][], productId: string | undefined) {
   return plans.filter((plan) => plan.productId === null || String(plan.productId) === productId);
+}
+
+/** Example: "KES 2,000.00 deposit, then 52 × KES 400.00 weekly". */
+export function describePlan(plan: Schemas['PayPlan']): string {
+  return t('sale.plan.terms', {
+    deposit: format.money(plan.deposit),
+    instalments: describeInstalments(plan),
+  });
+}
+
+export function describeInstalments({ instalmentAmount, instalmentCount, frequency }: Schemas['PayPlan']) {
+  return t('sale.plan.instalments', {
+    count: format.number(instalmentCount),
+    amount: format.money(instalmentAmount),
+    frequency: tValue('frequency', frequency),
+  });
+}
+
+export function totalOf({ deposit, instalmentAmount, instalmentCount }: Schemas['PayPlan']): number {
+  return exactly((minor) => minor(deposit) + minor(instalmentAmount) * instalmentCount);
+}
+
+/** The part of the total that is not paid yet. It is below 0 if the customer has paid more. */
+export function leftOf(plan: Schemas['PayPlan'], paid: number): number {
+  return exactly((minor) => minor(totalOf(plan)) - minor(paid));
+}
+
+/** Calculates in minor units, because sums of decimal numbers are not exact. */
+function exactly(calculate: (minor: (amount: number) => number) => number): number {
+  const factor = 10 ** settings().currencyDecimals;
+  return calculate((amount) => Math.round(amount * factor)) / factor;
 }

@@ -157,8 +157,10 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
           required
         />
         <SamePhone results={results} onChoose={onChoose} />
-        <TextField label={t('customer.nationalId')} {...kept('nationalId')} maxLength={50} />
-        <TextField label={t('customer.email')} {...kept('email')} type="email" inputMode="email" />
+        <div className="sale-pair">
+          <TextField label={t('customer.nationalId')} {...kept('nationalId')} maxLength={50} />
+          <TextField label={t('customer.email')} {...kept('email')} type="email" inputMode="email" />
+        </div>
         <FormButtons submit={t('sale.next')} onCancel={onBack} cancel={t('action.back')} />
       </Form>
     </div>

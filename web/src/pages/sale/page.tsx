@@ -7,6 +7,7 @@ import { t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { PageHead } from '../../ui/panel.tsx';
+import { useMedia } from '../../ui/use-media.ts';
 import { AccountStep } from './account-step.tsx';
 import { useCatalogue } from './catalogue.ts';
 import { CustomerStep } from './customer-step.tsx';
@@ -22,6 +23,7 @@ import {
   isSending,
   isUnsaved,
   keepTyped,
+  nameOf,
   onSalesChange,
   openSale,
   PARTS,
@@ -30,15 +32,20 @@ import {
   saveSale,
   startSale,
 } from './sales.ts';
+import { SaleSummary } from './summary.tsx';
 
 const STEPS = [...PARTS, 'review'] as const;
 type Step = (typeof STEPS)[number];
+
+/** Wide enough for `.columns` to have two columns. */
+const HAS_SUMMARY = '(width >= 72rem)';
 
 /** A sale in short steps. Nothing is sent before the last one, so that every step works without a connection. */
 export function Page() {
   const { all, openId } = useSyncExternalStore(onSalesChange, currentSales);
   const [parameters, setParameters] = useSearchParams();
   const queries = useQueryClient();
+  const hasSummary = useMedia(HAS_SUMMARY);
   useCatalogue(); // Loads the catalogue for the later steps, which may be opened without a connection.
   const sale = all.find(({ id }) => id === openId);
   const accountId = sale?.account?.id;
@@ -93,13 +100,20 @@ export function Page() {
         }}
       />
       <Steps sale={sale} current={step} onChoose={goTo} />
-      <StepFrame key={`${sale.id} ${step}`} sale={sale} step={step}>
-        {step === 'customer' && <CustomerStep sale={sale} onDone={goOn} />}
-        {step === 'identity' && <IdentityStep sale={sale} onDone={goOn} onBack={goBack} />}
-        {step === 'account' && <AccountStep sale={sale} onDone={goOn} onBack={goBack} />}
-        {step === 'payment' && <PaymentStep sale={sale} onDone={goOn} onBack={goBack} />}
-        {step === 'review' && <ReviewStep sale={sale} onChange={goTo} onRestart={restart} />}
-      </StepFrame>
+      <div className="columns">
+        <StepFrame key={`${sale.id} ${step}`} sale={sale} step={step}>
+          {step === 'customer' && <CustomerStep sale={sale} onDone={goOn} />}
+          {step === 'identity' && <IdentityStep sale={sale} onDone={goOn} onBack={goBack} />}
+          {step === 'account' && <AccountStep sale={sale} onDone={goOn} onBack={goBack} />}
+          {step === 'payment' && <PaymentStep sale={sale} onDone={goOn} onBack={goBack} />}
+          {step === 'review' && <ReviewStep sale={sale} onChange={goTo} onRestart={restart} />}
+        </StepFrame>
+        {hasSummary && (
+          <div className="side-column sale-side">
+            <SaleSummary sale={sale} showsParts={step !== 'review'} />
+          </div>
+        )}
+      </div>
     </div>
   );
 }
@@ -177,12 +191,6 @@ function Others({ sales, onOpen }: { sales: readonly Sale[]; onOpen(id: number):
       </ul>
     </Notice>
   );
-}
-
-function nameOf({ typed, customer }: Sale): string {
-  return customer
-    ? `${customer.firstName} ${customer.lastName}`
-    : `${typed.firstName ?? ''} ${typed.lastName ?? ''}`;
 }
 
 function Offline() {

@@ -1,13 +1,11 @@
-import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { format, t, tValue } from '../../i18n/index.ts';
+import { t } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { useIsWaiting } from '../shared/use-is-waiting.ts';
-import { describePlan } from './account-step.tsx';
-import { useCatalogue } from './catalogue.ts';
 import { canChange, isBegun, isSending, PARTS, type Part, partsOf, type Sale, saveSale } from './sales.ts';
+import { PartSummary } from './summary.tsx';
 
 interface ReviewStepProps {
   sale: Sale;
@@ -37,7 +35,7 @@ export function ReviewStep({ sale, onChange, onRestart }: ReviewStepProps) {
           <li key={part}>
             <span>
               <span className="muted">{t(`sale.step.${part}`)}</span>
-              <Summary sale={sale} part={part} />
+              <PartSummary sale={sale} part={part} />
             </span>
             <span className="sale-state">
               <State sale={sale} part={part} isPart={parts.includes(part)} />
@@ -78,43 +76,6 @@ export function ReviewStep({ sale, onChange, onRestart }: ReviewStepProps) {
 
 function labelOf(part: Part): string {
   return `${t('sale.change')}: ${t(`sale.step.${part}`)}`;
-}
-
-function Summary({ sale, part }: { sale: Sale; part: Part }): ReactNode {
-  const { products, plans, methods } = useCatalogue();
-  const { typed, customer } = sale;
-  if (part === 'customer') {
-    const { firstName, lastName, phone } = customer ?? typed;
-    return (
-      <>
-        <strong>{`${firstName} ${lastName}`}</strong>
-        <span>{phone}</span>
-      </>
-    );
-  }
-  if (part === 'identity') {
-    if (!typed.documentNumber) return <span>{t('sale.identity.none')}</span>;
-    const type = tValue('verificationType', typed.verificationType ?? 'national_id');
-    return <span>{`${type} ${typed.documentNumber}`}</span>;
-  }
-  if (part === 'account') {
-    const product = products.data?.data.find(({ id }) => String(id) === typed.productId);
-    const plan = plans.data?.data.find(({ id }) => String(id) === typed.payplanId);
-    return (
-      <>
-        <strong>{product?.name}</strong>
-        <span>{plan && `${plan.name}: ${describePlan(plan)}`}</span>
-      </>
-    );
-  }
-  if (!typed.amount) return <span>{t('sale.payment.none')}</span>;
-  const method = methods.find(({ id }) => String(id) === typed.paymentMethodId);
-  return (
-    <>
-      <strong>{format.money(Number(typed.amount))}</strong>
-      <span>{[method?.name, typed.transactionRef].filter(Boolean).join(' · ')}</span>
-    </>
-  );
 }
 
 const TONES: Record<Sale['parts'][Part]['progress'], Tone> = {

@@ -128,6 +128,11 @@ export function canChange({ parts }: Sale, part: Part): boolean {
   return ['open', 'refused'].includes(parts[part].progress);
 }
 
+export function nameOf({ typed, customer }: Sale): string {
+  const { firstName = '', lastName = '' } = customer ?? typed;
+  return `${firstName} ${lastName}`.trim();
+}
+
 export function isSending(sale: Sale): boolean {
   return PARTS.some((part) => sale.parts[part].progress === 'sending');
 }

@@ -3,12 +3,14 @@ import { useSearchParams } from 'wouter';
 import { explain } from '../../api/explain.ts';
 import type { Permission } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
-import { t } from '../../i18n/index.ts';
+import { t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { Icon } from '../../ui/icons.tsx';
 import { type ListState, useListState, writeSort } from '../../ui/list-state.ts';
 import { PageHead } from '../../ui/panel.tsx';
 import { type Column, Pager, type Sort, Table } from '../../ui/table.tsx';
+import { useMedia } from '../../ui/use-media.ts';
 
 /** A filter of a list. It is in the URL, so it must not be personal data. */
 export interface Filter {
@@ -127,15 +129,15 @@ export function ResourcePage<Row extends { id: number }>(props: ResourcePageProp
 export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>) {
   const { caption, list, query, columns, hrefOf, none = t('list.empty') } = props;
   const { state, filters } = list;
-  const isFiltered = filters.some(({ name }) => state.filters[name] !== '');
+  const setFilters = filters.filter(({ name }) => state.filters[name] !== '').length;
   return (
     <section className="panel flush" aria-label={caption}>
-      {filters.length > 0 && <Filters list={list} isFiltered={isFiltered} />}
+      {filters.length > 0 && <Filters list={list} count={setFilters} />}
       <div className="panel-body">
         <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />}>
           {({ data, pagination }) =>
             data.length === 0 ? (
-              <Empty>{isFiltered ? t('list.noneMatch') : none}</Empty>
+              <Empty>{setFilters > 0 ? t('list.noneMatch') : none}</Empty>
             ) : (
               <>
                 <Table
@@ -162,10 +164,15 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
   );
 }
 
-function Filters({ list, isFiltered }: { list: List; isFiltered: boolean }) {
+/** On a narrow screen the filters are closed, so that the first rows are in view. */
+const SHOWS_FILTERS = '(width >= 56rem)';
+
+/** @param count of the filters that are set. */
+function Filters({ list, count }: { list: List; count: number }) {
   const { filters, state } = list;
   const id = useId();
-  return (
+  const isShown = useMedia(SHOWS_FILTERS);
+  const fields = (
     <search className="list-filters">
       {filters.map(({ name, label, choices, type = 'text' }) => {
         const value = state.filters[name] ?? '';
@@ -204,11 +211,21 @@ function Filters({ list, isFiltered }: { list: List; isFiltered: boolean }) {
           </div>
         );
       })}
-      {isFiltered && (
+      {count > 0 && (
         <Button kind="quiet" onClick={list.clearFilters}>
           {t('list.clear')}
         </Button>
       )}
     </search>
+  );
+  if (isShown) return fields;
+  return (
+    <details className="list-filters-box">
+      <summary className="button secondary" data-set={count > 0 || undefined}>
+        <Icon name="filter" />
+        {count > 0 ? tCount('list.filtersSet', count) : t('list.filters')}
+      </summary>
+      {fields}
+    </details>
   );
 }

@@ -1,0 +1,90 @@
+import type { ReactNode } from 'react';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Facts } from '../../ui/panel.tsx';
+import { describeInstalments, describePlan, leftOf, totalOf, useCatalogue } from './catalogue.ts';
+import { nameOf, PARTS, type Part, type Sale } from './sales.ts';
+
+/** What is entered so far and what the customer will pay, beside the steps on a wide screen. */
+export function SaleSummary({ sale, showsParts }: { sale: Sale; showsParts: boolean }) {
+  return (
+    <aside className="panel" aria-label={t('sale.summary')}>
+      <header className="panel-head">
+        <h2>{t('sale.summary')}</h2>
+      </header>
+      <div className="panel-body">
+        {showsParts && (
+          <dl className="sale-parts">
+            {PARTS.map((part) => (
+              <div key={part}>
+                <dt className="muted">{t(`sale.step.${part}`)}</dt>
+                <dd>{isEntered(sale, part) ? <PartSummary sale={sale} part={part} /> : '–'}</dd>
+              </div>
+            ))}
+          </dl>
+        )}
+        <Terms sale={sale} />
+      </div>
+    </aside>
+  );
+}
+
+function isEntered({ typed, customer }: Sale, part: Part): boolean {
+  if (part === 'customer') return Boolean(customer || typed.firstName || typed.lastName || typed.phone);
+  if (part === 'identity') return Boolean(typed.documentNumber);
+  return Boolean(part === 'account' ? typed.productId : typed.amount);
+}
+
+function Terms({ sale: { typed } }: { sale: Sale }) {
+  const { plans } = useCatalogue();
+  const plan = plans.data?.data.find(({ id }) => String(id) === typed.payplanId);
+  if (!plan) return null;
+  const paid = Number(typed.amount || 0);
+  return (
+    <Facts
+      rows={[
+        [t('sale.terms.deposit'), format.money(plan.deposit)],
+        [t('sale.terms.instalments'), describeInstalments(plan)],
+        [t('sale.terms.total'), format.money(totalOf(plan))],
+        [t('sale.amount'), paid > 0 ? format.money(paid) : null],
+        [t('sale.terms.left'), <strong key="left">{format.money(leftOf(plan, paid))}</strong>],
+      ]}
+    />
+  );
+}
+
+/** What is entered in one part. */
+export function PartSummary({ sale, part }: { sale: Sale; part: Part }): ReactNode {
+  const { products, plans, methods } = useCatalogue();
+  const { typed, customer } = sale;
+  if (part === 'customer') {
+    return (
+      <>
+        <strong>{nameOf(sale)}</strong>
+        <span>{(customer ?? typed).phone}</span>
+      </>
+    );
+  }
+  if (part === 'identity') {
+    if (!typed.documentNumber) return <span>{t('sale.identity.none')}</span>;
+    const type = tValue('verificationType', typed.verificationType ?? 'national_id');
+    return <span>{`${type} ${typed.documentNumber}`}</span>;
+  }
+  if (part === 'account') {
+    const product = products.data?.data.find(({ id }) => String(id) === typed.productId);
+    const plan = plans.data?.data.find(({ id }) => String(id) === typed.payplanId);
+    return (
+      <>
+        <strong>{product?.name}</strong>
+        <span>{plan && `${plan.name}: ${describePlan(plan)}`}</span>
+      </>
+    );
+  }
+  if (!typed.amount) return <span>{t('sale.payment.none')}</span>;
+  const method = methods.find(({ id }) => String(id) === typed.paymentMethodId);
+  return (
+    <>
+      <strong>{format.money(Number(typed.amount))}</strong>
+      <span>{[method?.name, typed.transactionRef].filter(Boolean).join(' · ')}</span>
+    </>
+  );
+}
