@@ -91,14 +91,17 @@ async function pagesOf(get) {
   const [invoice] = await get('/invoices?limit=1');
   const [unverified] = await get('/customers?filter[kycReviewPending]=true&limit=1');
   const [payment] = await get('/payments?filter[status]=matched&sort=id:desc&limit=1');
+  const [statement] = await get('/reconciliations/statements?limit=1');
   const openCreate = (page) => page.locator('.page-head button.primary').click();
   return [
     ['today', '/today'],
     ['find', '/find', (page) => page.locator('main input[type=search]').fill('wanji')],
     ['unmatched', '/unmatched'],
     ['conflicts', '/unmatched?view=conflicts'],
+    ['rejected', '/unmatched?view=rejected'],
     ['approvals', '/approvals'],
     ['statements', '/statements'],
+    ['statement', `/statements/${statement.id}`],
     ['reconcile', '/statements?view=payments'],
     ['proof', '/statements?view=proof', (page) => page.locator('.view-options button').click()],
     ['sale', '/sales/new'],

@@ -40,7 +40,7 @@ export async function addDemoCompany(
       const secret = await getJwtSecret(pools.db, config);
       const context: Context = { db: pools.db, clock, config, currency: currencyOf(config), secret };
       await db.insertInto('settings').values({ key: SETTING, value: 'started' }).execute();
-      await liveDemoYear(context, clock, log, { now, accounts });
+      await liveDemoYear(context, { clock, copies: pools.copies }, log, { now, accounts });
       await db.updateTable('settings').set({ value: 'complete' }).where('key', '=', SETTING).execute();
     } finally {
       await pools.cancelLongWork();

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { isStatusIn } from '../account-status/rules.ts';
@@ -10,6 +11,7 @@ import {
 } from '../accounts/commands.ts';
 import { calculateCommission, changeCommission } from '../commissions/commands.ts';
 import { type Actor, amountOf, type Context, readAmount, SYSTEM } from '../core/context.ts';
+import type { CopyPool } from '../core/database/copy.ts';
 import type { AccountStatus, Frequency } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';
@@ -33,24 +35,33 @@ import type { NewPayPlan } from '../pay-plans/schema.ts';
 import { getMethodId } from '../payment-methods/store.ts';
 import { assignPayment } from '../payments/assignment-commands.ts';
 import { incomingNotification } from '../payments/notifications/rules.ts';
+import { insertRejected } from '../payments/notifications/store.ts';
 import { postIncoming } from '../payments/posting/commands.ts';
 import { incomingManual } from '../payments/posting/manual-rules.ts';
 import type { Incoming, Recorded } from '../payments/posting/rules.ts';
-import { providerNamed } from '../payments/providers/registry.ts';
+import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
 import { readNotification } from '../payments/providers/rules.ts';
 import { reversePayment } from '../payments/reversal-commands.ts';
 import type { SettableClock } from '../platform/test-clock/routes.ts';
 import { hasProducts } from '../products/store.ts';
+import { startStage, workOnStatement } from '../provider-statements/commands.ts';
+import { receiveStatement } from '../provider-statements/upload-commands.ts';
 import { reconcile } from '../reconciliations/commands.ts';
 import { addDemoCatalogue } from './catalogue.ts';
+import { callOf, statementOf, type Transaction, unreadableCalls } from './mobile-money.ts';
 
 const SEED = 20_261;
 const DAYS = 365;
 /** The hours of a day: accounts are activated and suspended, sales are made, payments are posted, the office works. */
 const HOURS = { jobs: 0.2, sales: 8, payments: [13, 20], office: 21 };
-const EAST_AFRICA_OFFSET_MS = 3 * 3_600_000;
 const HOUR_MS = 3_600_000;
 const ACTOR: Actor = { ...SYSTEM, name: 'demo company' };
+/** Days before the last one on which an unreadable call arrives, and on which a statement of the week before is uploaded. */
+const UNREADABLE_ON = [5, 3, 1];
+const STATEMENTS_ON = { clean: 8, withDifferences: 1 };
+/** The day before the last one on which staff type amounts wrong: the difference to the amount that the provider reports. */
+const TYPED_WRONG_ON = 2;
+const TYPED_WRONG_BY = [100, -50];
 
 /** The products that the company sells, and how many of 100 customers choose each. Each offer has a pay plan of its own. */
 const OFFERS = [
@@ -124,6 +135,13 @@ interface Intention {
   time: Date;
 }
 
+interface Recording {
+  amount: number;
+  methodId: number;
+  reference: string | null;
+  time: Date;
+}
+
 interface Waiting {
   paymentId: number;
   contract: Contract;
@@ -132,17 +150,18 @@ interface Waiting {
 
 /**
  * Opens the accounts of a year up to a moment, and posts what their customers pay. Staff assign, reverse, refund, reconcile, and
- * pay commissions. The last days leave open work: unmatched payments, KYC to decide, commissions to approve.
+ * pay commissions. The last days leave open work: unmatched payments, conflicts, rejected notifications, a statement of the provider
+ * that differs from the books, KYC to decide, commissions to approve.
  */
 export async function liveDemoYear(
   context: Context,
-  clock: SettableClock,
+  tools: Pick<Tools, 'clock' | 'copies'>,
   log: Log,
   { now, accounts }: { now: Date; accounts: number },
 ): Promise<void> {
   const today = businessDay(now, context.config.BUSINESS_TIMEZONE);
   const from = addDays(today, -DAYS);
-  const year = new DemoYear(context, clock, { from, now });
+  const year = new DemoYear(context, { ...tools, log }, { from, now, today });
   log.info('Creating the demo company with a year of sales and payments. This takes up to a minute.');
   await year.begin(accounts);
   for (let date = from; date <= today; date = addDays(date, 1)) {
@@ -153,13 +172,20 @@ export async function liveDemoYear(
   }
 }
 
+interface Tools {
+  clock: SettableClock;
+  copies: CopyPool;
+  log: Log;
+}
+
 class DemoYear {
   accounts = 0;
   payments = 0;
   private readonly context: Context;
-  private readonly clock: SettableClock;
+  private readonly tools: Tools;
   private readonly now: Date;
   private readonly firstDate: PlainDate;
+  private readonly today: PlainDate;
   private readonly random = createRandom(SEED);
   private readonly contracts: Contract[] = [];
   private offers: Offer[] = [];
@@ -170,13 +196,18 @@ class DemoYear {
   private mistakes: { paymentId: number; contract: Contract; amount: number }[] = [];
   private submittedKyc: { customerId: number; since: PlainDate }[] = [];
   private unreconciled: { paymentId: number; date: PlainDate }[] = [];
-  private transactions = 0;
+  private readonly transactions: Transaction[] = [];
 
-  constructor(context: Context, clock: SettableClock, { from, now }: { from: PlainDate; now: Date }) {
+  constructor(
+    context: Context,
+    tools: Tools,
+    { from, now, today }: { from: PlainDate; now: Date; today: PlainDate },
+  ) {
     this.context = context;
-    this.clock = clock;
+    this.tools = tools;
     this.firstDate = from;
     this.now = now;
+    this.today = today;
   }
 
   /** Adds the catalogue and the staff, and chooses the days of sales. */
@@ -219,7 +250,7 @@ class DemoYear {
     for (const hour of HOURS.payments) {
       const from = posted;
       const until = this.moveTo(date, hour) ? this.momentOf(date, hour) : this.now;
-      this.clock.set(until);
+      this.tools.clock.set(until);
       await this.post(intentions.filter(({ time }) => time >= from && time < until));
       posted = until;
     }
@@ -326,44 +357,60 @@ class DemoYear {
   }
 
   private incomingOf(intention: Intention): Incoming {
-    const { context } = this;
     const { contract, amount, time } = intention;
     const { accountId, payer } = contract;
     const chance = this.random(1_000);
-    if (chance < 60) {
-      return incomingManual({
-        actor: ACTOR,
-        accountId,
-        amountMinor: readAmount(amount, context.currency),
-        paymentMethodId: this.cashId,
-        transactionRef: null,
-        paymentDate: businessDay(time, context.config.BUSINESS_TIMEZONE),
-        externalId: null,
-        metadata: {},
-      });
-    }
+    if (chance < 60)
+      return this.recordedBy(contract, { amount, methodId: this.cashId, reference: null, time });
     const number = formatAccountNumber(accountId);
     let reference = number;
     if (chance < 110) reference = this.pick([this.mistype(number), 'SOLAR', payer.firstName]);
     else if (chance < 160) reference = ''; // The payer's number leads to the account.
-    this.transactions += 1;
-    const body = JSON.stringify({
-      TransactionType: 'Pay Bill',
-      TransID: `DEMO${this.transactions.toString(36).toUpperCase().padStart(6, '0')}`,
-      TransTime: eastAfricaTime(time),
-      TransAmount: String(amount),
-      BusinessShortCode: context.config.paybillNumbers[0] ?? '600638',
-      BillRefNumber: reference,
-      MSISDN: payer.phone.slice(1),
-      FirstName: payer.firstName.toUpperCase(),
+    return this.reportedBy(this.transact({ time, amount, reference, payer }));
+  }
+
+  /** A payment that staff record. */
+  private recordedBy({ accountId }: Contract, { amount, methodId, reference, time }: Recording): Incoming {
+    const { config, currency } = this.context;
+    return incomingManual({
+      actor: ACTOR,
+      accountId,
+      amountMinor: readAmount(amount, currency),
+      paymentMethodId: methodId,
+      transactionRef: reference,
+      paymentDate: businessDay(time, config.BUSINESS_TIMEZONE),
+      externalId: null,
+      metadata: {},
     });
-    const { config, currency } = context;
+  }
+
+  /** Moves money at the provider. */
+  private transact(payment: Omit<Transaction, 'id'>): Transaction {
+    const id = `DEMO${(this.transactions.length + 1).toString(36).toUpperCase().padStart(6, '0')}`;
+    const transaction = { id, ...payment };
+    this.transactions.push(transaction);
+    return transaction;
+  }
+
+  /** A payment that the provider reports. */
+  private reportedBy(transaction: Transaction): Incoming {
+    const body = callOf(transaction, this.shortCode);
+    const reading = this.readCall(body);
+    if ('problems' in reading) throw new Error(`A demo notification cannot be read: ${body}`);
+    return incomingNotification(reading.notification, this.context.config.PHONE_REGION);
+  }
+
+  /** Reads the body of a call, as the route of the provider does. */
+  private readCall(body: string): ReturnType<typeof readNotification> {
+    const { config, currency } = this.context;
     const settings = { currency, timeZone: config.BUSINESS_TIMEZONE, paybillNumbers: config.paybillNumbers };
-    const provider = providerNamed('mobilemoney');
-    const sent = provider.read(Buffer.from(body));
-    const reading = sent && readNotification(provider, sent, body, this.clock.now(), settings);
-    if (!reading || 'problems' in reading) throw new Error(`A demo notification cannot be read: ${body}`);
-    return incomingNotification(reading.notification, context.config.PHONE_REGION);
+    const sent = STATEMENT_PROVIDER.read(Buffer.from(body));
+    if (!sent) return { problems: [{ path: 'body', message: `must be ${STATEMENT_PROVIDER.format}` }] };
+    return readNotification(STATEMENT_PROVIDER, sent, body, this.tools.clock.now(), settings);
+  }
+
+  private get shortCode(): string {
+    return this.context.config.paybillNumbers[0] ?? '600638';
   }
 
   private remember({ contract, amount, time }: Intention, recorded: Recorded): void {
@@ -389,6 +436,94 @@ class DemoYear {
       for (const contract of this.contracts) await this.review(contract, date);
     }
     if (date.endsWith('-05')) await this.payCommissions(date);
+    await this.leaveDifferences(date);
+  }
+
+  /** What the provider reports and what the books have differ in the last days, so that staff have something to resolve. */
+  private async leaveDifferences(date: PlainDate): Promise<void> {
+    const daysLeft = daysBetween(date, this.today);
+    const unreadable = UNREADABLE_ON.indexOf(daysLeft);
+    if (unreadable >= 0) await this.receiveUnreadable(unreadable);
+    if (daysLeft === TYPED_WRONG_ON) await this.typeWrong(date);
+    if (daysLeft === STATEMENTS_ON.clean) {
+      const id = await this.uploadStatement(date);
+      await startStage(this.context, ACTOR, id, 'reconciling');
+      await this.finishStatement(id);
+    }
+    if (daysLeft === STATEMENTS_ON.withDifferences) {
+      const time = this.momentOf(addDays(date, -3), 17);
+      // The calls that report these payments are lost.
+      for (const { accountId, payer, offer } of this.payingContracts().slice(2, 4))
+        this.transact({
+          time,
+          amount: offer.plan.instalmentAmount,
+          reference: formatAccountNumber(accountId),
+          payer,
+        });
+      await this.uploadStatement(date, { isOneReturned: true });
+    }
+  }
+
+  private async receiveUnreadable(at: number): Promise<void> {
+    const transaction = this.transactions.at(-1);
+    const body = transaction && unreadableCalls(transaction, this.shortCode)[at];
+    const reading = body && this.readCall(body);
+    if (!reading || !('problems' in reading)) throw new Error(`A demo call should be unreadable: ${body}`);
+    const failure = reading.problems.map(({ path, message }) => `${path} ${message}`).join('; ');
+    await insertRejected(this.context.db, STATEMENT_PROVIDER.name, body, failure);
+  }
+
+  /** Staff record payments of mobile money with wrong amounts, before the provider reports the payments. */
+  private async typeWrong(date: PlainDate): Promise<void> {
+    const { context } = this;
+    const time = this.momentOf(date, HOURS.office - 1);
+    const methodId = await getMethodId(context.db, STATEMENT_PROVIDER.methodCode);
+    for (const [at, contract] of this.payingContracts().slice(0, TYPED_WRONG_BY.length).entries()) {
+      const { accountId, payer, offer } = contract;
+      const amount = offer.plan.instalmentAmount;
+      const typed = amount + (TYPED_WRONG_BY[at] ?? 0);
+      const transaction = this.transact({ time, amount, reference: formatAccountNumber(accountId), payer });
+      const recording = { amount: typed, methodId, reference: transaction.id, time };
+      for (const incoming of [this.recordedBy(contract, recording), this.reportedBy(transaction)]) {
+        const [result] = await inTransaction(context.db, (tx) => postIncoming(tx, context, [incoming]));
+        if (!result || !('outcome' in result))
+          throw new Error('A demo payment was not posted.', { cause: result });
+      }
+      contract.sent += typed;
+      this.payments += 1;
+    }
+  }
+
+  /** The oldest contracts whose customers still pay. */
+  private payingContracts(): Contract[] {
+    return this.contracts.filter(
+      ({ isOver, manner, sent, offer }) =>
+        !isOver && manner !== 'losing' && sent + 5 * offer.plan.instalmentAmount < totalOf(offer.plan),
+    );
+  }
+
+  /** Uploads the statement of the seven days before a day, and compares it. */
+  private async uploadStatement(date: PlainDate, { isOneReturned = false } = {}): Promise<number> {
+    const { context } = this;
+    const { BUSINESS_TIMEZONE: timeZone, COMPANY_NAME: organisation } = context.config;
+    const transactions = this.transactions
+      .filter(({ time }) => {
+        const day = businessDay(time, timeZone);
+        return day >= addDays(date, -7) && day < date;
+      })
+      .sort((a, b) => a.time.getTime() - b.time.getTime());
+    const returned = isOneReturned ? transactions[0] : undefined;
+    const text = statementOf(transactions, { organisation, shortCode: this.shortCode, returned });
+    const file = Readable.from([Buffer.from(text)]);
+    const by = { actor: ACTOR, caller: ACTOR.name };
+    const id = await receiveStatement(context, this.tools.copies, by, { file });
+    await this.finishStatement(id);
+    return id;
+  }
+
+  private async finishStatement(id: number): Promise<void> {
+    const { signal } = new AbortController();
+    await workOnStatement(this.context, this.tools.log, id, { isLast: true, signal });
   }
 
   /** For some payments, staff do not find the account. */
@@ -489,7 +624,7 @@ class DemoYear {
   private moveTo(date: PlainDate, hour: number): boolean {
     const moment = this.momentOf(date, hour);
     if (moment > this.now) return false;
-    this.clock.set(moment);
+    this.tools.clock.set(moment);
     return true;
   }
 
@@ -553,10 +688,4 @@ function dueOn(plan: NewPayPlan, startsOn: PlainDate, date: PlainDate): number {
     monthly: wholeMonthsBetween(startsOn, date),
   }[plan.frequency];
   return plan.deposit + plan.instalmentAmount * Math.min(Math.max(periods, 0), plan.instalmentCount);
-}
-
-/** The form of the provider's times. */
-function eastAfricaTime(time: Date): string {
-  const local = new Date(time.getTime() + EAST_AFRICA_OFFSET_MS).toISOString();
-  return local.slice(0, 19).replace(/\D/g, '');
 }

@@ -52,6 +52,27 @@ test('DEMO_DATA=company adds a company with a year of payments, once, and its bo
   expect(await count('/payments/unmatched')).toBeGreaterThan(5);
   expect(await count('/invoices')).toBeGreaterThan(50);
   expect(await count('/reconciliations')).toBeGreaterThan(40);
+  expect(await count('/notifications?filter[outcome]=conflict')).toBe(2);
+  expect(await count('/notifications?filter[status]=rejected')).toBe(3);
+  const { body: statements } = await service.call(
+    'GET',
+    '/reconciliations/statements?sort=createdAt:asc',
+    undefined,
+    { token },
+  );
+  const [clean, different] = statements.data;
+  expect(clean.status).toBe('done');
+  expect(clean.results.matched.lines).toBe(clean.progress.payments);
+  expect(clean.progress.reconciled).toBeGreaterThan(0);
+  expect(different.results).toMatchObject({
+    conflict: { lines: 2 },
+    missing_in_books: { lines: 2 },
+    reversed_at_provider: { lines: 1 },
+    missing_at_provider: { lines: 0 },
+    amount_differs: { lines: 0 },
+    unreadable: { lines: 0 },
+  });
+  expect(different.results.matched.lines).toBe(different.progress.payments - 5);
   await service.stop();
   await expectProofToPass(environment);
 
@@ -129,6 +150,10 @@ async function companyOfToday() {
       ),
       commissions: await rows('select id, period, status, total_minor from commissions order by id'),
       invoices: await rows('select number, status, total_minor from invoices order by id'),
+      conflicts: await rows(
+        `select trans_id, amount_minor from notifications where outcome = 'conflict' order by id`,
+      ),
+      lines: await rows('select statement_id, receipt, result from provider_statement_lines order by id'),
     };
   } finally {
     await client.end();
