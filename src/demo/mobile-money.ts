@@ -55,7 +55,7 @@ export function statementOf(
   if (!last) throw new Error('A statement needs a transaction.');
   const sum = transactions.reduce((total, { amount }) => total + amount, 0);
   const withdrawal = (id: string, { time }: Transaction, amount: number, details: string, linked = '') =>
-    csvLine([`${last.id}${id}`, localTime(time), 'Completed', '', `-${amount}.00`, details, '', linked, '']);
+    csvLine([`${last.id}${id}`, localTime(time), 'Completed', '', `${amount}.00`, details, '', linked, '']);
   return [
     csvLine(['Organization Name:', organisation]),
     csvLine(['Short Code:', shortCode]),

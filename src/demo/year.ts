@@ -494,12 +494,13 @@ class DemoYear {
     }
   }
 
-  /** The oldest contracts whose customers still pay. */
+  /** The oldest contract of each offer whose customer still pays. */
   private payingContracts(): Contract[] {
-    return this.contracts.filter(
+    const paying = this.contracts.filter(
       ({ isOver, manner, sent, offer }) =>
         !isOver && manner !== 'losing' && sent + 5 * offer.plan.instalmentAmount < totalOf(offer.plan),
     );
+    return this.offers.flatMap((offer) => paying.find((contract) => contract.offer === offer) ?? []);
   }
 
   /** Uploads the statement of the seven days before a day, and compares it. */

@@ -54,6 +54,15 @@ export function date(date: string): string {
   return formatter('date', () => new Intl.DateTimeFormat(locale(), options)).format(new Date(date));
 }
 
+/** "15–21 Nov 2026", or one date if both are the same. @param first, last YYYY-MM-DD */
+export function dateRange(first: string, last: string): string {
+  const options = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const;
+  return formatter('date', () => new Intl.DateTimeFormat(locale(), options)).formatRange(
+    new Date(first),
+    new Date(last),
+  );
+}
+
 /** Without the year, for dates near today. @param date YYYY-MM-DD */
 export function dayAndMonth(date: string): string {
   const options = { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' } as const;

@@ -3,7 +3,8 @@ import { providerAnswer } from './provider-answer.ts';
 export const unmatched = {
   ...providerAnswer,
   'unmatched.title': 'Unmatched',
-  'unmatched.keys': 'Number of the account, then Enter. N and P: next and previous. 0: search. U: undo.',
+  'unmatched.keys':
+    'Keys: 1–9 choose an account, Enter assigns. N and P: next and previous. 0: search. U: undo.',
   'unmatched.payments': 'Payments',
   'unmatched.conflicts': 'Conflicts',
   'unmatched.rejected': 'Rejected',

@@ -5,7 +5,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   ...providerAnswer,
   'unmatched.title': 'Yasiyolinganishwa',
   'unmatched.keys':
-    'Namba ya akaunti, kisha Enter. N na P: yanayofuata na yaliyotangulia. 0: tafuta. U: tengua.',
+    'Vitufe: 1–9 huchagua akaunti, Enter huweka malipo. N na P: yanayofuata na yaliyotangulia. 0: tafuta. U: tengua.',
   'unmatched.payments': 'Malipo',
   'unmatched.conflicts': 'Migongano',
   'unmatched.rejected': 'Zilizokataliwa',

@@ -36,7 +36,7 @@ export function Page() {
       name: 'transactionRef',
       label: t('field.reference'),
       onPhone: 'plain',
-      show: ({ transactionRef }) => <span className="mono">{transactionRef ?? '–'}</span>,
+      show: ({ transactionRef }) => transactionRef && <span className="mono">{transactionRef}</span>,
     },
     {
       name: 'customer',

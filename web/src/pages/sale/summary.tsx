@@ -2,7 +2,10 @@ import type { ReactNode } from 'react';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Facts } from '../../ui/panel.tsx';
 import { describeInstalments, describePlan, leftOf, totalOf, useCatalogue } from './catalogue.ts';
-import { nameOf, PARTS, type Part, type Sale } from './sales.ts';
+import { nameOf, type Part, type Sale } from './sales.ts';
+
+/** The payment is among the terms. */
+const SHOWN = ['customer', 'identity', 'account'] as const satisfies Part[];
 
 /** What is entered so far and what the customer will pay, beside the steps on a wide screen. */
 export function SaleSummary({ sale, showsParts }: { sale: Sale; showsParts: boolean }) {
@@ -14,10 +17,16 @@ export function SaleSummary({ sale, showsParts }: { sale: Sale; showsParts: bool
       <div className="panel-body">
         {showsParts && (
           <dl className="sale-parts">
-            {PARTS.map((part) => (
+            {SHOWN.map((part) => (
               <div key={part}>
                 <dt className="muted">{t(`sale.step.${part}`)}</dt>
-                <dd>{isEntered(sale, part) ? <PartSummary sale={sale} part={part} /> : '–'}</dd>
+                <dd>
+                  {isEntered(sale, part) ? (
+                    <PartSummary sale={sale} part={part} isShort />
+                  ) : (
+                    <span className="muted">–</span>
+                  )}
+                </dd>
               </div>
             ))}
           </dl>
@@ -28,10 +37,9 @@ export function SaleSummary({ sale, showsParts }: { sale: Sale; showsParts: bool
   );
 }
 
-function isEntered({ typed, customer }: Sale, part: Part): boolean {
+function isEntered({ typed, customer }: Sale, part: (typeof SHOWN)[number]): boolean {
   if (part === 'customer') return Boolean(customer || typed.firstName || typed.lastName || typed.phone);
-  if (part === 'identity') return Boolean(typed.documentNumber);
-  return Boolean(part === 'account' ? typed.productId : typed.amount);
+  return Boolean(part === 'identity' ? typed.documentNumber : typed.productId);
 }
 
 function Terms({ sale: { typed } }: { sale: Sale }) {
@@ -52,8 +60,14 @@ function Terms({ sale: { typed } }: { sale: Sale }) {
   );
 }
 
-/** What is entered in one part. */
-export function PartSummary({ sale, part }: { sale: Sale; part: Part }): ReactNode {
+interface PartSummaryProps {
+  sale: Sale;
+  part: Part;
+  isShort?: boolean;
+}
+
+/** What is entered in one part. @param isShort - without the terms of the plan. */
+export function PartSummary({ sale, part, isShort = false }: PartSummaryProps): ReactNode {
   const { products, plans, methods } = useCatalogue();
   const { typed, customer } = sale;
   if (part === 'customer') {
@@ -75,7 +89,7 @@ export function PartSummary({ sale, part }: { sale: Sale; part: Part }): ReactNo
     return (
       <>
         <strong>{product?.name}</strong>
-        <span>{plan && `${plan.name}: ${describePlan(plan)}`}</span>
+        <span>{plan && (isShort ? plan.name : `${plan.name}: ${describePlan(plan)}`)}</span>
       </>
     );
   }

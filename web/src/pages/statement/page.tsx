@@ -47,13 +47,7 @@ function StatementPage({ statement }: { statement: Statement }) {
         actions={may('reconciliations:create') && !isRunning && <Stages statement={statement} />}
       >
         <Badge tone={STATEMENT_TONES[status]}>{tValue('statementStatus', status)}</Badge>
-        {periodStart && periodEnd && (
-          <span>
-            {periodStart === periodEnd
-              ? format.date(periodStart)
-              : `${format.date(periodStart)} – ${format.date(periodEnd)}`}
-          </span>
-        )}
+        {periodStart && periodEnd && <span>{format.dateRange(periodStart, periodEnd)}</span>}
         {shortCode && <span className="mono">{shortCode}</span>}
         <span>{t('statements.uploadedAt', { time: format.dateTime(createdAt) })}</span>
       </PageHead>

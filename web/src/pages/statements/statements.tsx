@@ -41,7 +41,7 @@ function columnsOf(): Column<Statement>[] {
       label: t('statements.period'),
       canSort: true,
       show: ({ id, periodStart, periodEnd }) =>
-        periodStart && periodEnd ? periodOf(periodStart, periodEnd) : t('statements.number', { id }),
+        periodStart && periodEnd ? format.dateRange(periodStart, periodEnd) : t('statements.number', { id }),
     },
     {
       name: 'organisation',
@@ -84,8 +84,4 @@ function columnsOf(): Column<Statement>[] {
       show: ({ createdAt }) => format.dateTime(createdAt),
     },
   ];
-}
-
-function periodOf(first: string, last: string): string {
-  return first === last ? format.date(first) : `${format.date(first)} – ${format.date(last)}`;
 }
