@@ -13,12 +13,17 @@ export function Tabs({ label, tabs }: TabsProps) {
   const current = tabs.find(({ isCurrent }) => isCurrent)?.href;
   const counts = tabs.map(({ count }) => count).join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: Another tab, or another count, may move the tab out of view.
-  useEffect(() => {
-    const tab = bar.current?.querySelector('[aria-current]');
-    tab?.scrollIntoView({ block: 'nearest', inline: 'center' });
-  }, [current, counts]);
+  useEffect(() => reveal(bar.current?.querySelector('[aria-current]')), [current, counts]);
   return (
-    <nav ref={bar} className="tabs" aria-label={label}>
+    <nav
+      ref={bar}
+      className="tabs"
+      aria-label={label}
+      onFocus={({ target }) => {
+        // Not for a pointer: the tab would move away from it before the click ends.
+        if (target.matches(':focus-visible')) reveal(target);
+      }}
+    >
       {tabs.map(({ href, label, count, isCurrent }) => (
         <Link key={href} href={href} aria-current={isCurrent ? 'page' : undefined}>
           {label}
@@ -27,4 +32,9 @@ export function Tabs({ label, tabs }: TabsProps) {
       ))}
     </nav>
   );
+}
+
+/** Browsers leave a tab where it is that is in view in part. */
+function reveal(tab: Element | null | undefined): void {
+  tab?.scrollIntoView({ block: 'nearest', inline: 'center' });
 }
