@@ -2,10 +2,10 @@
  * Takes pictures of every page of the staff console with the demo company, at 1280 and 360 px, in both themes, and renews the
  * pictures of the README.
  *
- *   npm run screenshots              # in screenshots/; needs /usr/bin/chromium
+ *   npm run screenshots              # in screenshots/; needs chromium-headless-shell or chromium
  *   DATA_DIR=~/demo npm run screenshots    # keeps the demo company for the next time
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -32,7 +32,8 @@ const SHOWN = [
 
 const scratch = mkdtempSync(join(tmpdir(), 'ams-screenshots-'));
 const programs = openPrograms(scratch);
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+const executablePath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync);
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 try {
   const origin = await startService();
   const token = await signUp(origin);

@@ -56,12 +56,12 @@ const DAYS = 365;
 const HOURS = { jobs: 0.2, sales: 8, payments: [13, 20], office: 21 };
 const HOUR_MS = 3_600_000;
 const ACTOR: Actor = { ...SYSTEM, name: 'demo company' };
-/** Days before the last one on which an unreadable call arrives, and on which a statement of the week before is uploaded. */
+/** Days before the last one on which an unreadable call arrives, and on which the statement of seven days is uploaded. */
 const UNREADABLE_ON = [5, 3, 1];
 const STATEMENTS_ON = { clean: 8, withDifferences: 1 };
-/** The day before the last one on which staff type amounts wrong: the difference to the amount that the provider reports. */
+/** Days before the last one on which staff type amounts wrong: a wrong digit, and one zero too many. */
 const TYPED_WRONG_ON = 2;
-const TYPED_WRONG_BY = [100, -50];
+const TYPED_WRONG = [(amount: number) => amount + 100, (amount: number) => amount * 10];
 
 /** The products that the company sells, and how many of 100 customers choose each. Each offer has a pay plan of its own. */
 const OFFERS = [
@@ -478,10 +478,13 @@ class DemoYear {
     const { context } = this;
     const time = this.momentOf(date, HOURS.office - 1);
     const methodId = await getMethodId(context.db, STATEMENT_PROVIDER.methodCode);
-    for (const [at, contract] of this.payingContracts().slice(0, TYPED_WRONG_BY.length).entries()) {
+    const contracts = this.payingContracts();
+    for (const [at, typeAmount] of TYPED_WRONG.entries()) {
+      const contract = contracts[at];
+      if (!contract) return;
       const { accountId, payer, offer } = contract;
       const amount = offer.plan.instalmentAmount;
-      const typed = amount + (TYPED_WRONG_BY[at] ?? 0);
+      const typed = typeAmount(amount);
       const transaction = this.transact({ time, amount, reference: formatAccountNumber(accountId), payer });
       const recording = { amount: typed, methodId, reference: transaction.id, time };
       for (const incoming of [this.recordedBy(contract, recording), this.reportedBy(transaction)]) {
