@@ -171,6 +171,21 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await page.context().close();
   });
 
+  it('shows the last changes of its status, and all of them on demand', async () => {
+    const { id } = await newAccount(console);
+    for (let change = 1; change <= 6; change += 1) {
+      const status = change % 2 === 1 ? 'suspended' : 'active';
+      await console.call('PUT', `/accounts/${id}`, { status, reason: `Change ${change}` });
+    }
+    const page = await openAccount(id);
+    const changes = page.locator('.history li');
+    await changes.first().getByText('Change 6').waitFor();
+    expect(await changes.count()).toBe(6);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await changes.nth(6).getByText('Opened as Active').waitFor();
+    await page.context().close();
+  });
+
   it('gives its statement and invoices as PDF', async () => {
     const { id } = await newAccount(console);
     const items = [{ description: 'Cable', quantity: 1, unitPrice: 50 }];

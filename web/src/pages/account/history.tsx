@@ -1,14 +1,18 @@
+import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
 import { Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 
+const FIRST_ROWS = 6;
 const MOST_ROWS = 50;
 
 /** The status changes: who, when and why. */
 export function History({ accountId }: { accountId: number }) {
+  const [isWhole, setIsWhole] = useState(false);
   const history = api.useQuery('get', '/api/accounts/{id}/history', {
     params: { path: { id: accountId }, query: { sort: 'id:desc', limit: MOST_ROWS } },
   });
@@ -16,19 +20,28 @@ export function History({ accountId }: { accountId: number }) {
     <Panel title={t('account.history')}>
       <Loaded query={history} explain={explain}>
         {({ data }) => (
-          <ol className="history">
-            {data.map((change) => (
-              <li key={change.id}>
-                <strong>{describe(change)}</strong>
-                {change.reason && <span>{change.reason}</span>}
-                <span className="muted">
-                  {change.actor === 'system' ? t('account.history.system') : change.actor}
-                  {' · '}
-                  <time dateTime={change.createdAt}>{format.dateTime(change.createdAt)}</time>
-                </span>
-              </li>
-            ))}
-          </ol>
+          <>
+            <ol className="history">
+              {data.slice(0, isWhole ? MOST_ROWS : FIRST_ROWS).map((change) => (
+                <li key={change.id}>
+                  <strong>{describe(change)}</strong>
+                  {change.reason && <span>{change.reason}</span>}
+                  <span className="muted">
+                    {change.actor === 'system' ? t('account.history.system') : change.actor}
+                    {' · '}
+                    <time dateTime={change.createdAt}>{format.dateTime(change.createdAt)}</time>
+                  </span>
+                </li>
+              ))}
+            </ol>
+            {data.length > FIRST_ROWS && !isWhole && (
+              <p>
+                <Button kind="quiet" onClick={() => setIsWhole(true)}>
+                  {t('account.payments.all')}
+                </Button>
+              </p>
+            )}
+          </>
         )}
       </Loaded>
     </Panel>

@@ -23,13 +23,11 @@ export function Invoices({ accountId }: { accountId: number }) {
               {data.map((invoice) => (
                 <li key={invoice.id}>
                   <span>
-                    <Link className="mono" href={`/invoices/${invoice.id}`}>
+                    <Link className="mono nowrap" href={`/invoices/${invoice.id}`}>
                       {invoice.number}
                     </Link>
                     <span className="muted">{format.date(invoice.issuedOn)}</span>
-                  </span>
-                  <span>
-                    <span className="amount">{format.money(invoice.total)}</span>
+                    <span>{format.money(invoice.total)}</span>
                     {invoice.status === 'void' && <Badge>{tValue('invoiceStatus', invoice.status)}</Badge>}
                   </span>
                   <DownloadButton path={`/api/invoices/${invoice.id}/pdf`}>PDF</DownloadButton>
