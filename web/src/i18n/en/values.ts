@@ -1,4 +1,6 @@
-/** Values of the API. */
+import type { Schemas } from '../../api/paths.ts';
+
+/** Values of the API. A status without a text does not compile. */
 export const values = {
   'accountStatus.pending': 'Pending',
   'accountStatus.active': 'Active',
@@ -48,4 +50,5 @@ export const values = {
   'roleHint.finance': 'money and reports',
   'roleHint.agent': 'sales and payments',
   'roleHint.viewer': 'reads only',
-} as const;
+} as const satisfies Record<string, string> &
+  Record<`accountStatus.${Schemas['AccountStatus']}` | `paymentStatus.${Schemas['PaymentStatus']}`, string>;

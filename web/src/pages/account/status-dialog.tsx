@@ -5,17 +5,22 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormButtons, TextAreaField } from '../../ui/form.tsx';
 import { toastOutcome, withApprovalHint } from '../shared/approval.ts';
 
-export type Move = 'suspended' | 'active' | 'defaulted' | 'repossessed' | 'written_off' | 'cancelled';
+/** A status that staff give to an account. The service sets the others. */
+export type Move = Exclude<Schemas['AccountStatus'], 'pending' | 'completed'>;
 
 /** The changes that are offered. The service decides; it lists the allowed ones if it refuses. */
-const MOVES: Partial<Record<Schemas['AccountStatus'], readonly Move[]>> = {
+const MOVES: Record<Schemas['AccountStatus'], readonly Move[]> = {
   pending: ['suspended', 'cancelled'],
   active: ['suspended', 'defaulted', 'cancelled'],
   suspended: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
   defaulted: ['active', 'repossessed', 'written_off'],
   repossessed: ['active', 'written_off'],
+  completed: [],
+  written_off: [],
+  cancelled: [],
 };
 
+/** None for a status that is newer than this console. */
 export function movesOf(status: Schemas['AccountStatus']): readonly Move[] {
   return MOVES[status] ?? [];
 }
