@@ -61,9 +61,15 @@ const OWN_FOLDERS = [
 
 const started: Host[] = [];
 
-/** Call once in each file, after `cleanUpAfterwards`: takes the power from all hosts before their folders are removed. */
+/**
+ * Call once in each file, after `cleanUpAfterwards`: takes the power from all hosts before their folders are removed, and removes
+ * the network, because the next file makes its own.
+ */
 export function powerOffAfterwards(): void {
-  afterAll(() => Promise.all(started.map((host) => host.powerOff())));
+  afterAll(async () => {
+    await Promise.all(started.map((host) => host.powerOff()));
+    if (await exists(BRIDGE)) await run('ip', ['link', 'delete', BRIDGE]);
+  });
 }
 
 /** Makes a network, and this machine a part of it. The names of all hosts are known on all of them. */
