@@ -259,6 +259,48 @@ describe('with a replica that fails', () => {
   });
 });
 
+describe('without the synchronous standby that must confirm each commit', () => {
+  test.each([
+    ['POST /payments', () => ({ accountId, amount: 1, paymentMethodId: 2 })],
+    ['POST /customers', () => ({ firstName: 'Test', lastName: 'Customer', phone: '+254700000001' })],
+  ] as const)(
+    '%s answers 503 to a repeat while the first request waits, and replays its answer later',
+    async (route, body) => {
+      const path = route.replace('POST ', '');
+      const repeat = { token, headers: { 'idempotency-key': `without a standby ${path}` } };
+      const other = await startService(environment);
+      await setSynchronousStandbys('away');
+      try {
+        const first = service.call('POST', path, body(), repeat);
+        await expect
+          .poll(async () => (await onPrimary(WAITING_COMMITS)).rowCount, { timeout: 5_000, interval: 50 })
+          .toBe(1);
+        const second = await other.call('POST', path, body(), repeat);
+        for (const answer of [await first, second]) {
+          expect(answer.status, answer.text).toBe(503);
+          expect(answer.body.error.code).toBe('INTERNAL_ERROR');
+          expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+        }
+      } finally {
+        await setSynchronousStandbys('');
+      }
+      await expect.poll(async () => (await onPrimary(WAITING_COMMITS)).rowCount).toBe(0);
+      const replayed = await other.call('POST', path, body(), repeat);
+      expect(replayed.status, replayed.text).toBe(201);
+      expect(replayed.headers.get('idempotent-replayed')).toBe('true');
+      await other.stop();
+    },
+  );
+});
+
+const WAITING_COMMITS = `select from pg_stat_activity where wait_event = 'SyncRep'`;
+
+async function setSynchronousStandbys(names: string): Promise<void> {
+  await onPrimary(`alter system set synchronous_standby_names = '${names}'`);
+  await onPrimary('select pg_reload_conf()');
+  await sleep(1_000); // The checkpointer tells the other processes.
+}
+
 /** Commits something, because a lock alone is not written to the log until the next commit. */
 async function sendToStandby(): Promise<void> {
   await onPrimary(`select pg_logical_emit_message(true, 'test', '')`);

@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import type { Db, Tx } from '../database/db.ts';
 import { lockName } from '../database/named-locks.ts';
 import { sqlState } from '../database/postgres-errors.ts';
+import { isStandbyLate } from '../database/standby.ts';
 import { deleteInBatches } from '../database/statements.ts';
 import type { IdempotencyKeys } from '../database/tables.ts';
 import { inTransaction } from '../database/transactions.ts';
@@ -33,7 +34,7 @@ export async function repeatable<Answer>(
 ): Promise<Answer> {
   const key = await idempotencyKeyOf(context, request);
   if (key === undefined) return work(context);
-  return inTransaction(context.db, async (tx) => {
+  const answered = inTransaction(context.db, async (tx) => {
     if (await insertKey(tx, key)) {
       const answer = await work({ ...context, db: tx }, key);
       // If the work was slow, its caller has already received 503.
@@ -46,6 +47,10 @@ export async function repeatable<Answer>(
     const kept = readAnswer(stored, key);
     if (kept instanceof AppError) throw kept;
     return replay<Answer>(reply, kept);
+  });
+  return answered.catch(async (error: unknown) => {
+    if (error instanceof StillRunning) throw await stillRunning(context.db, error.cause);
+    throw error;
   });
 }
 
@@ -263,13 +268,22 @@ async function keepAnswer(
     .execute();
 }
 
-/** Another transaction may be committing the work of this key, so its outcome is not known yet. */
-export class StillRunning extends AppError<'DUPLICATE_ENTRY'> {
-  constructor(cause: unknown) {
-    super('DUPLICATE_ENTRY', 'The first request with this Idempotency-Key is still running.', {
-      details: { resource: 'request', field: 'Idempotency-Key' },
-      retryAfterSeconds: 1,
-      cause,
-    });
+/**
+ * Another transaction may be committing the work of this key, so its outcome is not known yet. Usually that is a concurrent request
+ * (409). If no standby confirms commits, the database is unavailable (503), and the client has done nothing wrong.
+ */
+export class StillRunning extends AppError<'DUPLICATE_ENTRY' | 'INTERNAL_ERROR'> {
+  constructor(cause: unknown, isUnavailable = false) {
+    const message = 'The first request with this Idempotency-Key is still running.';
+    if (isUnavailable) super('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds: 1, cause });
+    else {
+      const details = { resource: 'request' as const, field: 'Idempotency-Key' };
+      super('DUPLICATE_ENTRY', message, { details, retryAfterSeconds: 1, cause });
+    }
   }
+}
+
+/** The error for a key that another transaction holds. */
+export async function stillRunning(db: Db | Tx, cause: unknown): Promise<StillRunning> {
+  return new StillRunning(cause, await isStandbyLate(db));
 }

@@ -10,7 +10,7 @@ import {
   type KeptAnswer,
   lockNameOf,
   readAnswer,
-  StillRunning,
+  stillRunning,
 } from '../../core/http/idempotency.ts';
 import type { Log } from '../../core/log.ts';
 import { writeChanges } from '../../events/change-store.ts';
@@ -247,7 +247,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
     const key = keys[at];
     if (busy.length > 0 || isShared || (accountId !== null && busyAccounts.has(accountId))) {
       const isKeyBusy = key !== undefined && busy.includes(lockNameOf(key));
-      facts.push({ busy: isKeyBusy ? new StillRunning(LOCKED) : unavailable(LOCKED, 1) });
+      facts.push({ busy: isKeyBusy ? await stillRunning(tx, LOCKED) : unavailable(LOCKED, 1) });
       continue;
     }
     const known = transactions.get(incoming.reference ?? '') ?? UNKNOWN_TRANSACTION;
