@@ -27,6 +27,7 @@ const LONGEST_PAUSE_MS = 20_000;
 const LONGEST_SWITCH_MS = 3_000;
 const STEADY_MS = 3_000;
 const BEHIND_MS = 60_000;
+const FOLLOW_TIMEOUT_MS = 30_000;
 const METRICS_TOKEN = 'the token of the failover tests';
 const MINUTE_JOB_TIMEOUT_MS = 130_000;
 
@@ -70,6 +71,7 @@ async function whilePaying(what: string, happen: () => Promise<void>): Promise<n
   const began = performance.now();
   await happen();
   const completeMs = await cluster.untilComplete();
+  await expectAllToFollow();
   await sleep(STEADY_MS);
   await paying.stop();
   const pauseMs = longestPause(paying.outcomes, began);
@@ -86,6 +88,25 @@ async function whilePaying(what: string, happen: () => Promise<void>): Promise<n
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   expectGaplessVersions(events);
   return pauseMs;
+}
+
+/** Expects that a new row arrives on all servers. A server with changes of its own cannot apply it, whatever Patroni shows. */
+async function expectAllToFollow(): Promise<void> {
+  const note = randomUUID();
+  await onProbe(await expectPrimary(), `insert into writes values ('${note}')`);
+  for (const host of cluster.hosts) {
+    await expect
+      .poll(() => notesOn(host), { timeout: FOLLOW_TIMEOUT_MS, message: host.name })
+      .toContain(note);
+  }
+}
+
+function notesOn(host: Host): Promise<string> {
+  return onProbe(host, 'select * from writes');
+}
+
+function onProbe(host: Host, statement: string): Promise<string> {
+  return host.run(`su - postgres -c "psql --quiet --tuples-only --no-align probe" <<<"${statement}"`);
 }
 
 async function expectBooksToBeProven(): Promise<void> {
@@ -195,9 +216,11 @@ test.each([
 ] as const)('loses no payment when the primary is killed: %i, %s', async (_kill, what) => {
   const former = await expectPrimary();
   const timeline = await timelineOf(former);
+  const unsent = randomUUID();
   const pauseMs = await whilePaying(what, async () => {
     if (what === 'kill -9') {
-      // systemd starts Patroni again at once, so this server may stay the primary.
+      // systemd starts Patroni again at once.
+      await writeUnsent(former, unsent);
       await former.run('pkill -KILL --uid postgres');
       await sleep(STEADY_MS);
       return;
@@ -208,6 +231,30 @@ test.each([
   });
   expect(pauseMs).toBeLessThan(LONGEST_PAUSE_MS);
   expect(await timelineOf(former)).toBeGreaterThan(timeline);
+  for (const host of cluster.hosts) expect(await notesOn(host), host.name).not.toContain(unsent);
+});
+
+test('loses no payment when the primary freezes, and continues when there is another primary', async () => {
+  const former = await expectPrimary();
+  const unsent = randomUUID();
+  let shown: string[] = [];
+  const pauseMs = await whilePaying('freeze', async () => {
+    await writeUnsent(former, unsent);
+    await former.run('pkill -STOP --uid postgres');
+    await untilAnotherPrimary(former);
+    // With the new timeline in the archive, PostgreSQL can start on it without pg_rewind.
+    const archived = 'ls /var/lib/postgresql/15/ams/pg_wal/archive_status';
+    await until(
+      async () => (await (await expectPrimary()).run(archived)).includes('.history.done'),
+      'the new timeline in the archive',
+    );
+    await former.run('pkill -CONT --uid postgres');
+    shown = await readOnStandby(former, unsent);
+  });
+  expect(pauseMs).toBeLessThan(LONGEST_PAUSE_MS);
+  expect(shown.length).toBeGreaterThan(0);
+  expect(shown.filter((count) => count !== '0')).toEqual([]);
+  for (const host of cluster.hosts) expect(await notesOn(host), host.name).not.toContain(unsent);
 });
 
 test.each([1, 2])(
@@ -229,9 +276,7 @@ test.each([1, 2])(
     expect(attempts.filter((attempt) => attempt === 'acknowledged')).toEqual([]);
     expect(pauseMs).toBeLessThan(LONGEST_PAUSE_MS);
     expect(await timelineOf(former)).toBeGreaterThan(timeline);
-    const notes = (host: Host) =>
-      host.run(`su - postgres -c "psql --tuples-only --no-align probe" <<<"select * from writes"`);
-    for (const host of cluster.hosts) expect(await notes(host), host.name).not.toContain(note);
+    for (const host of cluster.hosts) expect(await notesOn(host), host.name).not.toContain(note);
   },
 );
 
@@ -245,6 +290,18 @@ test.each([1, 2, 3])('loses no payment when the primary hands over for maintenan
   });
   expect(pauseMs).toBeLessThan(LONGEST_SWITCH_MS);
 });
+
+/**
+ * Writes a row that no other server gets. The sync standby is stopped last: if the other one were ahead of it, the other one would also
+ * need pg_rewind before it can confirm payments.
+ */
+async function writeUnsent(primary: Host, note: string): Promise<void> {
+  for (const role of ['replica', 'sync_standby']) {
+    const { address } = await hostOfRole(role);
+    await primary.run(`pkill -STOP --full '[w]alsender replicator ${address}\\('`);
+  }
+  await onProbe(primary, `set synchronous_commit = local; insert into writes values ('${note}')`);
+}
 
 test('continues the background jobs on the new primary', async () => {
   await expectJobsToContinue();
@@ -261,6 +318,17 @@ async function writeOn(host: Host, note: string): Promise<string[]> {
       sleep 0.2
     done`);
   return output.split('\n').filter((line) => line === 'acknowledged' || line === 'refused');
+}
+
+/** Counts a row on a server for half a minute, while the server is a standby. @returns the count of each attempt. */
+async function readOnStandby(host: Host, note: string): Promise<string[]> {
+  const output = await host.run(`
+    for ((end = SECONDS + 30; SECONDS < end; )); do
+      timeout --signal=KILL 2 su postgres -c "psql --no-psqlrc --quiet --tuples-only --no-align probe" \\
+        <<<"select count(*) from writes where note = '${note}' having pg_is_in_recovery()" 2>/dev/null || true
+      sleep 0.1
+    done`);
+  return output.split('\n').filter((line) => line !== '');
 }
 
 /** The timeline that a server wrote last, from its files. */
