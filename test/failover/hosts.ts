@@ -60,15 +60,18 @@ const OWN_FOLDERS = [
 ];
 
 const started: Host[] = [];
+/** Files of this machine that the test hides by its own. */
+const hidden: string[] = [];
 
 /**
  * Call once in each file, after `cleanUpAfterwards`: takes the power from all hosts before their folders are removed, and removes
- * the network, because the next file makes its own.
+ * the network and the mounts, because the next file makes its own.
  */
 export function powerOffAfterwards(): void {
   afterAll(async () => {
     await Promise.all(started.map((host) => host.powerOff()));
     if (await exists(BRIDGE)) await run('ip', ['link', 'delete', BRIDGE]);
+    for (const place of hidden) await run('umount', ['--lazy', place]);
   });
 }
 
@@ -83,7 +86,12 @@ export async function createNetwork(folder: string, names: readonly string[]): P
     hosts,
     ['127.0.0.1 localhost', `${NETWORK}.1 app1`, `${NETWORK}.2 app2`, ...lines, ''].join('\n'),
   );
-  await run('mount', ['--bind', hosts, '/etc/hosts']);
+  await hide('/etc/hosts', hosts);
+}
+
+async function hide(place: string, file: string): Promise<void> {
+  await run('mount', ['--bind', file, place]);
+  hidden.push(place);
 }
 
 function addressOf(at: number): string {
@@ -218,5 +226,5 @@ async function exists(card: string): Promise<boolean> {
 export async function install(file: string, folder: string, place: string): Promise<void> {
   const copy = join(folder, file.replaceAll('/', '-'));
   copyFileSync(join(ROOT, file), copy);
-  await run('mount', ['--bind', copy, place]);
+  await hide(place, copy);
 }
