@@ -78,9 +78,10 @@ describe('the time of a row', () => {
   it('comes from business_now(), which tests can move, except for real time', () => {
     const realTime =
       /(?<![.\w])now\(\)(?!:)|clock_timestamp|statement_timestamp|current_timestamp|current_date/;
-    // Sign-in, locks of jobs, the age of transactions, and leases of webhook endpoints.
+    // Sign-in, locks of jobs, the age of transactions and commits, and leases of webhook endpoints.
     const exempt = [
       'src/api-keys/store.ts',
+      'src/core/database/standby.ts',
       'src/users/invitation-store.ts',
       'src/platform/jobs/queue.ts',
       'src/platform/migrations/runner.ts',
