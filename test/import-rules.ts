@@ -7,7 +7,7 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   // A statement lists the terms and the money of an account.
   'account-statements': ['account-status', 'accounts', 'ledger', 'pay-plans'],
   // An account shows its customer, copies the terms of a pay plan, and checks that the product is sold and that the employee sells.
-  // Giving up a balance may need approval.
+  // A write-off or a cancellation may need approval.
   accounts: ['account-status', 'approvals', 'customers', 'employees', 'ledger', 'pay-plans', 'products'],
   // A session belongs to a user. A request is identified by a session or an API key.
   auth: ['api-keys', 'users'],

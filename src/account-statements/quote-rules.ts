@@ -25,7 +25,7 @@ export interface Quote {
   /** The part of `amountDueMinor` that falls due on the day. */
   dueOnDateMinor: Minor;
   amountDueMinor: Minor;
-  /** The amount that ends the account on the day. */
+  /** The whole balance on the day. */
   payoffMinor: Minor;
   position: Position;
   /** The account after a payment on the day; null if no amount was given. */

@@ -245,7 +245,7 @@ export const Quote = Type.Object(
     amountDue: Type.Number({
       description: 'overdue + dueOnDate. If the customer pays this amount, there are no arrears on the day.',
     }),
-    settlement: Type.Number({ description: 'The payoff amount: it ends the account on the day.' }),
+    settlement: Type.Number({ description: 'The payoff amount: the whole balance on the day.' }),
     ...standing,
     payment: Nullable(
       Type.Object(

@@ -36,7 +36,7 @@ export async function createUninvitedUser(
   return addUser(tx, { ...SYSTEM, requestId }, { ...registrant, role });
 }
 
-/** Refuses at once in production, where the CLI creates the first admin, so no users need to be counted. */
+/** Refuses at once if registration is closed in production. The CLI creates the first admin there, so no users are counted. */
 export function refuseIfClosed({ production, registration }: Config): void {
   if (production && !registration.open) throw registrationClosed();
 }

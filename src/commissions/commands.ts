@@ -38,7 +38,8 @@ interface PricedSale extends Omit<NewLine, 'rule_id' | 'rate_basis_points' | 'am
  * Calculates an employee's commission for a period, with one line per sale. A new calculation replaces the lines and needs a new
  * approval. A paid commission never changes.
  *
- * @throws AppError DUPLICATE_ENTRY for a paid commission, and if `salesData` claims a share of a sale that other commissions have.
+ * @throws AppError DUPLICATE_ENTRY for a paid commission, and if `salesData` claims a larger share of a sale than other
+ * commissions have left.
  */
 export async function calculateCommission(context: Context, actor: Actor, body: CalculateBody) {
   const { employeeId, period } = body;
@@ -139,7 +140,7 @@ async function salesOfPeriod(tx: Tx, employeeId: number, period: string): Promis
 
 /**
  * Checks that the requested shares are free.
- * @throws AppError DUPLICATE_ENTRY with the first sale whose share belongs to other commissions.
+ * @throws AppError DUPLICATE_ENTRY with the first sale of which other commissions have left a smaller share.
  */
 async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);

@@ -10,7 +10,7 @@ import { liveDemoYear } from './year.ts';
 const SETTING = 'demo_company';
 
 /**
- * Fills a database without customers and payments with a company and its last year. Everything goes through the commands that
+ * Fills a database without customers and payments with a company and its last year. Everything goes through the functions that
  * requests use, while the clock moves through the year. Instances that are started meanwhile wait.
  *
  * @param options - the same moment gives the same company.

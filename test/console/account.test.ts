@@ -183,6 +183,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     expect(await changes.count()).toBe(6);
     await page.getByRole('button', { name: 'Show more' }).click();
     await changes.nth(6).getByText('Opened as Active').waitFor();
+    await page.locator('.history li:nth-child(7):focus').waitFor();
     await page.context().close();
   });
 

@@ -19,7 +19,7 @@ export function authenticateCaller(request: FastifyRequest, config: Config): voi
   if (config.webhookNetworks?.has(request.ip) === false) {
     throw new AppError(
       'FORBIDDEN',
-      `Notifications from the address ${request.ip} are not allowed. Add its network to WEBHOOK_ALLOWED_IPS.`,
+      `Calls from the address ${request.ip} are not allowed: no network of WEBHOOK_ALLOWED_IPS contains it.`,
     );
   }
 }

@@ -276,7 +276,7 @@ function cellOf(column: Column, value: string, { decimals }: Currency): string {
   }
 }
 
-/** `guarded` of cell-rules.ts in SQL. Most texts have no operator, so the slow replacement is skipped. */
+/** `guarded` of spreadsheet-guard-rules.ts in SQL. Most texts have no operator, so the slow replacement is skipped. */
 function guarded(value: string): string {
   const inside = `case when ${value} ~ ${literal(`[${OPERATOR}]`)}
     then regexp_replace(${value}, ${literal(NEEDS_GUARD_AFTER)}, '\\1''', 'g') else ${value} end`;

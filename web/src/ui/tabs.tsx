@@ -7,13 +7,13 @@ interface TabsProps {
   tabs: readonly { href: string; label: string; count?: string | undefined; isCurrent: boolean }[];
 }
 
-/** Links between the views of a page, in one line that scrolls if it is too long. */
+/** Links between the views of a page. On a phone they are in one line that scrolls. */
 export function Tabs({ label, tabs }: TabsProps) {
   const bar = useRef<HTMLElement>(null);
   const current = tabs.find(({ isCurrent }) => isCurrent)?.href;
   const counts = tabs.map(({ count }) => count).join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: Another tab, or another count, may move the tab out of view.
-  useEffect(() => reveal(bar.current?.querySelector('[aria-current]')), [current, counts]);
+  useEffect(() => reveal(bar.current, bar.current?.querySelector('[aria-current]')), [current, counts]);
   return (
     <nav
       ref={bar}
@@ -21,7 +21,7 @@ export function Tabs({ label, tabs }: TabsProps) {
       aria-label={label}
       onFocus={({ target }) => {
         // Not for a pointer: the tab would move away from it before the click ends.
-        if (target.matches(':focus-visible')) reveal(target);
+        if (target.matches(':focus-visible')) reveal(bar.current, target);
       }}
     >
       {tabs.map(({ href, label, count, isCurrent }) => (
@@ -34,7 +34,9 @@ export function Tabs({ label, tabs }: TabsProps) {
   );
 }
 
-/** Browsers leave a tab where it is that is in view in part. */
-function reveal(tab: Element | null | undefined): void {
-  tab?.scrollIntoView({ block: 'nearest', inline: 'center' });
+/** Scrolls the bar, and never the page. Browsers leave a tab where it is that is in view in part. */
+function reveal(bar: Element | null, tab: Element | null | undefined): void {
+  if (!bar || !tab) return;
+  const [outer, inner] = [bar.getBoundingClientRect(), tab.getBoundingClientRect()];
+  bar.scrollBy({ left: inner.left + inner.width / 2 - outer.left - outer.width / 2 });
 }

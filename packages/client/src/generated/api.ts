@@ -8508,7 +8508,7 @@ export interface components {
             dueOnDate: number;
             /** @description overdue + dueOnDate. If the customer pays this amount, there are no arrears on the day. */
             amountDue: number;
-            /** @description The payoff amount: it ends the account on the day. */
+            /** @description The payoff amount: the whole balance on the day. */
             settlement: number;
             paymentState: components["schemas"]["PaymentState"];
             daysPastDue: number;

@@ -21,7 +21,6 @@ export const account = {
   'account.timeline.cell': '{name}, due {date}: {paid} of {amount} paid',
   'account.payments': 'Payments',
   'account.payments.none': 'No payments yet.',
-  'account.payments.all': 'Show more',
   'account.payment.amount': 'Amount',
   'account.explain': 'How the balance is calculated',
   'account.explain.show': 'Explain the balance',

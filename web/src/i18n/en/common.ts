@@ -28,6 +28,7 @@ export const common = {
   'action.close': 'Close',
   'action.save': 'Save',
   'action.retry': 'Try again',
+  'action.showMore': 'Show more',
   'action.back': 'Back',
   'action.more': 'More actions',
   'form.sending': 'Saving…',

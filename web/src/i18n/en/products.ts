@@ -3,7 +3,7 @@ export const products = {
   'products.active': 'Can be sold',
   'products.category.hint': 'Commission rules can depend on the category.',
   'products.details': 'Details',
-  'products.edit.lead': 'A new price applies to new accounts only. Existing accounts keep theirs.',
+  'products.edit.lead': 'This is the cash price. Accounts use the amounts of their pay plan.',
   'configurations.title': 'Configurations',
   'configurations.new': 'New configuration',
   'configurations.none': 'This product has no configurations.',

@@ -23,7 +23,6 @@ export const account: Record<keyof typeof en, string> = {
   'account.timeline.cell': '{name}, tarehe {date}: {paid} kati ya {amount} imelipwa',
   'account.payments': 'Malipo',
   'account.payments.none': 'Hakuna malipo bado.',
-  'account.payments.all': 'Onyesha zaidi',
   'account.payment.amount': 'Kiasi',
   'account.explain': 'Jinsi deni lilivyofikia hapa',
   'account.explain.show': 'Eleza deni',

@@ -30,6 +30,7 @@ export const common: Record<keyof typeof en, string> = {
   'action.close': 'Funga',
   'action.save': 'Hifadhi',
   'action.retry': 'Jaribu tena',
+  'action.showMore': 'Onyesha zaidi',
   'action.back': 'Rudi',
   'action.more': 'Vitendo zaidi',
   'form.sending': 'Inahifadhi…',

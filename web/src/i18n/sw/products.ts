@@ -5,7 +5,7 @@ export const products: Record<keyof typeof en, string> = {
   'products.active': 'Inaweza kuuzwa',
   'products.category.hint': 'Kanuni za kamisheni zinaweza kuitegemea.',
   'products.details': 'Maelezo',
-  'products.edit.lead': 'Bei mpya ni ya akaunti mpya tu. Akaunti zilizopo hubaki na bei zao.',
+  'products.edit.lead': 'Hii ni bei ya taslimu. Akaunti hutumia kiasi cha mpango wake wa malipo.',
   'configurations.title': 'Miundo',
   'configurations.new': 'Muundo mpya',
   'configurations.none': 'Bidhaa hii haina miundo.',

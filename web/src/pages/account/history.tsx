@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
@@ -13,6 +13,10 @@ const MOST_ROWS = 50;
 /** The status changes: who, when and why. */
 export function History({ accountId }: { accountId: number }) {
   const [isWhole, setIsWhole] = useState(false);
+  const firstAdded = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isWhole) firstAdded.current?.focus(); // The button that had the focus is gone.
+  }, [isWhole]);
   const history = api.useQuery('get', '/api/accounts/{id}/history', {
     params: { path: { id: accountId }, query: { sort: 'id:desc', limit: MOST_ROWS } },
   });
@@ -22,8 +26,8 @@ export function History({ accountId }: { accountId: number }) {
         {({ data }) => (
           <>
             <ol className="history">
-              {data.slice(0, isWhole ? MOST_ROWS : FIRST_ROWS).map((change) => (
-                <li key={change.id}>
+              {data.slice(0, isWhole ? MOST_ROWS : FIRST_ROWS).map((change, at) => (
+                <li key={change.id} {...(at === FIRST_ROWS && { ref: firstAdded, tabIndex: -1 })}>
                   <strong>{describe(change)}</strong>
                   {change.reason && <span>{change.reason}</span>}
                   <span className="muted">
@@ -37,7 +41,7 @@ export function History({ accountId }: { accountId: number }) {
             {data.length > FIRST_ROWS && !isWhole && (
               <p>
                 <Button kind="quiet" onClick={() => setIsWhole(true)}>
-                  {t('account.payments.all')}
+                  {t('action.showMore')}
                 </Button>
               </p>
             )}

@@ -69,7 +69,7 @@ export function Payments({ accountId }: { accountId: number }) {
               {(pagination.total ?? 0) > data.length && limit < MOST_ROWS && (
                 <p className="table-foot">
                   <Button kind="quiet" onClick={() => setLimit(MOST_ROWS)}>
-                    {t('account.payments.all')}
+                    {t('action.showMore')}
                   </Button>
                 </p>
               )}

@@ -43,9 +43,9 @@ export function totalOf({ deposit, instalmentAmount, instalmentCount }: Schemas[
   return exactly((minor) => minor(deposit) + minor(instalmentAmount) * instalmentCount);
 }
 
-/** The part of the total that is not paid yet. It is below 0 if the customer has paid more. */
+/** The part of the total that is not paid yet. */
 export function leftOf(plan: Schemas['PayPlan'], paid: number): number {
-  return exactly((minor) => minor(totalOf(plan)) - minor(paid));
+  return exactly((minor) => Math.max(0, minor(totalOf(plan)) - minor(paid)));
 }
 
 /** Calculates in minor units, because sums of decimal numbers are not exact. */
