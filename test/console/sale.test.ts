@@ -110,7 +110,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     expect(step?.width).toBeGreaterThan(600);
     expect(side?.x).toBeGreaterThan((step?.x ?? 0) + (step?.width ?? 0));
     expect(side?.y).toBe(step?.y);
-    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('button', { name: 'Change: Deposit' }).click();
     await page.getByLabel('Amount received').fill('30000');
     await expect.poll(() => textOf(summary.locator('.facts'))).toContain('Left to payKES 0.00');
     await page.setViewportSize(PHONE);
