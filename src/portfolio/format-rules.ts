@@ -370,7 +370,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'provider',
         { kind: 'choice', values: PROVIDER_NAMES },
-        'The provider that reported the payment, if it also reports to this service. Empty: any other way to pay.',
+        'The provider that reported the payment, if it also reports to this service. Leave it empty for all other payments.',
         'mobilemoney',
       ),
       unique(

@@ -298,7 +298,7 @@ const WAITING_COMMITS = `select from pg_stat_activity where wait_event = 'SyncRe
 async function setSynchronousStandbys(names: string): Promise<void> {
   await onPrimary(`alter system set synchronous_standby_names = '${names}'`);
   await onPrimary('select pg_reload_conf()');
-  await sleep(1_000); // The checkpointer tells the other processes.
+  await sleep(1_000); // Until all processes use the new setting.
 }
 
 /** Commits something, because a lock alone is not written to the log until the next commit. */

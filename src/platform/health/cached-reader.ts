@@ -8,7 +8,7 @@ const TIMEOUT_MS = 1_000;
 /**
  * Reads a figure for /health or /metrics, once for all requests within ten seconds.
  * @returns undefined if the read fails or takes longer than a second. It does not throw, so that the other figures can still be
- *   shown. The database state in /health tells why a figure is missing.
+ *   shown. The database state in /health explains a missing figure.
  */
 export function createCachedReader<T>(db: Db, read: (db: Db) => Promise<T>): () => Promise<T | undefined> {
   let reading: Promise<T | undefined> | undefined;
