@@ -5,12 +5,12 @@
  *   npm run screenshots              # in screenshots/; needs chromium-headless-shell or chromium
  *   DATA_DIR=~/demo npm run screenshots    # keeps the demo company for the next time
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
-import { freePort, openPrograms } from '../bench/lib/programs.mjs';
+import { CHROMIUM, freePort, openPrograms } from '../bench/lib/programs.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 const ALL = join(ROOT, 'screenshots');
@@ -32,8 +32,7 @@ const SHOWN = [
 
 const scratch = mkdtempSync(join(tmpdir(), 'ams-screenshots-'));
 const programs = openPrograms(scratch);
-const executablePath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync);
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 try {
   const origin = await startService();
   const token = await signUp(origin);

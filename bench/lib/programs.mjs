@@ -1,7 +1,7 @@
 /** The programs that a benchmark starts, each on a free loopback port. The benchmark that started a program ends it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,6 +9,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** The secret of the webhook. Two copies of it are the key that signs the tokens. */
 export const SECRET = 'a secret of the bench only';
 const TICKS_PER_SECOND = 100;
+
+/** Debian's programs. The first one has no windows, so it needs less work for a page. */
+export const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync);
 
 /** @param scratch - a folder without a .env file, in which the programs run. */
 export function openPrograms(scratch) {

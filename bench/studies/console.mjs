@@ -4,7 +4,7 @@
  *
  *   npm run build && node bench/studies/console.mjs [--rounds=5]
  *
- * Needs /usr/bin/chromium. The build with Preact remains in web/dist.
+ * Needs chromium-headless-shell or chromium. The build with Preact remains in web/dist.
  *
  * Result (two busy cores shared with other programs, medians of 5 rounds): 5.7 s cold with React and 4.7 s with Preact. On the same
  * machine while it was quiet, Preact needed 4.3 s cold and 2.2 s with a full cache.
@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { readOptions } from '../lib/open-bench.mjs';
-import { openPrograms, stop } from '../lib/programs.mjs';
+import { CHROMIUM, openPrograms, stop } from '../lib/programs.mjs';
 import { loadBefore, log, medianOf, table } from '../lib/report.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -34,7 +34,7 @@ const { rounds } = readOptions([], { rounds: 5 });
 const load = loadBefore();
 const scratch = mkdtempSync(join(tmpdir(), 'ams-console-'));
 const programs = openPrograms(scratch);
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 
 try {
   LIBRARIES.forEach(build);
