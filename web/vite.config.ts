@@ -11,8 +11,13 @@ const SERVICE = process.env.SERVICE_ORIGIN ?? 'http://localhost:8080';
 const PREACT = [
   { find: /^react\/jsx-(dev-)?runtime$/, replacement: 'preact/jsx-runtime' },
   { find: 'react-dom/client', replacement: 'preact/compat/client' },
-  { find: /^react(-dom)?$/, replacement: 'preact/compat' },
+  { find: /^(react(-dom)?|use-sync-external-store\/shim\/index\.js)$/, replacement: 'preact/compat' },
 ];
+
+/** boot.tsx and its modules, which send the first requests. Small, because the browser loads the rest at the same time. */
+const FIRST = { name: 'first', test: /[\\/]src[\\/]boot\.tsx$|preload-helper|rolldown.runtime/, priority: 2 };
+/** The modules of several pages are one file: on a slow network, many small files take longer. */
+const SHARED = { name: 'shared', minShareCount: 3, priority: 1 };
 
 export default defineConfig(({ command }) => {
   // Tests set another value, with which Vite would build for development.
@@ -25,7 +30,10 @@ export default defineConfig(({ command }) => {
       assetsInlineLimit: 0, // The content security policy allows no data: URLs except images.
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
-      rolldownOptions: { checks: { pluginTimings: false, moduleLevelDirective: false } },
+      rolldownOptions: {
+        checks: { pluginTimings: false, moduleLevelDirective: false },
+        output: { codeSplitting: { groups: [FIRST, SHARED] } },
+      },
     },
     server: { proxy: { '/api': SERVICE } },
   };

@@ -41,11 +41,26 @@ describe.skipIf(!HAS_BROWSER)('the first screen', () => {
     expectSmall(await filesOf(opened));
   });
 
+  it('asks for the session before the files of the page, because browsers limit requests at the same time', async () => {
+    const opened = await test.open('/', {});
+    await opened.reload();
+    await opened.locator('h1').waitFor();
+    const names = await opened.evaluate(() => {
+      const entries = performance.getEntriesByType('resource').sort((a, b) => a.startTime - b.startTime);
+      return entries.map(({ name }) => name);
+    });
+    const session = names.findIndex((name) => name.endsWith('/api/auth/session/refresh'));
+    const page = names.findIndex((name) => name.includes('/assets/page-'));
+    expect(session).toBeGreaterThan(0);
+    expect(page).toBeGreaterThan(session);
+  });
+
   function expectSmall(files: readonly string[]): void {
     expect(files.length).toBeGreaterThan(3);
     const bytes = sumOf(files.map(sizeOf));
     report(`console: first screen of ${bytes} bytes in ${files.length} files`);
     expect(bytes).toBeLessThan(60_000);
+    expect(files.length).toBeLessThan(15); // On a slow network, many small files take longer than a large one.
   }
 });
 

@@ -5,10 +5,11 @@ import { loadPreferredLanguage } from './i18n/index.ts';
 import { preloadPage } from './pages/index.ts';
 import { applyTheme } from './ui/theme.ts';
 
-// The requests run while the browser loads the app.
+// The requests run while the browser loads the app. Nothing can be shown without the session, so its request is sent before the
+// files of the page are requested: with HTTP/1.1 a browser sends only six requests at a time.
 applyTheme();
-const ready = Promise.all([loadPreferredLanguage(), loadSettings(), restoreSession()]);
-preloadPage(location.pathname);
+const session = restoreSession(() => preloadPage(location.pathname));
+const ready = Promise.all([session, loadSettings(), loadPreferredLanguage()]);
 const main = import('./main.tsx');
 
 Promise.all([main, ready])

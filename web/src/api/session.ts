@@ -43,9 +43,9 @@ export function may(permission: Permission): boolean {
   return session?.permissions.has(permission) ?? false;
 }
 
-/** Signs in with the refresh cookie of the browser, if it has one. */
-export async function restoreSession(): Promise<void> {
-  await renew();
+/** Signs in with the refresh cookie of the browser, if it has one. Calls `onSent` when the request has been sent. */
+export async function restoreSession(onSent: () => void): Promise<void> {
+  await renew(onSent);
   hasEnded = false;
 }
 
@@ -73,9 +73,11 @@ export async function replaceToken(refused: string): Promise<string | undefined>
 }
 
 /** Callers at the same time share one renewal. */
-function renew(): Promise<void> {
+function renew(onSent?: () => void): Promise<void> {
   renewal ??= withSessionLock(async () => {
-    const { data } = await call('POST', `${SESSION_PATH}/refresh`);
+    const answer = call('POST', `${SESSION_PATH}/refresh`);
+    onSent?.();
+    const { data } = await answer;
     const restored = data as SignedIn | { user: null };
     if (restored.user) start(restored);
     else end(true);
