@@ -7,6 +7,8 @@ vi.setConfig({ testTimeout: 120_000 });
 
 /** Weeks since the activation of each account, whose deposit alone is paid. The first instalment is due after a week. */
 const WEEKS = [3, 3, 7, 12];
+/** The API returns at most 100 rows at a time. */
+const MORE_THAN_A_PAGE = 101;
 
 describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
   const console = useConsole();
@@ -111,10 +113,15 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
   });
 
   it('downloads the whole call list and the payments as CSV', async () => {
+    const { customerId } = await newAccount(console);
+    const items = Array.from({ length: MORE_THAN_A_PAGE }, () => {
+      return { customerId, productId: 1, payplanId: 2, activationDate: daysAgo(21) };
+    });
+    await console.call('POST', '/accounts/bulk', { items });
     const page = await console.open('/portfolio/late?status=active');
     await page.locator('.table tbody tr').nth(3).waitFor();
     const list = await fileOf(page, 'Download (CSV)');
-    expect(list.split('\r\n').length).toBe(WEEKS.length + 2); // Its head, and the end of the last line.
+    expect(list.split('\r\n').length).toBe(WEEKS.length + MORE_THAN_A_PAGE + 2); // Its head, and the end of the last line.
     expect(list).toContain('"\'=Formula Kamau"');
     expect(list).toContain('"\'+2547');
     await page.getByRole('link', { name: 'Portfolio' }).first().click();

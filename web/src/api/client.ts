@@ -41,11 +41,14 @@ function withToken(request: Request, token: string | undefined): Request {
 function writeQuery(query: Readonly<Record<string, unknown>>): string {
   const parameters = new URLSearchParams();
   const add = (name: string, value: unknown) => {
-    if (value !== undefined && value !== null && value !== '') parameters.append(name, String(value));
+    if (value !== undefined && value !== null) parameters.append(name, String(value));
   };
   for (const [name, value] of Object.entries(query)) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) add(name, value);
-    else for (const [operator, operand] of Object.entries(value)) add(`${name}[${operator}]`, operand);
+    // A filter without a value is not sent. An empty `after` is: it asks for the first page of a whole list.
+    else
+      for (const [operator, operand] of Object.entries(value))
+        add(`${name}[${operator}]`, operand === '' ? undefined : operand);
   }
   return parameters.toString();
 }

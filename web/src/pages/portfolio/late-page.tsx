@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import { api, client } from '../../api/client.ts';
 import { saveFile } from '../../api/download.ts';
 import { explain } from '../../api/explain.ts';
-import type { Schemas } from '../../api/paths.ts';
+import type { Paths, Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { format, t } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
@@ -19,9 +19,10 @@ import { csvOf } from './csv.ts';
 import { callListOf, nameOfBucket, useSummary } from './summary.ts';
 
 type Account = Schemas['Account'];
+type Query = NonNullable<Paths['/api/accounts']['get']['parameters']['query']>;
 
-const ROWS = 25;
-const MOST_ROWS = 100;
+const ROWS_SHOWN = 25;
+const ROWS_PER_DOWNLOADED_PAGE = 100;
 
 /** The late accounts of a range of days past due: whom to call, and what they owe. */
 export function Page() {
@@ -38,7 +39,7 @@ export function Page() {
   const accounts = api.useQuery(
     'get',
     '/api/accounts',
-    { params: { query: { ...query, page, limit: ROWS } } },
+    { params: { query: { ...query, page, limit: ROWS_SHOWN } } },
     { placeholderData: keepPreviousData },
   );
   return (
@@ -143,7 +144,7 @@ const columns = (): Column<Account>[] => [
 ];
 
 /** Saves all pages of the list, not only the one that is shown. */
-function ListDownload({ query }: { query: object }) {
+function ListDownload({ query }: { query: Query }) {
   const [isBusy, setIsBusy] = useState(false);
   async function save() {
     setIsBusy(true);
@@ -162,18 +163,22 @@ function ListDownload({ query }: { query: object }) {
   );
 }
 
-async function readAll(query: object): Promise<readonly Account[]> {
+async function readAll(query: Query): Promise<readonly Account[]> {
   const rows: Account[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const { data, error }: Awaited<ReturnType<typeof readPage>> = await readPage(query, cursor);
+  for (let after: string | null = ''; after !== null; ) {
+    const { data, error }: Awaited<ReturnType<typeof readPage>> = await readPage(query, after);
     if (!data) throw error;
     rows.push(...data.data);
-    cursor = data.pagination.nextCursor ?? null;
+    after = data.pagination.nextCursor ?? null;
   }
   return rows;
 }
 
-/** Reads by cursor. With page numbers, an account that is paid in the meantime would move another account out of the list. */
-function readPage(query: object, cursor: string) {
-  return client.GET('/api/accounts', { params: { query: { ...query, cursor, limit: MOST_ROWS } } });
+/**
+ * Reads by cursor. With page numbers, if an account is paid between two reads, the next account moves to a page that was already
+ * read, and the file misses it.
+ */
+function readPage(list: Query, after: string) {
+  const query: Query = { ...list, after, limit: ROWS_PER_DOWNLOADED_PAGE };
+  return client.GET('/api/accounts', { params: { query } });
 }
