@@ -42,7 +42,8 @@ try {
   let accountId;
   for (let round = 0; round <= rounds; round += 1) {
     for (const library of LIBRARIES) {
-      cpSync(join(scratch, library), DIST, { recursive: true, force: true });
+      rmSync(DIST, { recursive: true });
+      cpSync(join(scratch, library), DIST, { recursive: true });
       const { program, base } = await programs.startService('', { NODE_ENV: 'development' });
       accountId ??= await createAccount(base);
       const take = { library, ...(await openTwice(base, `/accounts/${accountId}`)) };
