@@ -242,6 +242,26 @@ describe('what a list leaves out', () => {
   });
 });
 
+describe('a report of the longest period', () => {
+  it('is refused, or has at most 4,000 rows in each list that is not a page', async () => {
+    const { paths } = service.app.swagger() as OpenAPIV3_1.Document;
+    const reports = Object.entries(paths ?? {}).flatMap(([path, item]) => {
+      const parameters = item?.get?.parameters ?? [];
+      return parameters.some((one) => 'name' in one && one.name === 'startDate')
+        ? [path.replace('/api', '')]
+        : [];
+    });
+    expect(reports).toContain('/reports/payments');
+    for (const report of reports) {
+      const { status, body } = await service.call('GET', `${report}?startDate=1900-01-01&endDate=2999-12-31`);
+      if (status === 400) continue;
+      expect(status, report).toBe(200);
+      const lists = Object.values<unknown>(body.data).filter(Array.isArray);
+      expect(Math.max(0, ...lists.map(({ length }) => length)), report).toBeLessThanOrEqual(4_000);
+    }
+  });
+});
+
 describe('the sums by day of a payment report', () => {
   it('are refused beyond 4,000 days, for which CSV or a shorter period is advised', async () => {
     const period = 'startDate=2000-01-01&endDate=2015-12-31';
