@@ -23,15 +23,20 @@ type StatusSet =
   /** The suspension policy suspends the account. */
   | 'suspendedWhenLate';
 
-interface StatusRow {
+type StatusRow = {
   /** The statuses to which staff may change the account. Only the system completes an account or undoes a completion. */
   moves: readonly AccountStatus[];
   /** Whether staff must give a reason for a change to this status. */
   needsReason: boolean;
-  sets: readonly StatusSet[];
-  /** The money event to post when staff change an account to this status. */
-  posts?: 'account_cancelled' | 'account_written_off';
-}
+} & (
+  | { sets: readonly Exclude<StatusSet, 'closed'>[]; posts?: undefined }
+  /** A closed status posts a money event, because an account statement reads the end of the account from the ledger. */
+  | {
+      sets: readonly StatusSet[];
+      /** The money event to post when staff change an account to this status. */
+      posts: 'account_cancelled' | 'account_written_off';
+    }
+);
 
 const STATUS_TABLE: Readonly<Record<AccountStatus, StatusRow>> = {
   pending: {
@@ -85,7 +90,8 @@ export function statusesIn(set: StatusSet): AccountStatus[] {
 }
 
 export function isStatusIn(status: AccountStatus, set: StatusSet): boolean {
-  return STATUS_TABLE[status].sets.includes(set);
+  const sets: readonly StatusSet[] = STATUS_TABLE[status].sets;
+  return sets.includes(set);
 }
 
 export function needsReason(status: AccountStatus): boolean {

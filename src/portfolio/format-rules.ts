@@ -1,4 +1,4 @@
-import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
+import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { PROVIDER_NAMES } from '../payments/providers/name-rules.ts';
 
@@ -332,7 +332,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'reason',
         text(500),
-        'Why the status changed. Needed for defaulted, repossessed, written_off and cancelled.',
+        `Why the status changed. Needed for ${new Intl.ListFormat('en-GB').format(ACCOUNT_STATUSES.filter(needsReason))}.`,
         'No payment for two weeks',
       ),
       optional(

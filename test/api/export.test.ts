@@ -214,6 +214,33 @@ describe('a template', () => {
   });
 });
 
+it('of imported rows has every cell of the import', async () => {
+  const names = ['employees', 'products', 'customers'] as const;
+  const cellsOf = (name: (typeof names)[number]) =>
+    FORMAT[name].columns
+      .filter(({ example }) => example !== '')
+      .map((column) => [column.name, column.example]);
+  const quoted = (texts: (string | undefined)[]) => texts.map((text) => `"${text}"`).join(',');
+  const lines = names.map((name) => [
+    name,
+    [quoted(cellsOf(name).map(([column]) => column)), quoted(cellsOf(name).map(([, cell]) => cell))],
+  ]);
+  const jobs = startRequestJobs(service);
+  try {
+    // The check warns of example rows, and imports them.
+    const id = await uploadImport(service, Object.fromEntries(lines));
+    expect(await work(service, id, 'check')).toMatchObject({ status: 'checked', errors: 0 });
+    expect(await work(service, id, 'run')).toMatchObject({ status: 'done', failure: null });
+  } finally {
+    await jobs.stop();
+  }
+  const rows = await rowsNow();
+  for (const name of names) {
+    const last = Object.entries(rows[name]?.at(-1) ?? {}).map(([column, cell]) => [column, unguarded(cell)]);
+    expect(Object.fromEntries(last), name).toMatchObject(Object.fromEntries(cellsOf(name)));
+  }
+});
+
 it('of payments that were taken off accounts is imported again, with the credit that left before', async () => {
   const { service: source, close } = await startTestService();
   const { service: target, close: closeTarget } = await startTestService();
