@@ -5,8 +5,8 @@ import { expectBooksToBalance } from '../books.ts';
 import { newAccount } from '../harness.ts';
 import { useProvider } from '../provider.ts';
 
-/** MISSED_PAYMENTS=100000 is a large company. */
-const PAYMENTS = Number(process.env.MISSED_PAYMENTS ?? 2_500);
+/** BOOKS_PAYMENTS=100000 is a large company. */
+const PAYMENTS = Number(process.env.BOOKS_PAYMENTS ?? 2_500);
 const HOUR_MS = 3_600_000;
 const STEP_HOURS = 2;
 const STEPS = 36;
