@@ -7,7 +7,7 @@ import { AppError } from '../core/http/errors.ts';
 import { addDays, type PlainDate } from '../core/values/dates.ts';
 import { balanceOf } from '../ledger/rules.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
-import type { MoneyMove } from './coverage-rules.ts';
+import type { MoneyMove } from './allocation-rules.ts';
 import { quoteOf } from './quote-rules.ts';
 import {
   type AccountEvent,

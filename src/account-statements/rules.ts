@@ -11,7 +11,15 @@ import {
 import { invalid, invalidField } from '../core/http/errors.ts';
 import { addDays, compareDates, type PlainDate } from '../core/values/dates.ts';
 import { type Minor, minMinor } from '../core/values/money.ts';
-import { type Cover, coverageOf, inOrder, isOut, type MoneyMove, signed, sumOf } from './coverage-rules.ts';
+import {
+  allocationOf,
+  type Cover,
+  inOrder,
+  isOut,
+  type MoneyMove,
+  signed,
+  sumOf,
+} from './allocation-rules.ts';
 
 // A statement has two balances. `dueSoFar` is the sum that has fallen due and is not paid. A negative sum is paid ahead.
 // `owedInTotal` is the unpaid part of the whole price. A negative sum is credit. Each row adds `due` to `dueSoFar` and `charged`
@@ -232,7 +240,7 @@ function entriesOf(
 function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigures, from: PlainDate): Row[] {
   const { terms, activated, total, end, counted } = known;
   // After a cancellation no item is covered.
-  const coverage = coverageOf(terms, end?.type === 'cancelled' ? [] : counted);
+  const allocation = allocationOf(terms, end?.type === 'cancelled' ? [] : counted);
   const rows: Row[] = [];
   let paid = sumOf(counted.filter(({ date }) => compareDates(date, from) < 0));
   let { dueSoFarMinor, owedInTotalMinor } = opening;
@@ -262,7 +270,7 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
   function addItem(item: number, date: PlainDate): void {
     const amountMinor = itemMinor(terms, item);
     const type = item === 0 ? 'deposit' : 'instalment';
-    add({ type, date, amountMinor, dueMinor: amountMinor, item, covers: coverage.ofItem.get(item) ?? [] });
+    add({ type, date, amountMinor, dueMinor: amountMinor, item, covers: allocation.ofItem.get(item) ?? [] });
   }
 
   function addMoney(one: MoneyMove): void {
@@ -278,7 +286,7 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
       add({ type, date, amountMinor, paidMinor, dueMinor: lost ? recovered : 0n, money: one });
       return;
     }
-    const covers = coverage.ofMoney.get(one) ?? [];
+    const covers = allocation.ofMoney.get(one) ?? [];
     const creditMinor = amountMinor - covers.reduce((sum, cover) => sum + cover.amountMinor, 0n);
     add({ type, date, amountMinor, paidMinor, covers, creditMinor, money: one });
     if (lost && recovered > 0n) {

@@ -5,7 +5,7 @@ import { literalList } from '../core/database/literal-list.ts';
 import type { LedgerEvent } from '../core/database/tables.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
-import type { MoneyMove } from './coverage-rules.ts';
+import type { MoneyMove } from './allocation-rules.ts';
 import type { StatementPeriod } from './rules.ts';
 
 /** The names in the header of a statement. */

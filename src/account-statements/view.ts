@@ -9,7 +9,7 @@ import { inSnapshot } from '../core/database/transactions.ts';
 import { AppError, notFound } from '../core/http/errors.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
-import type { MoneyMove } from './coverage-rules.ts';
+import type { MoneyMove } from './allocation-rules.ts';
 import {
   type AccountEvent,
   MAX_PAYMENTS,

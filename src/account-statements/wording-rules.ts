@@ -3,7 +3,7 @@ import { itemMinor, type Terms } from '../accounts/schedule-rules.ts';
 import { unreachable } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { type Minor, minorToText, printedAmount } from '../core/values/money.ts';
-import type { MoneyMove } from './coverage-rules.ts';
+import type { MoneyMove } from './allocation-rules.ts';
 import type { Row } from './rules.ts';
 
 // The texts of a statement. JSON, CSV and the printed document differ only in the format of dates and amounts.

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Cover } from '../../src/account-statements/coverage-rules.ts';
+import type { Cover } from '../../src/account-statements/allocation-rules.ts';
 import { quoteOf } from '../../src/account-statements/quote-rules.ts';
 import type { Row } from '../../src/account-statements/rules.ts';
 import { makeStatement } from '../../src/account-statements/view.ts';

@@ -42,7 +42,7 @@ export interface Cover {
  * Allocates money to items: which items each payment covers, and which payments cover each item.
  * @param counted all unreversed money, sorted by `inOrder`.
  */
-export function coverageOf(terms: Terms, counted: readonly MoneyMove[]) {
+export function allocationOf(terms: Terms, counted: readonly MoneyMove[]) {
   const ofMoney = new Map<MoneyMove, Cover[]>();
   const ofItem = new Map<number, Cover[]>();
   for (const { paymentId: place, item, amountMinor } of allocateMoney(terms, counted)) {
