@@ -92,7 +92,7 @@ type ValueGroup =
   | 'confidence'
   | 'notificationFlag'
   | 'active'
-  | 'statementStatus'
+  | 'providerStatementStatus'
   | 'lineResult'
   | 'commissionStatus'
   | 'roleHint'

@@ -55,15 +55,15 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/statements',
     permission: 'reconciliations:read',
-    messages: 'statements',
-    load: () => import('./statements/page.tsx'),
-    navigation: { label: 'nav.statements', icon: 'bank' },
+    messages: 'provider-statements',
+    load: () => import('./provider-statements/page.tsx'),
+    navigation: { label: 'nav.providerStatements', icon: 'bank' },
   },
   {
     path: '/statements/:id',
     permission: 'reconciliations:read',
-    messages: 'statements',
-    load: () => import('./statement/page.tsx'),
+    messages: 'provider-statements',
+    load: () => import('./provider-statement/page.tsx'),
   },
   {
     path: '/sales/new',

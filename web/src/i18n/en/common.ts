@@ -23,7 +23,7 @@ export const common = {
   'nav.portfolio': 'Portfolio',
   'nav.today': 'Today',
   'nav.unmatched': 'Unmatched',
-  'nav.statements': 'Statements',
+  'nav.providerStatements': 'Statements',
   'action.cancel': 'Cancel',
   'action.close': 'Close',
   'action.save': 'Save',

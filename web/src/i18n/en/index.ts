@@ -19,8 +19,8 @@ import { paymentMethods } from './payment-methods.ts';
 import { payments } from './payments.ts';
 import { portfolio } from './portfolio.ts';
 import { products } from './products.ts';
+import { providerStatements } from './provider-statements.ts';
 import { sale } from './sale.ts';
-import { statements } from './statements.ts';
 import { today } from './today.ts';
 import { unmatched } from './unmatched.ts';
 import { users } from './users.ts';
@@ -49,8 +49,8 @@ export const en = {
   ...payments,
   ...portfolio,
   ...products,
+  ...providerStatements,
   ...sale,
-  ...statements,
   ...today,
   ...unmatched,
   ...users,

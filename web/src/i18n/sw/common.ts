@@ -25,7 +25,7 @@ export const common: Record<keyof typeof en, string> = {
   'nav.portfolio': 'Mikopo',
   'nav.today': 'Leo',
   'nav.unmatched': 'Yasiyolinganishwa',
-  'nav.statements': 'Taarifa',
+  'nav.providerStatements': 'Taarifa',
   'action.cancel': 'Ghairi',
   'action.close': 'Funga',
   'action.save': 'Hifadhi',

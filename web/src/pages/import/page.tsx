@@ -1,4 +1,4 @@
-import '../../ui/statements.css';
+import '../../ui/provider-statements.css';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { api } from '../../api/client.ts';

@@ -7,11 +7,11 @@ export function ReconciliationDate({ earliest }: { earliest: string | null }) {
   const { today } = settings();
   return (
     <DateField
-      label={t('statements.date')}
+      label={t('providerStatements.date')}
       name="reconciliationDate"
       defaultValue={today}
       {...(earliest && { min: earliest })}
-      hint={t('statements.date.hint')}
+      hint={t('providerStatements.date.hint')}
       required
       isFirst
     />

@@ -43,7 +43,7 @@ export function Unreconciled() {
     <>
       <div className="view-options">
         <label className="view-option">
-          {t('statements.method')}
+          {t('providerStatements.method')}
           <select
             className="input"
             value={filters.method}
@@ -58,7 +58,7 @@ export function Unreconciled() {
           </select>
         </label>
         <label className="view-option">
-          {t('statements.until')}
+          {t('providerStatements.until')}
           <input
             className="input"
             type="date"
@@ -67,11 +67,11 @@ export function Unreconciled() {
           />
         </label>
       </div>
-      <Panel title={t('statements.unreconciled')} isFlush>
+      <Panel title={t('providerStatements.unreconciled')} isFlush>
         <Loaded query={payments} explain={explain} skeleton={<Skeleton lines={6} />}>
           {({ data, pagination: { total, totalPages } }) =>
             data.length === 0 ? (
-              <Empty>{t('statements.unreconciled.none')}</Empty>
+              <Empty>{t('providerStatements.unreconciled.none')}</Empty>
             ) : (
               <>
                 <Rows payments={data} sort={sort} onSort={sortBy} />
@@ -104,7 +104,7 @@ function Rows({ payments, sort, onSort }: RowsProps) {
   const columns: Column<Payment>[] = [
     {
       name: 'paymentDate',
-      label: t('statements.paidOn'),
+      label: t('providerStatements.paidOn'),
       canSort: true,
       show: ({ id, paymentDate, transactionRef }) =>
         canReconcile ? (
@@ -123,31 +123,31 @@ function Rows({ payments, sort, onSort }: RowsProps) {
     },
     {
       name: 'transactionRef',
-      label: t('statements.reference'),
+      label: t('providerStatements.reference'),
       onPhone: 'plain',
       show: ({ transactionRef }) => <span className="mono">{transactionRef ?? '–'}</span>,
     },
     {
       name: 'accountNumber',
-      label: t('statements.account'),
+      label: t('providerStatements.account'),
       onPhone: 'plain',
       show: ({ accountNumber }) => <span className="mono">{accountNumber}</span>,
     },
     {
       name: 'paymentMethodId',
-      label: t('statements.method'),
+      label: t('providerStatements.method'),
       onPhone: 'plain',
       show: ({ paymentMethodId }) => methods.find(({ id }) => id === paymentMethodId)?.name ?? '',
     },
     {
       name: 'status',
-      label: t('statements.status'),
+      label: t('providerStatements.status'),
       onPhone: 'plain',
       show: ({ status }) => <Badge tone={PAYMENT_TONES[status]}>{tValue('paymentStatus', status)}</Badge>,
     },
     {
       name: 'amount',
-      label: t('statements.amount'),
+      label: t('providerStatements.amount'),
       isNumber: true,
       onPhone: 'value',
       canSort: true,
@@ -161,21 +161,21 @@ function Rows({ payments, sort, onSort }: RowsProps) {
         <div className="chosen-bar">
           <span role="status">
             {chosen.length === 0
-              ? t('statements.chooseSome')
-              : t('statements.chosen', { count: format.number(chosen.length), amount })}
+              ? t('providerStatements.chooseSome')
+              : t('providerStatements.chosen', { count: format.number(chosen.length), amount })}
           </span>
           <Actions>
             <Button onClick={() => setChosenIds(new Set(isAll ? [] : payments.map(({ id }) => id)))}>
-              {t(isAll ? 'statements.chooseNone' : 'statements.chooseAll')}
+              {t(isAll ? 'providerStatements.chooseNone' : 'providerStatements.chooseAll')}
             </Button>
             <Button kind="primary" disabled={chosen.length === 0} onClick={() => setIsOpen(true)}>
-              {t('statements.reconcile')}
+              {t('providerStatements.reconcile')}
             </Button>
           </Actions>
         </div>
       )}
       <Table
-        caption={t('statements.unreconciled')}
+        caption={t('providerStatements.unreconciled')}
         columns={columns}
         rows={payments}
         keyOf={({ id }) => id}
@@ -195,8 +195,8 @@ function ReconcileDialog({ payments, onClose }: { payments: readonly Payment[]; 
   const count = format.number(chosen.length);
   return (
     <Dialog
-      title={t('statements.reconcile')}
-      lead={t('statements.chosen', { count, amount: format.money(sumOf(chosen)) })}
+      title={t('providerStatements.reconcile')}
+      lead={t('providerStatements.chosen', { count, amount: format.money(sumOf(chosen)) })}
       canClose={!reconcile.isSending}
       onClose={onClose}
     >
@@ -214,14 +214,14 @@ function ReconcileDialog({ payments, onClose }: { payments: readonly Payment[]; 
           const counts = { reconciled: format.number(reconciled), left: format.number(left) };
           toast(
             left > 0
-              ? { tone: 'bad', text: t('statements.partly', counts) }
-              : { text: t('statements.reconciled', { count: counts.reconciled }) },
+              ? { tone: 'bad', text: t('providerStatements.partly', counts) }
+              : { text: t('providerStatements.reconciled', { count: counts.reconciled }) },
           );
           onClose();
         }}
       >
         <ReconciliationDate earliest={lastDayOf(chosen)} />
-        <FormButtons submit={t('statements.reconcile')} onCancel={onClose} />
+        <FormButtons submit={t('providerStatements.reconcile')} onCancel={onClose} />
       </Form>
     </Dialog>
   );

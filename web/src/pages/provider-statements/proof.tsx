@@ -45,7 +45,7 @@ export function Proof() {
         }}
       >
         <label className="view-option">
-          {t('statements.proof.day')}
+          {t('providerStatements.proof.day')}
           <input
             className="input"
             type="date"
@@ -56,11 +56,11 @@ export function Proof() {
           />
         </label>
         <Button kind="primary" type="submit" isBusy={isRunning}>
-          {t(isRunning ? 'statements.proof.running' : 'statements.proof.run')}
+          {t(isRunning ? 'providerStatements.proof.running' : 'providerStatements.proof.run')}
         </Button>
       </form>
       {asked === '' ? (
-        <p className="muted">{t('statements.proof.hint')}</p>
+        <p className="muted">{t('providerStatements.proof.hint')}</p>
       ) : (
         <Loaded query={proof} explain={explain} skeleton={<Skeleton lines={6} />}>
           {(data) => <Result proof={data} />}
@@ -77,10 +77,12 @@ function Result({ proof }: { proof: ProofData }) {
     <div className="column">
       <div className={`verdict ${holds ? 'good' : 'bad'}`} role="status">
         <strong>
-          {t(holds ? 'statements.proof.holds' : 'statements.proof.fails', { day: format.date(date) })}
+          {t(holds ? 'providerStatements.proof.holds' : 'providerStatements.proof.fails', {
+            day: format.date(date),
+          })}
         </strong>
         <span>
-          {t('statements.proof.checks', {
+          {t('providerStatements.proof.checks', {
             passed: format.number(checks.length - broken.length),
             all: format.number(checks.length),
             time: format.dateTime(readAt),
@@ -90,17 +92,20 @@ function Result({ proof }: { proof: ProofData }) {
       {broken.map((check) => (
         <Violations key={check.check} check={check} />
       ))}
-      <Panel title={t('statements.proof.payments', { day: format.date(date) })} isFlush>
+      <Panel title={t('providerStatements.proof.payments', { day: format.date(date) })} isFlush>
         <Table
-          caption={t('statements.proof.payments', { day: format.date(date) })}
+          caption={t('providerStatements.proof.payments', { day: format.date(date) })}
           columns={dayColumns()}
-          rows={[...day.byMethod, { ...day, paymentMethodId: 0, paymentMethod: t('statements.proof.all') }]}
+          rows={[
+            ...day.byMethod,
+            { ...day, paymentMethodId: 0, paymentMethod: t('providerStatements.proof.all') },
+          ]}
           keyOf={({ paymentMethodId }) => paymentMethodId}
         />
       </Panel>
-      <Panel title={t('statements.proof.rules')} isFlush>
+      <Panel title={t('providerStatements.proof.rules')} isFlush>
         <Table
-          caption={t('statements.proof.rules')}
+          caption={t('providerStatements.proof.rules')}
           columns={checkColumns()}
           rows={checks}
           keyOf={({ check }) => check}
@@ -113,10 +118,10 @@ function Result({ proof }: { proof: ProofData }) {
 function Violations({ check: { rule, violationCount, violations } }: { check: Check }) {
   return (
     <Notice tone="bad" title={rule}>
-      <p>{t('statements.proof.violations', { count: format.number(violationCount) })}</p>
+      <p>{t('providerStatements.proof.violations', { count: format.number(violationCount) })}</p>
       {violations.slice(0, 10).map(({ table, id, what, expected, found }) => (
         <p key={`${table} ${id} ${what}`}>
-          {t('statements.proof.violation', { row: `${table} ${id ?? ''}`, what, expected, found })}
+          {t('providerStatements.proof.violation', { row: `${table} ${id ?? ''}`, what, expected, found })}
         </p>
       ))}
     </Notice>
@@ -126,14 +131,14 @@ function Violations({ check: { rule, violationCount, violations } }: { check: Ch
 function dayColumns(): Column<Method>[] {
   const part = (name: 'received' | 'matched' | 'unmatched' | 'reversed' | 'refunded'): Column<Method> => ({
     name,
-    label: t(`statements.proof.${name}`),
+    label: t(`providerStatements.proof.${name}`),
     isNumber: true,
     show: (row) => (row[name].count === 0 && name !== 'received' ? '–' : money(row[name].amount)),
   });
   return [
     {
       name: 'paymentMethod',
-      label: t('statements.method'),
+      label: t('providerStatements.method'),
       show: ({ paymentMethod }) => paymentMethod,
     },
     part('received'),
@@ -143,13 +148,13 @@ function dayColumns(): Column<Method>[] {
     part('refunded'),
     {
       name: 'ledger',
-      label: t('statements.proof.ledger'),
+      label: t('providerStatements.proof.ledger'),
       isNumber: true,
       show: ({ ledger }) => money(ledger.net),
     },
     {
       name: 'holds',
-      label: t('statements.status'),
+      label: t('providerStatements.status'),
       onPhone: 'value',
       show: ({ holds }) => <Holds holds={holds} />,
     },
@@ -158,16 +163,16 @@ function dayColumns(): Column<Method>[] {
 
 function checkColumns(): Column<Check>[] {
   return [
-    { name: 'rule', label: t('statements.proof.rule'), onPhone: 'plain', show: ({ rule }) => rule },
+    { name: 'rule', label: t('providerStatements.proof.rule'), onPhone: 'plain', show: ({ rule }) => rule },
     {
       name: 'lookedAt',
-      label: t('statements.proof.rows'),
+      label: t('providerStatements.proof.rows'),
       isNumber: true,
       show: ({ lookedAt }) => format.number(lookedAt),
     },
     {
       name: 'holds',
-      label: t('statements.status'),
+      label: t('providerStatements.status'),
       onPhone: 'value',
       show: ({ holds }) => <Holds holds={holds} />,
     },
@@ -176,7 +181,9 @@ function checkColumns(): Column<Check>[] {
 
 function Holds({ holds }: { holds: boolean }) {
   return (
-    <Badge tone={holds ? 'good' : 'bad'}>{t(holds ? 'statements.proof.ok' : 'statements.proof.wrong')}</Badge>
+    <Badge tone={holds ? 'good' : 'bad'}>
+      {t(holds ? 'providerStatements.proof.ok' : 'providerStatements.proof.wrong')}
+    </Badge>
   );
 }
 

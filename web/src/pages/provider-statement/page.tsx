@@ -1,4 +1,4 @@
-import '../../ui/statements.css';
+import '../../ui/provider-statements.css';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { api } from '../../api/client.ts';
@@ -13,8 +13,14 @@ import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { Form, FormButtons } from '../../ui/form.tsx';
 import { PageHead, Stat, Stats } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
+import {
+  breaksOf,
+  isAtWork,
+  linesOf,
+  STATEMENT_TONES,
+  type Statement,
+} from '../shared/provider-statement-results.ts';
 import { ReconciliationDate } from '../shared/reconcile-fields.tsx';
-import { breaksOf, isAtWork, linesOf, STATEMENT_TONES, type Statement } from '../shared/statement-results.ts';
 import { useIsWaiting } from '../shared/use-is-waiting.ts';
 import { Lines } from './lines.tsx';
 
@@ -42,19 +48,19 @@ function StatementPage({ statement }: { statement: Statement }) {
   return (
     <>
       <PageHead
-        eyebrow={t('statements.number', { id })}
-        title={organisation ?? t('statements.number', { id })}
+        eyebrow={t('providerStatements.number', { id })}
+        title={organisation ?? t('providerStatements.number', { id })}
         actions={may('reconciliations:create') && !isRunning && <Stages statement={statement} />}
       >
-        <Badge tone={STATEMENT_TONES[status]}>{tValue('statementStatus', status)}</Badge>
+        <Badge tone={STATEMENT_TONES[status]}>{tValue('providerStatementStatus', status)}</Badge>
         {periodStart && periodEnd && <span>{format.dateRange(periodStart, periodEnd)}</span>}
         {shortCode && <span className="mono">{shortCode}</span>}
-        <span>{t('statements.uploadedAt', { time: format.dateTime(createdAt) })}</span>
+        <span>{t('providerStatements.uploadedAt', { time: format.dateTime(createdAt) })}</span>
       </PageHead>
       {isRunning && <Progress statement={statement} />}
       {status === 'failed' && (
-        <Notice tone="bad" title={t('statements.failed')}>
-          {t('statements.failed.hint')}
+        <Notice tone="bad" title={t('providerStatements.failed')}>
+          {t('providerStatements.failed.hint')}
         </Notice>
       )}
       <Figures statement={statement} />
@@ -89,16 +95,16 @@ function Stages({ statement }: { statement: Statement }) {
       {problem && <Notice tone="bad">{problem.message || t('problem.connection')}</Notice>}
       {isDone && missing > 0 && (
         <Button kind="primary" isBusy={isSending} onClick={() => void importing.send({ params })}>
-          {tCount('statements.import', missing)}
+          {tCount('providerStatements.import', missing)}
         </Button>
       )}
       {isDone && unreconciled > 0 && (
         <Button kind={missing > 0 ? 'secondary' : 'primary'} onClick={() => setIsOpen(true)}>
-          {tCount('statements.reconcileMatched', unreconciled)}
+          {tCount('providerStatements.reconcileMatched', unreconciled)}
         </Button>
       )}
       <Button isBusy={isSending} onClick={() => void matching.send({ params })}>
-        {t('statements.matchAgain')}
+        {t('providerStatements.matchAgain')}
       </Button>
       {isOpen && <ReconcileDialog statement={statement} onClose={() => setIsOpen(false)} />}
     </>
@@ -110,8 +116,8 @@ function ReconcileDialog({ statement, onClose }: { statement: Statement; onClose
   const isWaiting = useIsWaiting();
   return (
     <Dialog
-      title={t('statements.reconcile')}
-      lead={t('statements.reconcile.lead')}
+      title={t('providerStatements.reconcile')}
+      lead={t('providerStatements.reconcile.lead')}
       canClose={!reconcile.isSending}
       onClose={onClose}
     >
@@ -123,12 +129,12 @@ function ReconcileDialog({ statement, onClose }: { statement: Statement; onClose
         onSubmit={async (values) => {
           const body = { reconciliationDate: values.text('reconciliationDate') };
           if (!(await reconcile.send({ params: { path: { id: statement.id } }, body }))) return;
-          toast({ text: t('statements.reconcile.started') });
+          toast({ text: t('providerStatements.reconcile.started') });
           onClose();
         }}
       >
         <ReconciliationDate earliest={statement.periodEnd} />
-        <FormButtons submit={t('statements.reconcile')} onCancel={onClose} />
+        <FormButtons submit={t('providerStatements.reconcile')} onCancel={onClose} />
       </Form>
     </Dialog>
   );
@@ -139,16 +145,16 @@ function Progress({ statement: { status, progress } }: { statement: Statement })
   return (
     <div className="work" role="status">
       <p>
-        {tValue('statementStatus', status)}
+        {tValue('providerStatementStatus', status)}
         {isComparing &&
-          ` · ${t('statements.compared', {
+          ` · ${t('providerStatements.compared', {
             done: format.number(progress.compared),
             all: format.number(progress.payments),
           })}`}
       </p>
       <progress
         className="progress"
-        aria-label={tValue('statementStatus', status)}
+        aria-label={tValue('providerStatementStatus', status)}
         max={progress.payments || 1}
         {...(isComparing && { value: progress.compared })}
       />
@@ -163,25 +169,25 @@ function Figures({ statement }: { statement: Statement }) {
   return (
     <Stats>
       <Stat
-        label={t('statements.payments')}
+        label={t('providerStatements.payments')}
         value={format.number(progress.payments)}
-        hint={tCount('statements.lines', progress.lines)}
+        hint={tCount('providerStatements.lines', progress.lines)}
       />
       <Stat
-        label={t('statements.matched')}
+        label={t('providerStatements.matched')}
         value={format.number(matched.lines)}
         hint={format.money(matched.total)}
       />
       <Stat
-        label={t('statements.breaks')}
+        label={t('providerStatements.breaks')}
         value={format.number(breaks)}
-        hint={t(breaks > 0 ? 'statements.breaks.some' : 'statements.breaks.none')}
+        hint={t(breaks > 0 ? 'providerStatements.breaks.some' : 'providerStatements.breaks.none')}
         {...(breaks > 0 && { tone: 'warning' as const })}
       />
       <Stat
-        label={t('statements.reconciledCount')}
+        label={t('providerStatements.reconciledCount')}
         value={format.number(progress.reconciled)}
-        hint={t('statements.imported', { count: format.number(progress.imported) })}
+        hint={t('providerStatements.imported', { count: format.number(progress.imported) })}
       />
     </Stats>
   );

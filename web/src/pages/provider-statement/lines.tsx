@@ -9,7 +9,13 @@ import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { useListState } from '../../ui/list-state.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { type Column, Pager, Table } from '../../ui/table.tsx';
-import { BREAKS, linesOf, RESULTS, type Result, type Statement } from '../shared/statement-results.ts';
+import {
+  BREAKS,
+  linesOf,
+  RESULTS,
+  type Result,
+  type Statement,
+} from '../shared/provider-statement-results.ts';
 
 type Line = Schemas['ProviderStatementLine'];
 
@@ -23,9 +29,9 @@ export function Lines({ statement }: { statement: Statement }) {
   const result = shown.find((name) => name === filters.result) ?? shown[0] ?? 'matched';
   return (
     <div className="column">
-      <Panel title={t('statements.results')} isFlush>
+      <Panel title={t('providerStatements.results')} isFlush>
         <Table
-          caption={t('statements.results')}
+          caption={t('providerStatements.results')}
           columns={resultColumns(statement, result)}
           rows={shown}
           keyOf={(name) => name}
@@ -45,20 +51,20 @@ function resultColumns(statement: Statement, current: Result): Column<Result>[] 
   return [
     {
       name: 'result',
-      label: t('statements.result'),
+      label: t('providerStatements.result'),
       show: (result) => (
         <span aria-current={result === current || undefined}>{tValue('lineResult', result)}</span>
       ),
     },
     {
       name: 'meaning',
-      label: t('statements.meaning'),
+      label: t('providerStatements.meaning'),
       onPhone: 'plain',
-      show: (result) => <span className="muted">{t(`statements.meaning.${result}`)}</span>,
+      show: (result) => <span className="muted">{t(`providerStatements.meaning.${result}`)}</span>,
     },
     {
       name: 'lines',
-      label: t('statements.lineCount'),
+      label: t('providerStatements.lineCount'),
       isNumber: true,
       onPhone: 'value',
       show: (result) => {
@@ -69,7 +75,7 @@ function resultColumns(statement: Statement, current: Result): Column<Result>[] 
     },
     {
       name: 'total',
-      label: t('statements.amount'),
+      label: t('providerStatements.amount'),
       isNumber: true,
       onPhone: 'plain',
       show: (result) => format.money(linesOf(statement, result).total),
@@ -95,13 +101,15 @@ function ResultLines({ statement, result, page, onPage }: ResultLinesProps) {
       title={title}
       isFlush
       actions={
-        result === 'conflict' && <Link href="/unmatched?view=conflicts">{t('statements.toConflicts')}</Link>
+        result === 'conflict' && (
+          <Link href="/unmatched?view=conflicts">{t('providerStatements.toConflicts')}</Link>
+        )
       }
     >
       <Loaded query={lines} explain={explain} skeleton={<Skeleton lines={5} />}>
         {({ data, pagination: { total, totalPages } }) =>
           data.length === 0 ? (
-            <Empty>{t('statements.noLines')}</Empty>
+            <Empty>{t('providerStatements.noLines')}</Empty>
           ) : (
             <>
               <Table caption={title} columns={lineColumns(result)} rows={data} keyOf={({ id }) => id} />
@@ -118,40 +126,40 @@ function lineColumns(result: Result): Column<Line>[] {
   const columns: (Column<Line> & { isShown?: boolean })[] = [
     {
       name: 'receipt',
-      label: t('statements.receipt'),
+      label: t('providerStatements.receipt'),
       show: ({ receipt, lineNumber }) => (
-        <span className="mono">{receipt ?? t('statements.line', { number: lineNumber ?? '–' })}</span>
+        <span className="mono">{receipt ?? t('providerStatements.line', { number: lineNumber ?? '–' })}</span>
       ),
     },
     {
       name: 'completedAt',
-      label: t('statements.paidOn'),
+      label: t('providerStatements.paidOn'),
       onPhone: 'plain',
       show: ({ completedAt, paymentDate }) =>
         completedAt ? format.dateTime(completedAt) : paymentDate && format.date(paymentDate),
     },
     {
       name: 'payer',
-      label: t('statements.payer'),
+      label: t('providerStatements.payer'),
       onPhone: 'plain',
       show: ({ payerName, payer }) => [payerName, payer].filter(Boolean).join(' · '),
     },
     {
       name: 'reference',
-      label: t('statements.reference'),
+      label: t('providerStatements.reference'),
       onPhone: 'plain',
       show: ({ reference }) => <span className="mono">{reference}</span>,
     },
     {
       name: 'problem',
-      label: t('statements.problem'),
+      label: t('providerStatements.problem'),
       onPhone: 'plain',
       isShown: result === 'unreadable' || result === 'contradictory',
       show: ({ problem, details }) => [problem, details].filter(Boolean).join(' · '),
     },
     {
       name: 'paymentId',
-      label: t('statements.inBooks'),
+      label: t('providerStatements.inBooks'),
       isNumber: true,
       isShown: result !== 'missing_in_books',
       show: ({ paymentId, paymentAmount }) =>
@@ -163,15 +171,15 @@ function lineColumns(result: Result): Column<Line>[] {
     },
     {
       name: 'reconciliationId',
-      label: t('statements.reconciledCount'),
+      label: t('providerStatements.reconciledCount'),
       onPhone: 'plain',
       isShown: result === 'matched',
       show: ({ reconciliationId }) =>
-        reconciliationId !== null && <Badge tone="good">{t('statements.isReconciled')}</Badge>,
+        reconciliationId !== null && <Badge tone="good">{t('providerStatements.isReconciled')}</Badge>,
     },
     {
       name: 'amount',
-      label: t('statements.amount'),
+      label: t('providerStatements.amount'),
       isNumber: true,
       onPhone: 'value',
       show: ({ amount }) => (amount === null ? '' : format.money(amount)),

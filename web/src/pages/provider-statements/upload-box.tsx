@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { toast } from '../../ui/toast.tsx';
-import type { Statement } from '../shared/statement-results.ts';
+import type { Statement } from '../shared/provider-statement-results.ts';
 import { useIsWaiting } from '../shared/use-is-waiting.ts';
 
 const MIB = 1024 * 1024;
@@ -48,7 +48,7 @@ export function UploadBox() {
         signal: controller.signal,
         onProgress: show,
       });
-      toast({ text: t('statements.received') });
+      toast({ text: t('providerStatements.received') });
       void queries.invalidateQueries();
       navigate(`/statements/${id}`);
     } catch (error) {
@@ -56,7 +56,7 @@ export function UploadBox() {
       const { id } = known?.details ?? {};
       if (known?.code === 'DUPLICATE_ENTRY' && id) {
         // This also happens if the answer to the first upload was lost.
-        toast({ text: t('statements.known') });
+        toast({ text: t('providerStatements.known') });
         navigate(`/statements/${id}`);
       } else if (!controller.signal.aborted) setProblem(explain(error));
     } finally {
@@ -73,7 +73,7 @@ export function UploadBox() {
   return (
     <section
       className={`drop ${isOver ? 'over' : ''}`}
-      aria-label={t('statements.upload')}
+      aria-label={t('providerStatements.upload')}
       onDragOver={(event) => {
         event.preventDefault();
         setIsOver(true);
@@ -85,18 +85,21 @@ export function UploadBox() {
         <>
           <p role="status">
             {sending.share < 1
-              ? t('statements.sending', { name: sending.name, percent: format.percent(sending.share) })
-              : t('statements.storing', { name: sending.name })}
+              ? t('providerStatements.sending', {
+                  name: sending.name,
+                  percent: format.percent(sending.share),
+                })
+              : t('providerStatements.storing', { name: sending.name })}
           </p>
-          <progress className="progress" value={sending.share} aria-label={t('statements.upload')} />
-          {isWaiting && <Notice tone="warning">{t('statements.waiting')}</Notice>}
-          <Button onClick={() => sending.controller.abort()}>{t('statements.stop')}</Button>
+          <progress className="progress" value={sending.share} aria-label={t('providerStatements.upload')} />
+          {isWaiting && <Notice tone="warning">{t('providerStatements.waiting')}</Notice>}
+          <Button onClick={() => sending.controller.abort()}>{t('providerStatements.stop')}</Button>
         </>
       ) : (
         <>
           <Icon name="file" />
-          <p>{t('statements.drop')}</p>
-          <p className="muted">{t('statements.limit', { mib: format.number(MOST_MIB) })}</p>
+          <p>{t('providerStatements.drop')}</p>
+          <p className="muted">{t('providerStatements.limit', { mib: format.number(MOST_MIB) })}</p>
           <input
             ref={input}
             type="file"
@@ -108,10 +111,10 @@ export function UploadBox() {
             }}
           />
           <Button kind="primary" onClick={() => input.current?.click()}>
-            {t('statements.choose')}
+            {t('providerStatements.choose')}
           </Button>
           {problem && (
-            <Notice tone="bad" title={t('statements.refused')}>
+            <Notice tone="bad" title={t('providerStatements.refused')}>
               {problem}
             </Notice>
           )}
@@ -123,7 +126,8 @@ export function UploadBox() {
 
 /** Why the service would refuse the file. The user learns this before an upload that may take minutes. */
 function refusalOf({ name, size }: File): string | undefined {
-  if (SPREADSHEET.test(name)) return t('statements.spreadsheet');
-  if (size > MOST_MIB * MIB) return t('statements.tooLarge', { mib: format.number(Math.ceil(size / MIB)) });
-  return size === 0 ? t('statements.emptyFile') : undefined;
+  if (SPREADSHEET.test(name)) return t('providerStatements.spreadsheet');
+  if (size > MOST_MIB * MIB)
+    return t('providerStatements.tooLarge', { mib: format.number(Math.ceil(size / MIB)) });
+  return size === 0 ? t('providerStatements.emptyFile') : undefined;
 }

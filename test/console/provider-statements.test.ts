@@ -214,7 +214,9 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await page.getByRole('button', { name: 'Chagua faili' }).waitFor();
     await choose(page, file);
     await page.getByRole('button', { name: 'Ingiza malipo 1 yanayokosekana' }).waitFor();
-    expect(await page.locator('main').textContent()).not.toMatch(/(statements|lineResult|statementStatus)\./);
+    expect(await page.locator('main').textContent()).not.toMatch(
+      /(providerStatements|lineResult|providerStatementStatus)\./,
+    );
     await page.context().close();
   });
 

@@ -4,7 +4,13 @@ import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ListPanel, useList } from '../shared/list.tsx';
-import { breaksOf, isAtWork, linesOf, STATEMENT_TONES, type Statement } from '../shared/statement-results.ts';
+import {
+  breaksOf,
+  isAtWork,
+  linesOf,
+  STATEMENT_TONES,
+  type Statement,
+} from '../shared/provider-statement-results.ts';
 import { UploadBox } from './upload-box.tsx';
 
 const REFRESH_MS = 2_000;
@@ -23,12 +29,12 @@ export function Statements() {
     <div className="column">
       {may('reconciliations:create') && <UploadBox />}
       <ListPanel
-        caption={t('statements.list')}
+        caption={t('providerStatements.list')}
         list={list}
         query={statements}
         columns={columnsOf()}
         hrefOf={({ id }) => `/statements/${id}`}
-        none={t('statements.none')}
+        none={t('providerStatements.none')}
       />
     </div>
   );
@@ -38,38 +44,42 @@ function columnsOf(): Column<Statement>[] {
   return [
     {
       name: 'periodStart',
-      label: t('statements.period'),
+      label: t('providerStatements.period'),
       canSort: true,
       show: ({ id, periodStart, periodEnd }) =>
-        periodStart && periodEnd ? format.dateRange(periodStart, periodEnd) : t('statements.number', { id }),
+        periodStart && periodEnd
+          ? format.dateRange(periodStart, periodEnd)
+          : t('providerStatements.number', { id }),
     },
     {
       name: 'organisation',
-      label: t('statements.organisation'),
+      label: t('providerStatements.organisation'),
       onPhone: 'plain',
       show: ({ organisation, shortCode }) => [organisation, shortCode].filter(Boolean).join(' · '),
     },
     {
       name: 'status',
-      label: t('statements.status'),
+      label: t('providerStatements.status'),
       onPhone: 'value',
-      show: ({ status }) => <Badge tone={STATEMENT_TONES[status]}>{tValue('statementStatus', status)}</Badge>,
+      show: ({ status }) => (
+        <Badge tone={STATEMENT_TONES[status]}>{tValue('providerStatementStatus', status)}</Badge>
+      ),
     },
     {
       name: 'payments',
-      label: t('statements.payments'),
+      label: t('providerStatements.payments'),
       isNumber: true,
       show: ({ progress }) => format.number(progress.payments),
     },
     {
       name: 'matched',
-      label: t('statements.matched'),
+      label: t('providerStatements.matched'),
       isNumber: true,
       show: (statement) => format.number(linesOf(statement, 'matched').lines),
     },
     {
       name: 'breaks',
-      label: t('statements.breaks'),
+      label: t('providerStatements.breaks'),
       isNumber: true,
       show: (statement) => {
         const breaks = breaksOf(statement);
@@ -78,7 +88,7 @@ function columnsOf(): Column<Statement>[] {
     },
     {
       name: 'createdAt',
-      label: t('statements.uploaded'),
+      label: t('providerStatements.uploaded'),
       canSort: true,
       onPhone: 'plain',
       show: ({ createdAt }) => format.dateTime(createdAt),

@@ -1,4 +1,4 @@
-import '../../ui/statements.css';
+import '../../ui/provider-statements.css';
 import { useSearchParams } from 'wouter';
 import type { Permission } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
@@ -10,9 +10,9 @@ import { Statements } from './statements.tsx';
 import { Unreconciled } from './unreconciled.tsx';
 
 const VIEWS = {
-  statements: { Content: Statements, label: 'statements.list', permission: 'reconciliations:read' },
-  payments: { Content: Unreconciled, label: 'statements.unreconciled', permission: 'payments:read' },
-  proof: { Content: Proof, label: 'statements.proof', permission: 'reports:read' },
+  statements: { Content: Statements, label: 'providerStatements.list', permission: 'reconciliations:read' },
+  payments: { Content: Unreconciled, label: 'providerStatements.unreconciled', permission: 'payments:read' },
+  proof: { Content: Proof, label: 'providerStatements.proof', permission: 'reports:read' },
 } as const satisfies Record<string, { permission: Permission; [other: string]: unknown }>;
 type View = keyof typeof VIEWS;
 
@@ -23,9 +23,9 @@ export function Page() {
   const { Content } = VIEWS[view];
   return (
     <>
-      <PageHead title={t('statements.title')} />
+      <PageHead title={t('providerStatements.title')} />
       <Tabs
-        label={t('statements.title')}
+        label={t('providerStatements.title')}
         tabs={allowed.map((name) => ({
           href: name === 'statements' ? '/statements' : `/statements?view=${name}`,
           label: t(VIEWS[name].label),
