@@ -3,8 +3,8 @@ import { type ApprovalRow, paymentIdOf } from '../approvals/rules.ts';
 import type { Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { unassignPayment } from './assignment-commands.ts';
-import { lockPaymentAndAccount } from './lock-commands.ts';
 import { reversePayment } from './reversal-commands.ts';
+import { lockPaymentAndAccount } from './row-lock-commands.ts';
 
 /** The actions on payments that may need approval. */
 export const PAYMENT_ACTIONS = {

@@ -9,9 +9,9 @@ import { post } from '../ledger/commands.ts';
 import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
 import { assignedEvent, unassignedEvent } from './entry-rules.ts';
-import { lockPaymentAndAccount } from './lock-commands.ts';
 import { forgetAssignment, learnAssignment } from './matching/commands.ts';
 import { reprocessNotifications } from './notifications/commands.ts';
+import { lockPaymentAndAccount } from './row-lock-commands.ts';
 import { amountToApprove, type PaymentRow, refusedMove } from './rules.ts';
 import { lockPaymentRows, setAssigned, setUnassigned } from './store.ts';
 

@@ -7,9 +7,9 @@ import { auditRow, event } from '../events/change-rules.ts';
 import { post } from '../ledger/commands.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { reversedEvent } from './entry-rules.ts';
-import { lockPaymentAndAccount } from './lock-commands.ts';
 import { reprocessNotifications } from './notifications/commands.ts';
 import { unlinkFromProvider } from './posting/store.ts';
+import { lockPaymentAndAccount } from './row-lock-commands.ts';
 import { amountToApprove, type PaymentRow, refusedMove } from './rules.ts';
 import { setReversed } from './store.ts';
 
