@@ -8,7 +8,7 @@ import { auditRow, type ChangeRow, event } from '../events/change-rules.ts';
 import { post } from '../ledger/commands.ts';
 import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
-import { assignedEvent, unassignedEvent } from './entry-rules.ts';
+import { assignedEvent, unassignedEvent } from './ledger-entry-rules.ts';
 import { forgetAssignment, learnAssignment } from './matching/commands.ts';
 import { reprocessNotifications } from './notifications/commands.ts';
 import { lockPaymentAndAccount } from './row-lock-commands.ts';

@@ -6,7 +6,7 @@ import { inTransaction } from '../core/database/transactions.ts';
 import { auditRow, event } from '../events/change-rules.ts';
 import { post } from '../ledger/commands.ts';
 import type { AccountRow } from '../ledger/rules.ts';
-import { reversedEvent } from './entry-rules.ts';
+import { reversedEvent } from './ledger-entry-rules.ts';
 import { reprocessNotifications } from './notifications/commands.ts';
 import { unlinkFromProvider } from './posting/store.ts';
 import { lockPaymentAndAccount } from './row-lock-commands.ts';

@@ -9,7 +9,7 @@ import type { Minor } from '../../core/values/money.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { auditRow, type ChangeRow, event, eventRow, type NewEvent } from '../../events/change-rules.ts';
 import type { AccountRow, EventRows, MoneyEvent } from '../../ledger/rules.ts';
-import { receivedEvent } from '../entry-rules.ts';
+import { receivedEvent } from '../ledger-entry-rules.ts';
 import type { Interpretations, Match } from '../matching/rules.ts';
 import type { PaymentRow } from '../rules.ts';
 

@@ -5,7 +5,12 @@ import type { AccountStatus, StatusCause } from '../../core/database/tables.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, minorToText } from '../../core/values/money.ts';
 import { applyEvents, type BooksRow, balanceOf, type MoneyEvent, type NewEntry } from '../../ledger/rules.ts';
-import { assignedEvent, receivedEvent, reversedEvent, unassignedEvent } from '../../payments/entry-rules.ts';
+import {
+  assignedEvent,
+  receivedEvent,
+  reversedEvent,
+  unassignedEvent,
+} from '../../payments/ledger-entry-rules.ts';
 import type { FileName } from '../format-rules.ts';
 
 // Computes the books of an imported account from its history, by the rules of live accounts.
