@@ -37,7 +37,7 @@ import { assignPayment } from '../payments/assignment-commands.ts';
 import { incomingNotification } from '../payments/notifications/rules.ts';
 import { insertRejected } from '../payments/notifications/store.ts';
 import { postIncoming } from '../payments/posting/commands.ts';
-import { incomingManual } from '../payments/posting/manual-rules.ts';
+import { incomingManual } from '../payments/posting/manual-payment-rules.ts';
 import type { Incoming, Recorded } from '../payments/posting/rules.ts';
 import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
 import { readNotification } from '../payments/providers/rules.ts';

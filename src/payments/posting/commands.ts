@@ -24,7 +24,7 @@ import { insertPending, insertRejected } from '../notifications/store.ts';
 import type { NotificationResult, Refusal } from '../providers/provider.ts';
 import type { PaymentRow } from '../rules.ts';
 import type { NewPayment } from '../schema.ts';
-import { decideManual, incomingManual } from './manual-rules.ts';
+import { decideManual, incomingManual } from './manual-payment-rules.ts';
 import {
   type Decision,
   type Facts,

@@ -13,7 +13,7 @@ import { receivedEvent } from '../ledger-entry-rules.ts';
 import type { Interpretations, Match } from '../matching/rules.ts';
 import type { PaymentRow } from '../rules.ts';
 
-// Types and functions that manual payments and notifications share. The decisions are in manual-rules.ts and
+// Types and functions that manual payments and notifications share. The decisions are in manual-payment-rules.ts and
 // ../notifications/rules.ts.
 
 export interface ManualPayment extends Required<ExternalValues> {
