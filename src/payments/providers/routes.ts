@@ -1,7 +1,7 @@
 import type { Context } from '../../core/context.ts';
 import type { Api } from '../../core/http/api.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
-import { validatePayment } from '../matching/inquiry-view.ts';
+import { validatePayment } from '../matching/validation-view.ts';
 import { insertRejected } from '../notifications/store.ts';
 import { type PostingQueue, receiveNotification } from '../posting/commands.ts';
 import { acceptBytes, answer, bytesOf, optionsOf, storable } from './inbound.ts';

@@ -10,7 +10,7 @@ import { decideMatch, readReference } from './rules.ts';
 import { findCandidates } from './store.ts';
 
 /** A payment that a provider validates before the money moves. */
-export interface Inquiry {
+export interface PaymentToValidate {
   /** Whether the money would go to a short code of the business. */
   isOurs: boolean;
   /** Undefined for an invalid amount. */
@@ -27,7 +27,7 @@ export interface Inquiry {
  */
 export async function validatePayment(
   { db, config }: Context,
-  { isOurs, amountMinor, reference, payer }: Inquiry,
+  { isOurs, amountMinor, reference, payer }: PaymentToValidate,
 ): Promise<{ verdict: Verdict; accountNumber: string | null }> {
   if (!isOurs) return { verdict: 'wrong_short_code', accountNumber: null };
   if (amountMinor === undefined) return { verdict: 'wrong_amount', accountNumber: null };
