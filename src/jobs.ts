@@ -21,7 +21,7 @@ import { retryPendingNotifications } from './payments/notifications/commands.ts'
 import { openProviderApis, type ProviderApis } from './payments/providers/registry.ts';
 import { type JobQueue, startJobQueue, type Task } from './platform/jobs/queue.ts';
 import { deleteAbandonedFiles, IMPORT_TASK, queueUnfinishedImports } from './portfolio/import/commands.ts';
-import { workOnImport } from './portfolio/import/work-commands.ts';
+import { workOnImport } from './portfolio/import/job-commands.ts';
 import { checkBooksUnattended, PROOF_TASK, queueDailyCheck } from './proof/commands.ts';
 import {
   queueUnfinishedStatements,
