@@ -12,9 +12,9 @@ import { CHECKS, runChecks } from '../../proof/checks-store.ts';
 import type { Finding } from '../../proof/store.ts';
 import { findUser } from '../../users/store.ts';
 import { FILE_NAMES, type FileName } from '../format-rules.ts';
+import { computeBooks } from './account-books-commands.ts';
 import { findBroken, importChecks } from './check-store.ts';
 import { failWork } from './commands.ts';
-import { foldHistory } from './fold-commands.ts';
 import { collectFindings, type Findings } from './problem-rules.ts';
 import { readCells, readFile } from './reading-commands.ts';
 import { copyRows } from './rows-rules.ts';
@@ -255,7 +255,7 @@ async function prepare(
   const methods: ReadonlyMap<string, number> =
     takesIds && findings.counts.errors === 0 ? await writePaymentMethods(tx, id) : new Map();
   const items = await createHistory(tx, settings);
-  await foldHistory(tx, copyIn, {
+  await computeBooks(tx, copyIn, {
     ...{ items, takesIds, methods, findings, today: day },
     decimals: currency.decimals,
     report: (share) => report(0.6 + 0.4 * share),

@@ -4,7 +4,7 @@ import { run } from '../../core/database/statements.ts';
 import type { AccountStatus, Frequency, StatusCause } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { FILE_NAMES } from '../format-rules.ts';
-import type { HistoryItem } from './books-rules.ts';
+import type { HistoryItem } from './account-books-rules.ts';
 import { createRowsTables, rowsTable } from './rows-rules.ts';
 
 // The rows of an import in temporary tables: the columns that are derived from other rows, and the history of each account in its

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../../core/database/db.ts';
-import type { FoldedAccount } from './books-rules.ts';
+import type { ComputedAccount } from './account-books-rules.ts';
 import { escaped } from './rows-rules.ts';
 
 // Writes the rows of an import, from the temporary tables of its transaction. Large tables are written in batches, so that the
@@ -54,7 +54,7 @@ export const COPY_RESULTS = {
 /** The computed books of an account, as rows of COPY. */
 export function resultsAsText(
   position: number,
-  { books, statusReason, writtenOffOn, changes, entries }: FoldedAccount,
+  { books, statusReason, writtenOffOn, changes, entries }: ComputedAccount,
 ): Record<keyof typeof COPY_RESULTS, string> {
   return {
     books: copyLine(

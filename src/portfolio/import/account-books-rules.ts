@@ -59,7 +59,7 @@ export interface HistoryItem {
   moment: string;
 }
 
-export interface FoldedChange {
+export interface ComputedChange {
   from: AccountStatus | null;
   to: AccountStatus;
   reason: string | null;
@@ -68,7 +68,7 @@ export interface FoldedChange {
   moment: string;
 }
 
-export interface FoldProblem {
+export interface BooksProblem {
   file: FileName;
   line: number | null;
   column: string | null;
@@ -77,29 +77,29 @@ export interface FoldProblem {
   allowed: string;
 }
 
-export interface FoldedAccount {
+export interface ComputedAccount {
   books: BooksRow;
-  changes: FoldedChange[];
+  changes: ComputedChange[];
   statusReason: string | null;
   writtenOffOn: PlainDate | null;
   entries: (Omit<NewEntry, 'position'> & Pick<HistoryItem, 'eventId' | 'moment'>)[];
-  problems: FoldProblem[];
+  problems: BooksProblem[];
   differences: { figure: string; source: string; computed: string }[];
 }
 
 /** @param history - in the order of its moments, starting with the opening. */
-export function foldAccount(
+export function computeAccountBooks(
   account: ImportedAccount,
   history: readonly HistoryItem[],
   decimals: number,
-): FoldedAccount {
+): ComputedAccount {
   const { id, terms, openedOn } = account;
   const total = totalMinor(terms);
-  const problems: FoldProblem[] = [];
-  const entries: FoldedAccount['entries'] = [];
+  const problems: BooksProblem[] = [];
+  const entries: ComputedAccount['entries'] = [];
   const initial = statusOn('pending', terms.activationDate, openedOn);
   const openedAt = history[0]?.moment ?? '';
-  const changes: FoldedChange[] = [
+  const changes: ComputedChange[] = [
     { from: null, to: initial, reason: null, cause: null, day: openedOn, moment: openedAt },
   ];
   let writtenOffOn: PlainDate | null = null;
@@ -134,7 +134,7 @@ export function foldAccount(
     items = [];
   }
 
-  function change(to: AccountStatus, item: Omit<FoldedChange, 'from' | 'to'>): void {
+  function change(to: AccountStatus, item: Omit<ComputedChange, 'from' | 'to'>): void {
     changes.push({ from: books.status, to, ...item });
     books = { ...books, status: to };
   }
@@ -269,12 +269,12 @@ function placeOf({ file, line }: HistoryItem, column: string, value: string | nu
 }
 
 /** The place of an item that the import derives from a column of accounts.csv. */
-function accountPlace({ kind, line: own }: HistoryItem, { line }: ImportedAccount): Partial<FoldProblem> {
+function accountPlace({ kind, line: own }: HistoryItem, { line }: ImportedAccount): Partial<BooksProblem> {
   if (own !== null) return {};
   return { file: 'accounts', line, column: kind === 'receive' ? 'opening_paid' : 'status' };
 }
 
-function refusedItem(item: HistoryItem, message: string, decimals: number): FoldProblem {
+function refusedItem(item: HistoryItem, message: string, decimals: number): BooksProblem {
   if (item.kind === 'change') {
     return {
       ...placeOf(item, 'status', item.status),
@@ -298,7 +298,7 @@ function statusProblem(
     hasChanges,
     decimals,
   }: { given: AccountStatus; final: BooksRow; hasChanges: boolean; decimals: number },
-): FoldProblem | undefined {
+): BooksProblem | undefined {
   const place = { file: 'accounts' as const, line, column: 'status', value: status };
   const paid = minorToText(BigInt(final.paid_minor), decimals);
   const total = minorToText(BigInt(final.total_minor), decimals);
@@ -335,7 +335,7 @@ function compare(
   history: readonly HistoryItem[],
   { status, total_minor: total }: BooksRow,
   decimals: number,
-): FoldedAccount['differences'] {
+): ComputedAccount['differences'] {
   const { source, terms } = account;
   let paidMinor: Minor = 0n;
   let paymentCount = 0;

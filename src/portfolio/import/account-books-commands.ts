@@ -5,7 +5,7 @@ import type { CopyIn } from '../../core/database/copy-in.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { FileName } from '../format-rules.ts';
-import { foldAccount, type HistoryItem, type ImportedAccount } from './books-rules.ts';
+import { computeAccountBooks, type HistoryItem, type ImportedAccount } from './account-books-rules.ts';
 import type { Findings } from './problem-rules.ts';
 import {
   type AccountTermsRow,
@@ -20,7 +20,7 @@ import { COPY_RESULTS, resultsAsText } from './write-store.ts';
 const BATCH = 2_000;
 const FLUSHED_CHARACTERS = 1024 * 1024;
 
-interface FoldOptions {
+interface BooksOptions {
   /** The number of items, for the progress. */
   items: number;
   takesIds: boolean;
@@ -33,7 +33,7 @@ interface FoldOptions {
 }
 
 /** Computes the books of all accounts in batches, and puts them into temporary tables if they will be written. */
-export async function foldHistory(tx: Tx, copyIn: CopyIn, options: FoldOptions): Promise<void> {
+export async function computeBooks(tx: Tx, copyIn: CopyIn, options: BooksOptions): Promise<void> {
   const { takesIds, items, report } = options;
   const results = { books: '', statuses: '', entries: '' };
   const flush = async () => {
@@ -54,9 +54,9 @@ export async function foldHistory(tx: Tx, copyIn: CopyIn, options: FoldOptions):
     const last = rows.at(-1)?.account;
     const end = isEnd ? rows.length : rows.findIndex(({ account }) => account === last);
     left = rows.slice(end);
-    for (const [position, folded] of await foldBatch(tx, rows.slice(0, end), options)) {
+    for (const [position, computed] of await computeBatch(tx, rows.slice(0, end), options)) {
       if (!takesIds) continue;
-      const texts = resultsAsText(position, folded);
+      const texts = resultsAsText(position, computed);
       for (const name of ['books', 'statuses', 'entries'] as const) results[name] += texts[name];
     }
     if (results.entries.length > FLUSHED_CHARACTERS) await flush();
@@ -72,7 +72,7 @@ async function copy(stream: Writable, text: string): Promise<void> {
   await finished(stream, { readable: false });
 }
 
-async function foldBatch(tx: Tx, rows: readonly HistoryRow[], options: FoldOptions) {
+async function computeBatch(tx: Tx, rows: readonly HistoryRow[], options: BooksOptions) {
   const { findings, decimals } = options;
   const [first, last] = [rows[0], rows.at(-1)];
   if (!first || !last) return [];
@@ -84,13 +84,13 @@ async function foldBatch(tx: Tx, rows: readonly HistoryRow[], options: FoldOptio
     const account = row && accountOf(row, history[0], options);
     if (!account) return []; // A cell that the books need is missing. The check has already reported it.
     const items = history.map((item) => itemOf(item, account.openedOn, options));
-    const folded = foldAccount(account, items, decimals);
-    for (const problem of folded.problems) findings.addProblem({ severity: 'error', ...problem });
+    const computed = computeAccountBooks(account, items, decimals);
+    for (const problem of computed.problems) findings.addProblem({ severity: 'error', ...problem });
     if (findings.counts.errors === 0) {
-      for (const difference of folded.differences)
+      for (const difference of computed.differences)
         findings.addDifference({ line: account.line, account: account.externalId, ...difference });
     }
-    return [[position, folded] as const];
+    return [[position, computed] as const];
   });
 }
 
@@ -107,7 +107,7 @@ function groupByAccount(rows: readonly HistoryRow[]): Map<number, HistoryRow[]> 
 function accountOf(
   row: AccountTermsRow,
   opening: HistoryRow | undefined,
-  { today }: FoldOptions,
+  { today }: BooksOptions,
 ): ImportedAccount | undefined {
   const { activation_date, deposit, instalment, instalment_count, frequency, grace_days, external_id } = row;
   if (opening?.kind !== 'open' || opening.day === null || external_id === null) return undefined;
@@ -151,7 +151,7 @@ const FILE_OF: Readonly<Record<HistoryItem['kind'], FileName>> = {
   refund: 'credit_moves',
 };
 
-function itemOf(row: HistoryRow, openedOn: PlainDate, { methods }: FoldOptions): HistoryItem {
+function itemOf(row: HistoryRow, openedOn: PlainDate, { methods }: BooksOptions): HistoryItem {
   const { kind } = row;
   const isMove = kind === 'transfer' || kind === 'refund';
   return {
