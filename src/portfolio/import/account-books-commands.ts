@@ -13,7 +13,7 @@ import {
   fetchHistory,
   type HistoryRow,
   openHistory,
-} from './rows-store.ts';
+} from './staging-store.ts';
 import { COPY_RESULTS, resultsAsText } from './write-store.ts';
 
 /** Small, because computing the books of a batch blocks other requests of the process. */

@@ -4,7 +4,7 @@ import type { Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
 import { LARGEST_EXACT_MINOR } from '../../core/values/money.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT } from '../format-rules.ts';
-import { rowsTable } from './rows-rules.ts';
+import { stagingTable } from './staging-rules.ts';
 
 // Checks of the rows of an import that need other rows or the database, in SQL.
 
@@ -126,7 +126,7 @@ function selectRepeats({
   value,
   where,
 }: Record<'compared' | 'value' | 'where', RawBuilder<unknown>> & { file: FileName }): RawBuilder<unknown> {
-  const table = sql.table(rowsTable(file));
+  const table = sql.table(stagingTable(file));
   return sql`
     select line, value, first_line::text as detail from (
       select line, ${value} as value, first_value(line) over same as first_line, row_number() over same as repeat
@@ -158,15 +158,15 @@ function unknown(file: FileName, column: string, target: FileName): ImportCheck 
   const known =
     table && SHORT_FILES.has(target)
       ? knownKeys(sql`
-          select ${sql.ref(key)} as key from ${sql.table(rowsTable(target))}
+          select ${sql.ref(key)} as key from ${sql.table(stagingTable(target))}
           union select ${sql.ref(keyColumn ?? '')} from ${sql.table(table)}`)
       : sql`null::text`;
   return {
     ...{ file, column, refersTo: target },
     select: sql`
-      select line, ${sql.ref(column)} as value, ${known} as detail from ${sql.table(rowsTable(file))} n
+      select line, ${sql.ref(column)} as value, ${known} as detail from ${sql.table(stagingTable(file))} n
       where ${sql.ref(column)} is not null and not exists (
-        select from ${sql.table(rowsTable(target))} t where t.${sql.ref(key)} = n.${sql.ref(column)})
+        select from ${sql.table(stagingTable(target))} t where t.${sql.ref(key)} = n.${sql.ref(column)})
       ${inDatabase}`,
     problem: (names) => {
       const places = `the column ${key} of ${target}.csv${table ? ' nor in the database' : ''}`;
@@ -183,7 +183,7 @@ function taken({ file, column, of = column, table, key }: (typeof TAKEN)[number]
     ...{ file, column },
     select: sql`
       select n.line, n.value, t.id::text as detail
-      from (select line, ${sql.ref(of)} as compared, ${shownValue(file, column)} as value from ${sql.table(rowsTable(file))}) n
+      from (select line, ${sql.ref(of)} as compared, ${shownValue(file, column)} as value from ${sql.table(stagingTable(file))}) n
       join ${sql.table(table)} t on t.${sql.ref(key)} = n.compared`,
     problem: (id) => `is in the database already (id ${id})`,
     allowed: 'a value that the database does not have; leave out rows that it has already',
@@ -200,7 +200,7 @@ function check(
 ): ImportCheck {
   return {
     ...{ file, column },
-    select: sql`select n.line, ${value} as value, ${detail}::text as detail from ${sql.table(rowsTable(file))} n ${from}`,
+    select: sql`select n.line, ${value} as value, ${detail}::text as detail from ${sql.table(stagingTable(file))} n ${from}`,
     problem: typeof problem === 'string' ? () => problem : problem,
     allowed,
   };

@@ -17,9 +17,9 @@ import { findBroken, importChecks } from './check-store.ts';
 import { failWork } from './commands.ts';
 import { collectFindings, type Findings } from './problem-rules.ts';
 import { readCells, readFile } from './reading-commands.ts';
-import { copyRows } from './rows-rules.ts';
-import { createHistory, createTables, deriveRows, type RowsSettings } from './rows-store.ts';
 import { isAtWork } from './rules.ts';
+import { copyToStaging } from './staging-rules.ts';
+import { createHistory, createStagingTables, deriveRows, type StagingSettings } from './staging-store.ts';
 import {
   completeImport,
   deleteFiles,
@@ -197,7 +197,7 @@ async function inWork<T>(
   });
 }
 
-/** Reads the files into temporary tables, checks their rows, and computes the books of their accounts. */
+/** Reads the files into staging tables, checks their rows, and computes the books of their accounts. */
 async function prepare(
   { context }: ImportParts,
   tx: Tx,
@@ -207,7 +207,7 @@ async function prepare(
 ): Promise<Prepared> {
   const { config, currency, db } = context;
   const day = today(context);
-  const settings: RowsSettings = { today: day, timeZone: config.BUSINESS_TIMEZONE, takesIds };
+  const settings: StagingSettings = { today: day, timeZone: config.BUSINESS_TIMEZONE, takesIds };
   const cellSettings = {
     decimals: currency.decimals,
     phoneRegion: config.PHONE_REGION,
@@ -216,7 +216,7 @@ async function prepare(
   const findings = collectFindings();
   const rowCounts: Prepared['rowCounts'] = {};
   const unreadable = new Set<FileName>();
-  await createTables(tx, settings);
+  await createStagingTables(tx, settings);
   await createResultTables(tx);
   const stored = await findImportFiles(db, [id]);
   const totalBytes = stored.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
@@ -230,7 +230,7 @@ async function prepare(
         await report((0.4 * readBytes) / totalBytes);
       }
     }
-    const read = await readFile(file, bytes(), copyIn(copyRows(file)), cellSettings, findings);
+    const read = await readFile(file, bytes(), copyIn(copyToStaging(file)), cellSettings, findings);
     rowCounts[file] = read.count;
     if (!read.isComplete) unreadable.add(file);
   }

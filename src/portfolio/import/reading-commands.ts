@@ -14,7 +14,7 @@ import {
   readCell,
 } from './cell-rules.ts';
 import type { CellsByLine, Findings } from './problem-rules.ts';
-import { rowAsText } from './rows-rules.ts';
+import { rowAsText } from './staging-rules.ts';
 
 const MAX_LINE_BYTES = 64 * 1024;
 const CHUNK_CHARACTERS = 64 * 1024;

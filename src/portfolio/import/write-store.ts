@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../../core/database/db.ts';
 import type { ComputedAccount } from './account-books-rules.ts';
-import { escaped } from './rows-rules.ts';
+import { escaped } from './staging-rules.ts';
 
-// Writes the rows of an import, from the temporary tables of its transaction. Large tables are written in batches, so that the
-// progress can be shown, and because PostgreSQL remembers the foreign keys of all rows of a statement until its end.
+// Writes the rows of an import, from its staging tables. Large tables are written in batches, so that the progress can be shown,
+// and because PostgreSQL remembers the foreign keys of all rows of a statement until its end.
 
 /** @param share - the part of the work that is done, up to 1. */
 type Report = (share: number) => Promise<void>;

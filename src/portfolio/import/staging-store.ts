@@ -5,12 +5,12 @@ import type { AccountStatus, Frequency, StatusCause } from '../../core/database/
 import type { PlainDate } from '../../core/values/dates.ts';
 import { FILE_NAMES } from '../format-rules.ts';
 import type { HistoryItem } from './account-books-rules.ts';
-import { createRowsTables, rowsTable } from './rows-rules.ts';
+import { stagingTable, stagingTableStatements } from './staging-rules.ts';
 
-// The rows of an import in temporary tables: the columns that are derived from other rows, and the history of each account in its
+// The rows of an import in its staging tables: the columns that are derived from other rows, and the history of each account in its
 // order.
 
-export interface RowsSettings {
+export interface StagingSettings {
   today: PlainDate;
   timeZone: string;
   /** Whether the rows will be written, and so take ids. */
@@ -20,18 +20,18 @@ export interface RowsSettings {
 /** The payment method of `opening_paid`, one payment that stands for all payments before the import. */
 const OPENING_METHOD = { code: 'opening_balance', name: 'Opening balance' };
 
-export async function createTables(tx: Tx, { takesIds }: RowsSettings): Promise<void> {
+export async function createStagingTables(tx: Tx, { takesIds }: StagingSettings): Promise<void> {
   // Enough for sorts and hash tables. A statement may use several times as much, so a higher limit would let memory grow with the
   // import. JIT compilation takes more time than it saves.
   await sql`set local work_mem = '32MB'`.execute(tx);
   await sql`set local temp_buffers = '64MB'`.execute(tx);
   await sql`set local jit = off`.execute(tx);
-  for (const statement of createRowsTables(takesIds)) await run(tx, statement, []);
+  for (const statement of stagingTableStatements(takesIds)) await run(tx, statement, []);
 }
 
 /** Fills in defaults, and adds the payments and changes that columns of accounts.csv stand for. */
-export async function deriveRows(tx: Tx, { today, timeZone, takesIds }: RowsSettings): Promise<void> {
-  for (const file of FILE_NAMES) await sql`analyze ${sql.table(rowsTable(file))}`.execute(tx);
+export async function deriveRows(tx: Tx, { today, timeZone, takesIds }: StagingSettings): Promise<void> {
+  for (const file of FILE_NAMES) await sql`analyze ${sql.table(stagingTable(file))}`.execute(tx);
   await sql`
     create temporary table plans on commit drop as
     select name, product, deposit, instalment, instalment_count, frequency, grace_days, auto_suspend
@@ -105,7 +105,7 @@ async function takeAccountIds(tx: Tx): Promise<void> {
  * Puts everything that happened to the accounts into its order. Rows with unreadable cells are left out.
  * @returns the number of items.
  */
-export async function createHistory(tx: Tx, { timeZone, takesIds }: RowsSettings): Promise<number> {
+export async function createHistory(tx: Tx, { timeZone, takesIds }: StagingSettings): Promise<number> {
   const startOf = (day: string) => sql`${sql.ref(day)}::timestamp at time zone ${timeZone}`;
   const eventId = takesIds ? sql`nextval('ledger_event_ids')` : sql`row_number() over ()`;
   await sql`

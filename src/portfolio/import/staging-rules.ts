@@ -3,7 +3,7 @@ import { referenceKey } from '../../core/values/reference.ts';
 import { nationalIdKey, searchText } from '../../customers/rules.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT, type Kind } from '../format-rules.ts';
 
-// The rows of the files of an import, as temporary tables of its transaction. Each file has a table with its columns, and with
+// The staging tables of an import: temporary tables of its transaction. Each file has a table with its columns, and with
 // columns that are derived from them.
 
 /** The values of a row by column. An unreadable cell is null. */
@@ -62,13 +62,13 @@ const ID_SEQUENCES: Readonly<Partial<Record<FileName, string>>> = {
   credit_moves: 'credit_moves_id_seq',
 };
 
-/** The temporary table of a file. */
-export function rowsTable(file: FileName): string {
+/** The staging table of a file. */
+export function stagingTable(file: FileName): string {
   return `new_${file}`;
 }
 
 /** @param takesIds - whether the rows will be written, and so need the next ids of their tables. */
-export function createRowsTables(takesIds: boolean): string[] {
+export function stagingTableStatements(takesIds: boolean): string[] {
   return FILE_NAMES.map((file) => {
     const sequence = ID_SEQUENCES[file];
     const columns = [
@@ -79,13 +79,13 @@ export function createRowsTables(takesIds: boolean): string[] {
       ...columnsOf(file).map(({ name, type }) => `${name} ${type}`),
       `id bigint${takesIds && sequence ? ` default nextval('${sequence}')` : ''}`,
     ];
-    return `create temporary table ${rowsTable(file)} (${columns.join(', ')}) on commit drop`;
+    return `create temporary table ${stagingTable(file)} (${columns.join(', ')}) on commit drop`;
   });
 }
 
-export function copyRows(file: FileName): string {
+export function copyToStaging(file: FileName): string {
   const names = columnsOf(file).map(({ name }) => name);
-  return `copy ${rowsTable(file)} (position, line, ${names.join(', ')}) from stdin`;
+  return `copy ${stagingTable(file)} (position, line, ${names.join(', ')}) from stdin`;
 }
 
 function columnsOf(file: FileName): { name: string; type: string }[] {
