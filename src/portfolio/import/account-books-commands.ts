@@ -6,6 +6,7 @@ import type { Tx } from '../../core/database/db.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { FileName } from '../format-rules.ts';
 import { computeAccountBooks, type HistoryItem, type ImportedAccount } from './account-books-rules.ts';
+import { COPY_RESULTS, resultsAsText } from './live-rows-store.ts';
 import type { Findings } from './problem-rules.ts';
 import {
   type AccountTermsRow,
@@ -14,7 +15,6 @@ import {
   type HistoryRow,
   openHistory,
 } from './staging-store.ts';
-import { COPY_RESULTS, resultsAsText } from './write-store.ts';
 
 /** Small, because computing the books of a batch blocks other requests of the process. */
 const BATCH = 2_000;

@@ -15,6 +15,15 @@ import { FILE_NAMES, type FileName } from '../format-rules.ts';
 import { computeBooks } from './account-books-commands.ts';
 import { findBroken, importChecks } from './check-store.ts';
 import { failWork } from './commands.ts';
+import {
+  analyzeTables,
+  createResultTables,
+  writeAccounts,
+  writeCatalogue,
+  writeEntries,
+  writeMoney,
+  writePaymentMethods,
+} from './live-rows-store.ts';
 import { collectFindings, type Findings } from './problem-rules.ts';
 import { readCells, readFile } from './reading-commands.ts';
 import { isAtWork } from './rules.ts';
@@ -40,18 +49,12 @@ import {
   type Obstacle,
   undoIndexes,
 } from './undo-store.ts';
-import {
-  analyzeTables,
-  createResultTables,
-  writeAccounts,
-  writeCatalogue,
-  writeEntries,
-  writeMoney,
-  writePaymentMethods,
-} from './write-store.ts';
 
 // The work on an import. Each work is one transaction: a check reads the files and writes nothing, a run checks again and writes
 // everything, and an undo deletes everything.
+//
+// A check and a run go through these files: reading-commands.ts → staging-store.ts → check-store.ts → account-books-commands.ts. A
+// run continues with live-rows-store.ts. An undo uses undo-store.ts.
 
 export interface ImportParts {
   context: Context;

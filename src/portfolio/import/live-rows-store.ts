@@ -3,7 +3,7 @@ import type { Tx } from '../../core/database/db.ts';
 import type { ComputedAccount } from './account-books-rules.ts';
 import { escaped } from './staging-rules.ts';
 
-// Writes the rows of an import, from its staging tables. Large tables are written in batches, so that the progress can be shown,
+// Writes live rows from the staging tables of an import. Large tables are written in batches, so that the progress can be shown,
 // and because PostgreSQL remembers the foreign keys of all rows of a statement until its end.
 
 /** @param share - the part of the work that is done, up to 1. */
