@@ -15,7 +15,7 @@ import type { Context } from '../src/core/context.ts';
 import { createLog } from '../src/core/log.ts';
 import { systemClock } from '../src/core/values/dates.ts';
 import { currencyOf, prepareDatabase } from '../src/database-preparation.ts';
-import { createHorizonReader } from '../src/events/horizon.ts';
+import { createHorizonReader } from '../src/events/feed-horizon.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
 import { openPools } from '../src/pools.ts';
 import { BRUNO_FOLDER, brunoCollection } from './bruno.ts';

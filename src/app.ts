@@ -30,7 +30,7 @@ import { creditRoutes } from './credit/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { employeeRoutes } from './employees/routes.ts';
 import { createFeed } from './events/feed.ts';
-import type { HorizonReader } from './events/horizon.ts';
+import type { HorizonReader } from './events/feed-horizon.ts';
 import { eventRoutes } from './events/routes.ts';
 import { invoiceRoutes } from './invoices/routes.ts';
 import { kycRoutes } from './kyc/routes.ts';

@@ -11,7 +11,7 @@ import { PACKAGE_ROOT } from './core/package-root.ts';
 import { systemClock } from './core/values/dates.ts';
 import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database-preparation.ts';
 import { addDemoCompany } from './demo/company.ts';
-import { createHorizonReader } from './events/horizon.ts';
+import { createHorizonReader } from './events/feed-horizon.ts';
 import { type Jobs, startJobs } from './jobs.ts';
 import { type RequestWorker, startRequestWorker } from './payment-requests/worker-commands.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';

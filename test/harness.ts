@@ -9,7 +9,7 @@ import { openRedis } from '../src/core/http/redis.ts';
 import type { HttpServer } from '../src/core/http/server.ts';
 import { createLog } from '../src/core/log.ts';
 import { currencyOf } from '../src/database-preparation.ts';
-import { createHorizonReader } from '../src/events/horizon.ts';
+import { createHorizonReader } from '../src/events/feed-horizon.ts';
 import { requestTasks } from '../src/jobs.ts';
 import { type JobQueue, startJobQueue } from '../src/platform/jobs/queue.ts';
 import { createSettableClock, type SettableClock } from '../src/platform/test-clock/routes.ts';

@@ -8,7 +8,7 @@ import { auditRow, type ChangeRow, type NewAuditEntry } from './change-rules.ts'
 
 /**
  * The two keys of an advisory lock. A transaction holds the lock in shared mode from its first event id to its end. The lock shows
- * readers which ids may still be uncommitted, see events/horizon.ts.
+ * readers which ids may still be uncommitted, see events/feed-horizon.ts.
  */
 export const PUBLISHING_LOCK = { classId: 1_702_259_054, objectId: 1_953_720_691 } as const;
 

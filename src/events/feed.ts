@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../core/database/db.ts';
-import type { HorizonReader } from './horizon.ts';
+import type { HorizonReader } from './feed-horizon.ts';
 import { type EventPage, type EventRow, findEvents } from './store.ts';
 
 /** Pauses between polls while a reader waits: short after new events, then longer. */

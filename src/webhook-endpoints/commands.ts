@@ -6,7 +6,7 @@ import { invalidField } from '../core/http/errors.ts';
 import { EVENT_TYPES } from '../events/catalogue-schema.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
-import type { HorizonReader } from '../events/horizon.ts';
+import type { HorizonReader } from '../events/feed-horizon.ts';
 import { unknownType } from '../events/rules.ts';
 import { problemOfDestination } from '../platform/outbound/destinations.ts';
 import { createSender } from '../platform/outbound/sender.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Context } from '../core/context.ts';
 import type { Log } from '../core/log.ts';
-import type { HorizonReader } from '../events/horizon.ts';
+import type { HorizonReader } from '../events/feed-horizon.ts';
 import { type DeliveryLoop, startDeliveryLoop } from './delivery-commands.ts';
 import type { Outcome } from './delivery-rules.ts';
 import { findOwnedEndpoints, type Lease, leaseEndpoints } from './delivery-store.ts';

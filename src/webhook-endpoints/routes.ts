@@ -5,7 +5,7 @@ import { Envelope, ListEnvelope, Nothing, ok, okList } from '../core/http/envelo
 import { ifUnchanged } from '../core/http/etags.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import type { HorizonReader } from '../events/horizon.ts';
+import type { HorizonReader } from '../events/feed-horizon.ts';
 import { findEventsById } from '../events/store.ts';
 import { toEvent } from '../events/view.ts';
 import { SEND_TIMEOUT_MS } from '../platform/outbound/sender.ts';
