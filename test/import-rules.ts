@@ -54,7 +54,7 @@ const WITHOUT_ROLE: Record<string, string> = {
   'src/auth/identity-providers.ts': 'client of OpenID Connect providers',
   'src/events/feed-horizon.ts': 'follows up to which id the feed is complete',
   'src/events/feed.ts': 'looks for new events on behalf of all readers',
-  'src/events/stream.ts': 'writes events as Server-Sent Events',
+  'src/events/server-sent-events.ts': 'writes events as Server-Sent Events',
   'src/users/passwords.ts': 'hashes passwords in threads',
 };
 

@@ -10,8 +10,8 @@ import { EVENT_TYPES, type EventType } from './catalogue-schema.ts';
 import type { Feed, FeedPage } from './feed.ts';
 import { maySee, readTypes } from './rules.ts';
 import { EventPage, EventQuery, EventStream, MAX_WAIT_SECONDS } from './schema.ts';
+import { streamEvents } from './server-sent-events.ts';
 import type { EventRow } from './store.ts';
-import { streamEvents } from './stream.ts';
 import { toEvent } from './view.ts';
 
 interface EventParts {

@@ -4,8 +4,8 @@ import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Feed } from './feed.ts';
+import { streamEvents } from './server-sent-events.ts';
 import type { EventRow } from './store.ts';
-import { streamEvents } from './stream.ts';
 
 const EVENT_BYTES = 1_000;
 const LAST_ID = 50_000;
