@@ -80,7 +80,7 @@ async function writeOrCheck(files: Record<string, string>, check: boolean): Prom
 function generateTables(): string {
   const { host, port, user, database } = embedded.connection;
   const url = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
-  const typeMapping = JSON.stringify({ int8: 'Int8', date: 'PlainDate', timestamptz: 'Moment' });
+  const typeMapping = JSON.stringify({ int8: 'Int8', date: 'PlainDate', timestamptz: 'TimestampColumn' });
   const out = join(dataDir, 'tables.ts');
   const options = ['--dialect', 'postgres', '--url', url, '--out-file', out, '--type-mapping', typeMapping];
   execFileSync('node_modules/.bin/kysely-codegen', [
@@ -101,7 +101,7 @@ function generateTables(): string {
   const imports = [
     'import type { PlainDate } from "../values/dates.ts";',
     'import type { Int8 } from "./int8.ts";',
-    'import type { Moment } from "./moment.ts";',
+    'import type { TimestampColumn } from "./timestamps.ts";',
   ].join('\n');
   const rows =
     '/** A row of a table as it is read. */\nexport type Row<Table extends keyof DB> = Selectable<DB[Table]>;\n';

@@ -1,11 +1,11 @@
 import { type Dialect, Kysely, type KyselyPlugin, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
 import { parseInt8 } from './int8.ts';
-import { parseMoment } from './moment.ts';
 import { namingPool } from './named-statements.ts';
 import { openReadingLanes, type ReadingLanes } from './reading-lanes.ts';
 import type { DB } from './tables.ts';
 import { followClock, type TestClock } from './test-clock.ts';
+import { parseTimestamp } from './timestamps.ts';
 
 export type Db = Kysely<DB>;
 /** A function that takes a Tx must run inside a transaction; a Db is not accepted. */
@@ -52,7 +52,7 @@ export const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (oid === pg.types.builtins.INT8) return parseInt8;
     if (oid === pg.types.builtins.DATE) return (text: string) => text;
-    if (oid === pg.types.builtins.TIMESTAMPTZ) return parseMoment;
+    if (oid === pg.types.builtins.TIMESTAMPTZ) return parseTimestamp;
     return pg.types.getTypeParser(oid, format);
   },
 };

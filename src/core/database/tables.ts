@@ -6,7 +6,7 @@
 import type { ColumnType, Selectable } from "kysely";
 import type { PlainDate } from "../values/dates.ts";
 import type { Int8 } from "./int8.ts";
-import type { Moment } from "./moment.ts";
+import type { TimestampColumn } from "./timestamps.ts";
 
 export type AccountStatus = "active" | "cancelled" | "completed" | "defaulted" | "pending" | "repossessed" | "suspended" | "written_off";
 
@@ -90,7 +90,7 @@ export interface AccountMoney {
 
 export interface Accounts {
   activation_date: PlainDate;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   credit_minor: Generated<Int8>;
   customer_id: Int8;
   deposit_minor: Int8;
@@ -115,7 +115,7 @@ export interface Accounts {
   status: AccountStatus;
   status_reason: string | null;
   total_minor: Generated<Int8>;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
   written_off_minor: Generated<Int8>;
   written_off_on: PlainDate | null;
 }
@@ -126,7 +126,7 @@ export interface AccountStatusChanges {
   api_key_id: Int8 | null;
   cause: StatusCause | null;
   changed_on: PlainDate;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   from_status: AccountStatus | null;
   id: Generated<Int8>;
   reason: string | null;
@@ -134,25 +134,25 @@ export interface AccountStatusChanges {
 }
 
 export interface ApiKeys {
-  created_at: Moment;
+  created_at: TimestampColumn;
   created_by: Int8 | null;
-  expires_at: Moment | null;
+  expires_at: TimestampColumn | null;
   id: Generated<Int8>;
   last_used_address: string | null;
-  last_used_at: Moment | null;
+  last_used_at: TimestampColumn | null;
   name: string;
   networks: string[] | null;
   permissions: string[] | null;
-  revoked_at: Moment | null;
+  revoked_at: TimestampColumn | null;
   role: UserRole | null;
-  updated_at: Moment;
+  updated_at: TimestampColumn;
 }
 
 export interface ApiKeySecrets {
   api_key_id: Int8;
-  created_at: Moment;
+  created_at: TimestampColumn;
   hint: string;
-  replaced_at: Moment | null;
+  replaced_at: TimestampColumn | null;
   secret_hash: Buffer;
 }
 
@@ -163,11 +163,11 @@ export interface Approvals {
   api_key_id: Int8 | null;
   body: Json;
   counted_minor: Int8;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   credit_move_id: Int8 | null;
   decided_by: Int8 | null;
   decision_reason: string | null;
-  ended_at: Moment | null;
+  ended_at: TimestampColumn | null;
   facts: Json;
   final_facts: Json | null;
   id: Generated<Int8>;
@@ -177,7 +177,7 @@ export interface Approvals {
   responsible_user_id: Int8 | null;
   status: Generated<ApprovalStatus>;
   to_account_id: Int8 | null;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface AuditEntries {
@@ -187,7 +187,7 @@ export interface AuditEntries {
   after: Json | null;
   api_key_id: Int8 | null;
   before: Json | null;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   has_event: Generated<boolean>;
   id: Generated<Int8>;
   request_id: string | null;
@@ -196,17 +196,17 @@ export interface AuditEntries {
 }
 
 export interface BalanceGaps {
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   difference_minor: Int8;
-  explained_at: Moment | null;
+  explained_at: TimestampColumn | null;
   found_minor: Generated<Int8>;
-  from_time: Moment;
+  from_time: TimestampColumn;
   id: Generated<Int8>;
   late_minor: Generated<Int8>;
   provider: string;
   short_code: string;
   state: Generated<BalanceGapState>;
-  until_time: Moment;
+  until_time: TimestampColumn;
 }
 
 export interface CommissionLines {
@@ -225,7 +225,7 @@ export interface CommissionLines {
 
 export interface CommissionRules {
   category: string;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
   id: Generated<Int8>;
   rate_basis_points: number;
@@ -233,14 +233,14 @@ export interface CommissionRules {
 }
 
 export interface Commissions {
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   employee_id: Int8;
   id: Generated<Int8>;
-  paid_at: Moment | null;
+  paid_at: TimestampColumn | null;
   period: string;
   status: CommissionStatus;
   total_minor: Int8;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface CommissionSales {
@@ -251,7 +251,7 @@ export interface CommissionSales {
 export interface CreditMoves {
   account_id: Int8;
   amount_minor: Int8;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
   id: Generated<Int8>;
   import_id: Int8 | null;
@@ -264,7 +264,7 @@ export interface CreditMoves {
 }
 
 export interface Customers {
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   email: string | null;
   email_key: string | null;
   external_id: string | null;
@@ -280,19 +280,19 @@ export interface Customers {
   phone: string;
   phone_sha256: Buffer;
   search_text: string;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface Employees {
   active: Generated<boolean>;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   external_id: string | null;
   id: Generated<Int8>;
   import_id: Int8 | null;
   metadata: Generated<Record<string, string>>;
   name: string;
   phone: string | null;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface EventFeed {
@@ -306,7 +306,7 @@ export interface Events {
   actor: string;
   actor_user_id: Int8 | null;
   api_key_id: Int8 | null;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   data: Json;
   id: Int8;
   request_id: string | null;
@@ -320,14 +320,14 @@ export interface IdempotencyKeys {
   answer: string | null;
   body_hash: Buffer;
   caller: string;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   key: string;
   path: string;
   status: number | null;
 }
 
 export interface Identities {
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   issuer: string;
   subject: string;
   user_id: Int8;
@@ -351,7 +351,7 @@ export interface ImportDifferences {
 }
 
 export interface ImportFiles {
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   file: string;
   import_id: Int8;
   sha256: Buffer;
@@ -371,10 +371,10 @@ export interface ImportProblems {
 }
 
 export interface Imports {
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
   difference_count: Generated<number>;
-  done_at: Moment | null;
+  done_at: TimestampColumn | null;
   error_count: Generated<number>;
   failure: string | null;
   id: Generated<Int8>;
@@ -383,24 +383,24 @@ export interface Imports {
   requested_by: Int8 | null;
   row_counts: Json | null;
   status: Generated<ImportStatus>;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
   warning_count: Generated<number>;
 }
 
 export interface Invitations {
-  accepted_at: Moment | null;
-  created_at: Moment;
+  accepted_at: TimestampColumn | null;
+  created_at: TimestampColumn;
   created_by: Int8 | null;
   email: string;
   email_key: string;
   employee_id: Int8 | null;
-  expires_at: Moment;
+  expires_at: TimestampColumn;
   id: Generated<Int8>;
   purpose: InvitationPurpose;
-  revoked_at: Moment | null;
+  revoked_at: TimestampColumn | null;
   role: UserRole | null;
   token_hash: Buffer;
-  updated_at: Moment;
+  updated_at: TimestampColumn;
   user_id: Int8 | null;
 }
 
@@ -420,7 +420,7 @@ export interface InvoiceNumbers {
 
 export interface Invoices {
   account_id: Int8;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
   customer_name: string;
   customer_phone: string;
@@ -430,15 +430,15 @@ export interface Invoices {
   number: Generated<string>;
   status: Generated<InvoiceStatus>;
   total_minor: Int8;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
   void_reason: string | null;
-  voided_at: Moment | null;
+  voided_at: TimestampColumn | null;
   year: number;
   year_number: number;
 }
 
 export interface KycRecords {
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
   customer_id: Int8;
   documents: Json;
@@ -451,14 +451,14 @@ export interface LastProof {
   check_count: number;
   failed_checks: string[];
   is_only_row: Generated<boolean>;
-  read_at: Moment;
+  read_at: TimestampColumn;
   violation_count: Int8;
 }
 
 export interface LearnedReferences {
   account_id: Int8;
   assigned_on: PlainDate;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
   id: Generated<Int8>;
   overruled_account_id: Int8 | null;
@@ -470,7 +470,7 @@ export interface LearnedReferences {
 export interface LedgerEntries {
   account_id: Int8 | null;
   amount_minor: Int8;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   credit_move_id: Int8 | null;
   event: LedgerEvent;
   event_id: Int8;
@@ -496,21 +496,21 @@ export interface Notifications {
   payer_name: string | null;
   payment_id: Int8 | null;
   payment_request_id: Int8 | null;
-  processed_at: Moment | null;
+  processed_at: TimestampColumn | null;
   provider: string;
   provider_statement_id: Int8 | null;
   raw_body: string;
-  received_at: Generated<Moment>;
+  received_at: Generated<TimestampColumn>;
   source: Generated<PaymentSource>;
   status: NotificationStatus;
   trans_id: string | null;
-  trans_time: Moment | null;
+  trans_time: TimestampColumn | null;
 }
 
 export interface OauthStates {
   browser_hash: Buffer;
   code_verifier: string;
-  expires_at: Moment;
+  expires_at: TimestampColumn;
   invitation_id: Int8 | null;
   nonce: string;
   provider: string;
@@ -521,11 +521,11 @@ export interface OauthStates {
 export interface PaymentMethods {
   active: Generated<boolean>;
   code: string;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   id: Generated<Int8>;
   import_id: Int8 | null;
   name: string;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface PaymentRequests {
@@ -533,16 +533,16 @@ export interface PaymentRequests {
   amount_minor: Int8;
   api_key_id: Int8 | null;
   callback_key: string;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
-  ended_at: Moment | null;
+  ended_at: TimestampColumn | null;
   holds_phone: Generated<boolean>;
   id: Generated<Int8>;
   merchant_request_id: string | null;
-  next_step_at: Generated<Moment | null>;
+  next_step_at: Generated<TimestampColumn | null>;
   paid_body: string | null;
   payment_id: Int8 | null;
-  payment_tried_at: Moment | null;
+  payment_tried_at: TimestampColumn | null;
   phone: string;
   provider: string;
   provider_message: string | null;
@@ -552,17 +552,17 @@ export interface PaymentRequests {
   receipt: string | null;
   requested_by: string;
   send_attempts: Generated<number>;
-  send_started_at: Moment | null;
-  sent_at: Moment | null;
+  send_started_at: TimestampColumn | null;
+  sent_at: TimestampColumn | null;
   status: Generated<PaymentRequestStatus>;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface Payments {
   account_id: Int8 | null;
   amount_minor: Int8;
   api_key_id: Int8 | null;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
   external_id: string | null;
   id: Generated<Int8>;
@@ -578,17 +578,17 @@ export interface Payments {
   reconciliation_id: Int8 | null;
   reference_key: string | null;
   reversal_reason: string | null;
-  reversed_at: Moment | null;
+  reversed_at: TimestampColumn | null;
   source: PaymentSource;
   status: PaymentStatus;
   transaction_ref: string | null;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface PayPlans {
   active: Generated<boolean>;
   auto_suspend: Generated<boolean>;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   deposit_minor: Int8;
   frequency: Frequency;
   grace_days: number;
@@ -598,24 +598,24 @@ export interface PayPlans {
   instalment_minor: Int8;
   name: string;
   product_id: Int8 | null;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface ProductConfigurations {
   attributes: Json;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   id: Generated<Int8>;
   is_default: boolean;
   name: string;
   price_minor: Int8 | null;
   product_id: Int8;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface Products {
   active: Generated<boolean>;
   category: string;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   description: Generated<string>;
   external_id: string | null;
   id: Generated<Int8>;
@@ -624,7 +624,7 @@ export interface Products {
   name: string;
   price_minor: Int8;
   sku: string;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface ProviderBalances {
@@ -634,22 +634,22 @@ export interface ProviderBalances {
 }
 
 export interface ProviderPulls {
-  complete_until: Moment | null;
+  complete_until: TimestampColumn | null;
   failure: string | null;
   failures_in_a_row: Generated<number>;
   found_count: Generated<Int8>;
-  lost_from: Moment | null;
-  lost_until: Moment | null;
-  next_at: Generated<Moment>;
+  lost_from: TimestampColumn | null;
+  lost_until: TimestampColumn | null;
+  next_at: Generated<TimestampColumn>;
   provider: string;
-  registered_at: Moment | null;
+  registered_at: TimestampColumn | null;
   short_code: string;
-  succeeded_at: Moment | null;
+  succeeded_at: TimestampColumn | null;
 }
 
 export interface ProviderStatementLines {
   amount_minor: Int8 | null;
-  completed_at: Moment | null;
+  completed_at: TimestampColumn | null;
   day_differs: boolean | null;
   details: string | null;
   id: Generated<Int8>;
@@ -672,14 +672,14 @@ export interface ProviderStatements {
   compared_count: Generated<number>;
   compared_to_line: Generated<number>;
   content_sha256: Buffer | null;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
   failure: string | null;
-  first_completed_at: Moment | null;
+  first_completed_at: TimestampColumn | null;
   id: Generated<Int8>;
   imported_count: Generated<number>;
   imported_to_line: Generated<number>;
-  last_completed_at: Moment | null;
+  last_completed_at: TimestampColumn | null;
   line_count: Generated<number>;
   organisation: string | null;
   payment_count: Generated<number>;
@@ -694,7 +694,7 @@ export interface ProviderStatements {
   searched_to_payment: Int8 | null;
   short_code: string | null;
   status: ProviderStatementStatus;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface ProviderStatementTotals {
@@ -705,15 +705,15 @@ export interface ProviderStatementTotals {
 }
 
 export interface ProviderWatches {
-  last_heard_at: Moment | null;
+  last_heard_at: TimestampColumn | null;
   provider: string;
   read_id: Generated<Int8>;
-  read_until: Moment;
-  silent_since: Moment | null;
+  read_until: TimestampColumn;
+  silent_since: TimestampColumn | null;
 }
 
 export interface Reconciliations {
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
   id: Generated<Int8>;
   import_id: Int8 | null;
@@ -725,18 +725,18 @@ export interface Reconciliations {
 }
 
 export interface RefreshTokens {
-  created_at: Moment;
-  expires_at: Moment;
+  created_at: TimestampColumn;
+  expires_at: TimestampColumn;
   session_id: string;
   token_hash: Buffer;
-  used_at: Moment | null;
+  used_at: TimestampColumn | null;
 }
 
 export interface Sessions {
-  created_at: Moment;
-  expires_at: Moment;
+  created_at: TimestampColumn;
+  expires_at: TimestampColumn;
   id: string;
-  revoked_at: Moment | null;
+  revoked_at: TimestampColumn | null;
   user_id: Int8;
 }
 
@@ -752,25 +752,25 @@ export interface StatusQueries {
   asked_by: string;
   callback_key: string;
   conversation_id: string | null;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
-  ended_at: Moment | null;
+  ended_at: TimestampColumn | null;
   id: Generated<Int8>;
   message: string | null;
-  next_send_at: Generated<Moment | null>;
+  next_send_at: Generated<TimestampColumn | null>;
   notification_id: Int8 | null;
   payment_id: Int8 | null;
   provider: string;
   send_attempts: Generated<number>;
-  sent_at: Moment | null;
+  sent_at: TimestampColumn | null;
   state: Generated<StatusQueryState>;
   transaction_ref: string;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface Users {
   active: Generated<boolean>;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   email: string;
   email_key: string;
   employee_id: Int8 | null;
@@ -779,13 +779,13 @@ export interface Users {
   last_name: string;
   password_hash: string | null;
   role: UserRole;
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface WebhookDeliveries {
   answer: string | null;
   attempt: number;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   duration_ms: number;
   endpoint_id: Int8;
   error: string | null;
@@ -793,7 +793,7 @@ export interface WebhookDeliveries {
   event_type: string;
   id: Generated<Int8>;
   message_id: string;
-  next_attempt_at: Moment | null;
+  next_attempt_at: TimestampColumn | null;
   outcome: string;
   signature: string;
   status: number | null;
@@ -801,26 +801,26 @@ export interface WebhookDeliveries {
 
 export interface WebhookEndpoints {
   active: Generated<boolean>;
-  created_at: Generated<Moment>;
+  created_at: Generated<TimestampColumn>;
   cursor: Int8;
   cursor_moves: Generated<number>;
-  deleted_at: Moment | null;
+  deleted_at: TimestampColumn | null;
   description: string | null;
-  disabled_at: Moment | null;
+  disabled_at: TimestampColumn | null;
   disabled_reason: string | null;
-  failing_since: Moment | null;
+  failing_since: TimestampColumn | null;
   failures_in_a_row: Generated<number>;
   health_resets: Generated<number>;
   id: Generated<Int8>;
   in_order: boolean;
-  lease_expires_at: Moment | null;
+  lease_expires_at: TimestampColumn | null;
   lease_owner: string | null;
-  paused_until: Moment | null;
+  paused_until: TimestampColumn | null;
   previous_secret: Buffer | null;
-  previous_secret_expires_at: Moment | null;
+  previous_secret_expires_at: TimestampColumn | null;
   secret: Buffer;
   types: string[];
-  updated_at: Generated<Moment>;
+  updated_at: Generated<TimestampColumn>;
   url: string;
 }
 
@@ -828,8 +828,8 @@ export interface WebhookRetries {
   attempts: number;
   endpoint_id: Int8;
   event_id: Int8;
-  first_attempt_at: Moment | null;
-  next_attempt_at: Moment;
+  first_attempt_at: TimestampColumn | null;
+  next_attempt_at: TimestampColumn;
   order_key: string;
 }
 

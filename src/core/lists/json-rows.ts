@@ -2,7 +2,7 @@ import type { RawBuilder } from 'kysely';
 import pg from 'pg';
 import { columnTypes, type Db } from '../database/db.ts';
 import { exactInt8 } from '../database/int8.ts';
-import { parseMoment } from '../database/moment.ts';
+import { parseTimestamp } from '../database/timestamps.ts';
 import { databaseOf } from '../database/transactions.ts';
 
 /**
@@ -36,7 +36,7 @@ const FIRST_USER_TYPE = 16_384;
 
 const READ = new Map<number, (value: never) => unknown>([
   [types.INT8, exactInt8],
-  [types.TIMESTAMPTZ, parseMoment],
+  [types.TIMESTAMPTZ, parseTimestamp],
   [types.BYTEA, columnTypes.getTypeParser(types.BYTEA, 'text')],
 ]);
 

@@ -2,7 +2,7 @@ import type { ColumnType } from 'kysely';
 import pg from 'pg';
 
 /** The type of a timestamptz column: read as text like that of `Date.toISOString`, written as Date. */
-export type Moment = ColumnType<string, Date, Date>;
+export type TimestampColumn = ColumnType<string, Date, Date>;
 
 const toDate: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 
@@ -10,7 +10,7 @@ const toDate: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.
  * Reads PostgreSQL's text of a timestamptz, from a column or from JSON. If the session uses UTC, it only slices the text, because
  * parsing each timestamp of a list as a `Date` would be slow.
  */
-export function parseMoment(text: string): string {
+export function parseTimestamp(text: string): string {
   const isPlain = text[4] === '-' && (text[10] === ' ' || text[10] === 'T');
   const end = text.endsWith('+00') ? -3 : text.endsWith('+00:00') ? -6 : 0;
   if (!isPlain || end === 0) return toDate(text.replace('T', ' ')).toISOString();
