@@ -7,7 +7,7 @@ import {
   deleteExpiredSignInStates,
 } from './auth/store.ts';
 import type { Context } from './core/context.ts';
-import type { CopyPool } from './core/database/copy.ts';
+import type { CopyPool } from './core/database/copy-pool.ts';
 import type { Connection } from './core/database/db.ts';
 import type { Replica } from './core/database/replica.ts';
 import { deleteOldAnswers } from './core/http/idempotency.ts';

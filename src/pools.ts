@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Config } from './core/context.ts';
-import { type CopyPool, openCopyPool } from './core/database/copy.ts';
+import { type CopyPool, openCopyPool } from './core/database/copy-pool.ts';
 import { type Connection, type Database, openDatabase } from './core/database/db.ts';
 import {
   type LongReads,

@@ -3,7 +3,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../core/context.ts';
-import { openCopyPool } from '../core/database/copy.ts';
+import { openCopyPool } from '../core/database/copy-pool.ts';
 import type { Connection } from '../core/database/db.ts';
 import type { Replica } from '../core/database/replica.ts';
 import { currencyOf } from '../database-preparation.ts';

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, SYSTEM } from '../core/context.ts';
-import { type CopyPool, openCopyPool } from '../core/database/copy.ts';
+import { type CopyPool, openCopyPool } from '../core/database/copy-pool.ts';
 import { AppError } from '../core/http/errors.ts';
 import { createLog } from '../core/log.ts';
 import { FILE_NAMES, type FileName } from '../portfolio/format-rules.ts';

@@ -11,7 +11,7 @@ import {
 } from '../accounts/commands.ts';
 import { calculateCommission, changeCommission } from '../commissions/commands.ts';
 import { type Actor, amountOf, type Context, readAmount, SYSTEM } from '../core/context.ts';
-import type { CopyPool } from '../core/database/copy.ts';
+import type { CopyPool } from '../core/database/copy-pool.ts';
 import type { AccountStatus, Frequency } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';

@@ -3,7 +3,7 @@ import { type Readable, Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CsvError } from 'csv-parse';
 import { type Actor, type Context, today } from '../core/context.ts';
-import type { CopyPool } from '../core/database/copy.ts';
+import type { CopyPool } from '../core/database/copy-pool.ts';
 import { violatedUnique } from '../core/database/postgres-errors.ts';
 import { AppError } from '../core/http/errors.ts';
 import { type CsvRecord, readRecords } from '../core/values/csv-records.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Currency } from '../core/context.ts';
-import { currencyLiteral, dateLiteral } from '../core/database/copy.ts';
+import { currencyLiteral, dateLiteral } from '../core/database/copy-pool.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { PaymentStatus } from '../core/database/tables.ts';
 import type { PlainDate } from '../core/values/dates.ts';
@@ -71,7 +71,7 @@ const JOINS = `
     left join accounts a on a.id = p.account_id
     left join customers c on c.id = a.customer_id`;
 
-/** The columns of the CSV with text; see `open` in copy.ts. */
+/** The columns of the CSV with text; see `open` in copy-pool.ts. */
 export const TEXT_COLUMNS = ['customerName', 'paymentMethod', 'transactionRef'] as const;
 
 /** The query of the CSV: all payments of a period, in the order of the report's rows. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { type Context, today } from '../core/context.ts';
-import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/database/copy.ts';
+import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/database/copy-pool.ts';
 import type { LongReads, ReportReads } from '../core/database/long-reads.ts';
 import { callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';

@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
-import { openCopyPool } from '../../src/core/database/copy.ts';
+import { openCopyPool } from '../../src/core/database/copy-pool.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { createRandom } from '../../tools/simulator/traffic.ts';
 import { expectBooksToBalance } from '../books.ts';

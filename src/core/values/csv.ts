@@ -1,4 +1,4 @@
-// CSV (RFC 4180) of rows in memory; copy.ts streams large files. Both must protect the same texts from being run as formulas.
+// CSV (RFC 4180) of rows in memory; copy-pool.ts streams large files. Both must protect the same texts from being run as formulas.
 // csv-stringify is not used, because its rule differs from that of the database function csv_text.
 
 /** The start of a CSV file. Without this mark, a spreadsheet may use the legacy encoding of its locale instead of UTF-8. */

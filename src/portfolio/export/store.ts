@@ -10,7 +10,7 @@ interface Source {
   columns: Readonly<Record<string, string>>;
 }
 
-/** A statement for `COPY … TO STDOUT`, and the names of its text columns; see `open` in core/database/copy.ts. */
+/** A statement for `COPY … TO STDOUT`, and the names of its text columns; see `open` in core/database/copy-pool.ts. */
 export interface FileQuery {
   name: FileName;
   query: string;

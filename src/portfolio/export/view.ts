@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { finished, Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 import type { Currency } from '../../core/context.ts';
-import type { CopyPool } from '../../core/database/copy.ts';
+import type { CopyPool } from '../../core/database/copy-pool.ts';
 import type { Snapshot } from '../../core/database/replica.ts';
 import { BYTE_ORDER_MARK } from '../../core/values/csv.ts';
 import type { FileName } from '../format-rules.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { type Actor, type Context, SYSTEM } from '../../core/context.ts';
-import type { CopyPool } from '../../core/database/copy.ts';
+import type { CopyPool } from '../../core/database/copy-pool.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { AppError, notFound } from '../../core/http/errors.ts';
 import { event } from '../../events/change-rules.ts';

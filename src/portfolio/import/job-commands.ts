@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Actor, type Context, SYSTEM, today } from '../../core/context.ts';
-import type { CopyPool } from '../../core/database/copy.ts';
 import type { CopyIn } from '../../core/database/copy-in.ts';
+import type { CopyPool } from '../../core/database/copy-pool.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import type { Log } from '../../core/log.ts';

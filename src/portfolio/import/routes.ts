@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Context } from '../../core/context.ts';
-import type { CopyPool } from '../../core/database/copy.ts';
+import type { CopyPool } from '../../core/database/copy-pool.ts';
 import { actorOf, callerOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PlainDate } from '../values/dates.ts';
-import { currencyLiteral, dateLiteral } from './copy.ts';
+import { currencyLiteral, dateLiteral } from './copy-pool.ts';
 
 describe('dateLiteral', () => {
   it('writes a date of the calendar', () => {
