@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';
-import { UNNAMED } from '../core/database/named-statements.ts';
+import { UNNAMED } from '../core/database/prepared-statements.ts';
 import type { Row } from '../core/database/tables.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { statusesIn } from './rules.ts';

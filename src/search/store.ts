@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { IdRange } from '../accounts/account-number-rules.ts';
 import type { Db } from '../core/database/db.ts';
-import { UNNAMED } from '../core/database/named-statements.ts';
+import { UNNAMED } from '../core/database/prepared-statements.ts';
 import { lookUp } from '../core/database/statements.ts';
 import type { AccountStatus, InvoiceStatus, PaymentStatus } from '../core/database/tables.ts';
 import { likeLiteral } from '../core/lists/sql.ts';

@@ -1,7 +1,7 @@
 import { type Dialect, Kysely, type KyselyPlugin, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
 import { parseInt8 } from './int8.ts';
-import { namingPool } from './named-statements.ts';
+import { namingPool } from './prepared-statements.ts';
 import { openReadingLanes, type ReadingLanes } from './reading-lanes.ts';
 import type { DB } from './tables.ts';
 import { followClock, type TestClock } from './test-clock.ts';

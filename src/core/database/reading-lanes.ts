@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { nameStatements } from './named-statements.ts';
 import { isStale } from './postgres-errors.ts';
+import { nameStatements } from './prepared-statements.ts';
 
 /**
  * Each lane has its own connection. So reads of sessions, which every call needs, do not wait for a read of a locked table, and

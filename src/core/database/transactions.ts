@@ -12,8 +12,8 @@ import {
 import type pg from 'pg';
 import { AppError } from '../http/errors.ts';
 import { Database, type Db, type Tx } from './db.ts';
-import { namingClient } from './named-statements.ts';
 import { CommitUnknown, isRetryable, isStale, sqlState } from './postgres-errors.ts';
+import { namingClient } from './prepared-statements.ts';
 import type { DB } from './tables.ts';
 
 const MAX_RETRIES = 3;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../database/db.ts';
-import { UNNAMED } from '../database/named-statements.ts';
+import { UNNAMED } from '../database/prepared-statements.ts';
 import { lookUp } from '../database/statements.ts';
 import { type Page, pageNumbers } from '../http/envelope.ts';
 import { type CursorValue, type Position, writeCursor } from './cursor.ts';

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { statusesIn } from '../../account-status/rules.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
-import { UNNAMED } from '../../core/database/named-statements.ts';
+import { UNNAMED } from '../../core/database/prepared-statements.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
