@@ -1,4 +1,4 @@
-import { foldCase, withoutInvisible } from '../core/values/fold.ts';
+import { foldCase, withoutInvisible } from '../core/values/case-folding.ts';
 import { nationalDigits } from '../core/values/phone.ts';
 
 /**

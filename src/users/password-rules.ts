@@ -1,7 +1,7 @@
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { invalidField } from '../core/http/errors.ts';
 import { PASSWORD_MIN } from '../core/http/fields.ts';
-import { foldVisible } from '../core/values/fold.ts';
+import { foldVisible } from '../core/values/case-folding.ts';
 
 const REFUSED_COUNT = 3_000;
 /** Shorter parts of a name or an e-mail are ignored, because they occur in too many other words. */

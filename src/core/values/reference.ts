@@ -1,4 +1,4 @@
-import { foldVisible } from './fold.ts';
+import { foldVisible } from './case-folding.ts';
 
 /**
  * The form in which references of transactions are compared. It ignores invisible characters, blanks, letter case and width,

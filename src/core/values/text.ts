@@ -1,4 +1,4 @@
-import { hasVisible, withoutInvisible } from './fold.ts';
+import { hasVisible, withoutInvisible } from './case-folding.ts';
 
 /**
  * Whether a text is one readable line. It needs a visible character. It must not have control characters, which cannot be seen in

@@ -4,8 +4,8 @@ import {
   readAccountNumber,
 } from '../../accounts/account-number-rules.ts';
 import type { MatchMethod } from '../../core/database/tables.ts';
+import { foldCase } from '../../core/values/case-folding.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
-import { foldCase } from '../../core/values/fold.ts';
 import { callingCode, phoneSha256, readPhone } from '../../core/values/phone.ts';
 import { nationalIdKey } from '../../customers/rules.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldCase, foldVisible, hasVisible, withoutInvisible } from './fold.ts';
+import { foldCase, foldVisible, hasVisible, withoutInvisible } from './case-folding.ts';
 
 const CODE_POINTS = Array.from({ length: 0x110000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
