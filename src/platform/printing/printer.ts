@@ -21,7 +21,7 @@ const LIMITS = {
   idleMs: 60_000,
 };
 /** Shared by all templates. */
-const HOUSE = 'house.typ';
+const COMMON = 'common.typ';
 
 /** The sender of a document. */
 interface Company {
@@ -106,7 +106,7 @@ function sha256(...parts: (string | Buffer)[]): string {
 function printerVersion(template: Template, logo: Buffer | undefined): string {
   const fonts = readdirSync(join(PACKAGE_ROOT, 'fonts')).sort();
   return sha256(
-    readFileSync(join(PACKAGE_ROOT, 'templates', HOUSE)),
+    readFileSync(join(PACKAGE_ROOT, 'templates', COMMON)),
     readFileSync(join(PACKAGE_ROOT, 'templates', template)),
     ...fonts.map((file) => readFileSync(join(PACKAGE_ROOT, 'fonts', file))),
     compilerVersion(),
