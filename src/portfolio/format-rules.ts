@@ -1,6 +1,6 @@
 import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
-import { PROVIDER_NAMES } from '../payments/providers/name-rules.ts';
+import { PROVIDER_NAMES } from '../payments/providers/provider-name-rules.ts';
 
 // The files of a portfolio. Import, export, templates and documentation read this table. No file is required. The rows that an
 // import creates have ids in the order of the file, because payments of the same day count in the order of their ids.

@@ -5,7 +5,7 @@ import type { NotificationOutcome } from '../../core/database/tables.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
-import type { ProviderName } from './name-rules.ts';
+import type { ProviderName } from './provider-name-rules.ts';
 
 /**
  * Describes how to read and answer the calls of one payment provider. Each provider has one file, and one line in registry.ts that
