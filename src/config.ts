@@ -11,7 +11,7 @@ import {
   type ProviderPart,
   providerVariable,
   RESERVED_PROVIDER_NAMES,
-} from './auth/provider-variable-rules.ts';
+} from './auth/identity-provider-rules.ts';
 import type { Config } from './core/context.ts';
 import type { UserRole } from './core/database/tables.ts';
 import { type AllowedDestinations, createNetworks, type Networks, sizeOf } from './core/http/addresses.ts';

@@ -7,13 +7,13 @@ import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { holdUser, type UserRow } from '../users/store.ts';
 import type { AuthParts } from './commands.ts';
-import { newSignInSecrets, type ProvenIdentity } from './identity-providers.ts';
 import {
   canNameProvider,
   type IdentityProvider,
   PROVIDER_PARTS,
   providerVariable,
-} from './provider-variable-rules.ts';
+} from './identity-provider-rules.ts';
+import { newSignInSecrets, type ProvenIdentity } from './identity-providers.ts';
 import {
   createUninvitedUser,
   findInvitation,

@@ -1,6 +1,6 @@
 import * as openid from 'openid-client';
 import { AppError, codeOf, unavailable } from '../core/http/errors.ts';
-import type { IdentityProvider } from './provider-variable-rules.ts';
+import type { IdentityProvider } from './identity-provider-rules.ts';
 import { type Claims, identityProblem } from './rules.ts';
 import type { Identity } from './store.ts';
 
