@@ -6,7 +6,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { problemOf } from '../../api/problem.ts';
 import { t, tCount, tValue } from '../../i18n/index.ts';
 import { Icon, type IconName } from '../../ui/icons.tsx';
-import { useSettled } from '../../ui/use-settled.ts';
+import { useDebounced } from '../../ui/use-debounced.ts';
 
 type Result = Schemas['SearchResult'];
 
@@ -36,7 +36,7 @@ export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxPro
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);
   const [isOpen, setIsOpen] = useState(false);
-  const wanted = useSettled(text.trim(), TYPING_MS);
+  const wanted = useDebounced(text.trim(), TYPING_MS);
   const search = api.useQuery(
     'get',
     '/api/search',

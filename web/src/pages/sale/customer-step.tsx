@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { Form, FormButtons, TextField } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { useSettled } from '../../ui/use-settled.ts';
+import { useDebounced } from '../../ui/use-debounced.ts';
 import { chooseCustomer, keepTyped, type Sale, type StepProps } from './sales.ts';
 
 const SHORTEST_TEXT = 2;
@@ -185,7 +185,7 @@ type Found = Schemas['SearchResult'];
 const NONE: readonly Found[] = [];
 
 function useCustomerSearch(text: string, shortest: number) {
-  const wanted = useSettled(text, TYPING_MS);
+  const wanted = useDebounced(text, TYPING_MS);
   const query = { q: wanted, types: ['customer' as const], limit: MOST_RESULTS };
   const search = api.useQuery(
     'get',

@@ -1,7 +1,7 @@
 import { keepPreviousData } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { useSettled } from '../../ui/use-settled.ts';
+import { useDebounced } from '../../ui/use-debounced.ts';
 
 type Suggestion = Schemas['UnmatchedPayment']['suggestions'][number];
 
@@ -22,7 +22,7 @@ interface AccountSearch {
 
 /** The accounts with a number, and the accounts of customers with a name or phone number. */
 export function useAccountSearch(text: string): AccountSearch {
-  const wanted = useSettled(text.trim(), TYPING_MS);
+  const wanted = useDebounced(text.trim(), TYPING_MS);
   const isOn = text.trim().length >= SHORTEST_TEXT;
   const search = api.useQuery(
     'get',
