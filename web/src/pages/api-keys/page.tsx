@@ -13,8 +13,8 @@ import type { Column } from '../../ui/table.tsx';
 import { choiceFilter, createdColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
-import { OverlapField } from '../shared/overlap-field.tsx';
 import { SecretDialog } from '../shared/secret-dialog.tsx';
+import { SecretOverlapField } from '../shared/secret-overlap-field.tsx';
 import { ROLES } from '../shared/user-fields.tsx';
 import { ChangeDialog } from './change-dialog.tsx';
 import { ExpiryField, endOfDay, NameField, NetworksField, networksOf } from './fields.tsx';
@@ -201,7 +201,7 @@ function RotateDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) 
       }
       onDone={(issued) => setSecret(issued.key)}
     >
-      <OverlapField />
+      <SecretOverlapField />
     </FormDialog>
   );
 }

@@ -15,8 +15,8 @@ import { toast } from '../../ui/toast.tsx';
 import { EndpointFields, readEndpoint } from '../shared/endpoint-fields.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { Latest } from '../shared/latest.tsx';
-import { OverlapField } from '../shared/overlap-field.tsx';
 import { SecretDialog } from '../shared/secret-dialog.tsx';
+import { SecretOverlapField } from '../shared/secret-overlap-field.tsx';
 import { Deliveries } from './deliveries.tsx';
 
 type Endpoint = Schemas['WebhookEndpoint'];
@@ -190,7 +190,7 @@ function RotateDialog({ id, onClose }: { id: number; onClose(): void }) {
       }
       onDone={(issued) => setSecret(issued.secret)}
     >
-      <OverlapField />
+      <SecretOverlapField />
     </FormDialog>
   );
 }

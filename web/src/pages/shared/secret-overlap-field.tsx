@@ -4,7 +4,7 @@ import { SelectField } from '../../ui/form.tsx';
 const HOUR = 3600;
 
 /** How long the previous secret works after a rotation. */
-export function OverlapField() {
+export function SecretOverlapField() {
   return (
     <SelectField
       label={t('secret.overlap')}
