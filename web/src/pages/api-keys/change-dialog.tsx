@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
 import { FormDialog } from '../shared/form-dialog.tsx';
-import { Latest } from '../shared/latest.tsx';
+import { LatestVersion } from '../shared/latest-version.tsx';
 import { ExpiryField, endOfDay, NameField, NetworksField, networksOf } from './fields.tsx';
 
 type ApiKey = Schemas['ApiKey'];
@@ -11,13 +11,13 @@ type ApiKey = Schemas['ApiKey'];
 /** Changes everything but the rights, which are fixed. */
 export function ChangeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
   return (
-    <Latest
+    <LatestVersion
       title={apiKey.name}
       read={() => client.GET('/api/api-keys/{id}', { params: { path: { id: apiKey.id } } })}
       onClose={onClose}
     >
       {(latest, etag) => <ChangeForm apiKey={latest} etag={etag} onClose={onClose} />}
-    </Latest>
+    </LatestVersion>
   );
 }
 

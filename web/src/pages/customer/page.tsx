@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Latest } from '../shared/latest.tsx';
+import { LatestVersion } from '../shared/latest-version.tsx';
 import { metadataFacts } from '../shared/metadata.tsx';
 import { ACCOUNT_TONES, KYC_TONES } from '../shared/tones.ts';
 import { EditDialog } from './edit-dialog.tsx';
@@ -70,13 +70,13 @@ function CustomerPage({ customer }: { customer: Customer }) {
         }
       />
       {isEditing && (
-        <Latest
+        <LatestVersion
           title={t('customer.edit')}
           read={() => client.GET('/api/customers/{id}', { params: { path: { id } } })}
           onClose={close}
         >
           {(latest, etag) => <EditDialog customer={latest} etag={etag} onClose={close} />}
-        </Latest>
+        </LatestVersion>
       )}
     </>
   );

@@ -7,7 +7,7 @@ import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { activeColumn, activeFilter, createdColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
-import { Latest } from '../shared/latest.tsx';
+import { LatestVersion } from '../shared/latest-version.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { metadataFacts } from '../shared/metadata.tsx';
 
@@ -32,13 +32,13 @@ export function Page() {
       permission="catalogue:write"
       create={{ label: t('employees.new'), dialog: (close) => <NewEmployeeDialog onClose={close} /> }}
       dialogOf={(employee, close) => (
-        <Latest
+        <LatestVersion
           title={employee.name}
           read={() => client.GET('/api/employees/{id}', { params: { path: { id: employee.id } } })}
           onClose={close}
         >
           {(latest, etag) => <EmployeeDialog employee={latest} etag={etag} onClose={close} />}
-        </Latest>
+        </LatestVersion>
       )}
     />
   );

@@ -9,7 +9,7 @@ import type { Column } from '../../ui/table.tsx';
 import { useProducts } from '../shared/catalogue.ts';
 import { activeColumn, activeFilter, choiceFilter, productFilter } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
-import { Latest } from '../shared/latest.tsx';
+import { LatestVersion } from '../shared/latest-version.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 
 type PayPlan = Schemas['PayPlan'];
@@ -56,7 +56,7 @@ export function Page() {
         dialog: (close) => <NewPlanDialog products={products} onClose={close} />,
       }}
       dialogOf={(plan, close) => (
-        <Latest
+        <LatestVersion
           title={plan.name}
           read={() => client.GET('/api/payplans/{id}', { params: { path: { id: plan.id } } })}
           onClose={close}
@@ -64,7 +64,7 @@ export function Page() {
           {(latest, etag) => (
             <PlanDialog plan={latest} etag={etag} product={productOf(plan)} onClose={close} />
           )}
-        </Latest>
+        </LatestVersion>
       )}
     />
   );

@@ -11,7 +11,7 @@ import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { CheckField } from '../../ui/form.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
-import { Latest } from '../shared/latest.tsx';
+import { LatestVersion } from '../shared/latest-version.tsx';
 import { metadataFacts } from '../shared/metadata.tsx';
 import { ProductFields, readProduct } from '../shared/product-fields.tsx';
 import { Configurations } from './configurations.tsx';
@@ -59,13 +59,13 @@ function ProductPage({ product }: { product: Product }) {
         }
       />
       {isEditing && (
-        <Latest
+        <LatestVersion
           title={product.name}
           read={() => client.GET('/api/products/{id}', { params: { path: { id: product.id } } })}
           onClose={() => setIsEditing(false)}
         >
           {(latest, etag) => <EditDialog product={latest} etag={etag} onClose={() => setIsEditing(false)} />}
-        </Latest>
+        </LatestVersion>
       )}
     </>
   );

@@ -11,7 +11,7 @@ import type { Column } from '../../ui/table.tsx';
 import { activeColumn, activeFilter, choiceFilter, createdColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { IdentityDialog } from '../shared/invitation-dialogs.tsx';
-import { Latest } from '../shared/latest.tsx';
+import { LatestVersion } from '../shared/latest-version.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { EmployeeField, ROLES, RoleField } from '../shared/user-fields.tsx';
 import { UserTabs } from '../shared/user-tabs.tsx';
@@ -50,13 +50,13 @@ export function Page() {
       columns={columns}
       create={{ label: t('users.new'), dialog: (close) => <NewUserDialog onClose={close} /> }}
       dialogOf={(user, close) => (
-        <Latest
+        <LatestVersion
           title={`${user.firstName} ${user.lastName}`}
           read={() => client.GET('/api/users/{id}', { params: { path: { id: user.id } } })}
           onClose={close}
         >
           {(latest, etag) => <UserDialog user={latest} etag={etag} onClose={close} />}
-        </Latest>
+        </LatestVersion>
       )}
     >
       <UserTabs />

@@ -14,7 +14,7 @@ import { PageHead } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { EndpointFields, readEndpoint } from '../shared/endpoint-fields.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
-import { Latest } from '../shared/latest.tsx';
+import { LatestVersion } from '../shared/latest-version.tsx';
 import { SecretDialog } from '../shared/secret-dialog.tsx';
 import { SecretOverlapField } from '../shared/secret-overlap-field.tsx';
 import { Deliveries } from './deliveries.tsx';
@@ -102,13 +102,13 @@ function EndpointPage({ endpoint }: { endpoint: Endpoint }) {
       )}
       <Deliveries endpointId={id} />
       {opened === 'edit' && (
-        <Latest
+        <LatestVersion
           title={t('webhooks.endpoint')}
           read={() => client.GET('/api/webhook-endpoints/{id}', { params: { path: { id: endpoint.id } } })}
           onClose={close}
         >
           {(latest, etag) => <EditDialog endpoint={latest} etag={etag} onClose={close} />}
-        </Latest>
+        </LatestVersion>
       )}
       {opened === 'rotate' && <RotateDialog id={id} onClose={close} />}
       {opened === 'delete' && <DeleteDialog endpoint={endpoint} onClose={close} />}

@@ -4,7 +4,7 @@ import { explain } from '../../api/explain.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 
-interface LatestProps<Data> {
+interface LatestVersionProps<Data> {
   /** The title of the dialog while it loads. */
   title: string;
   /** One call of `client.GET`. */
@@ -18,7 +18,7 @@ interface LatestProps<Data> {
  * Reads what a form is about to change when the form opens, and not again: if somebody else changes it meanwhile, the fields and
  * the ETag remain those of the earlier version, and the service refuses the form.
  */
-export function Latest<Data>({ title, read, onClose, children }: LatestProps<Data>) {
+export function LatestVersion<Data>({ title, read, onClose, children }: LatestVersionProps<Data>) {
   const key = useId();
   const query = useQuery({
     queryKey: ['latest', key],
