@@ -379,7 +379,7 @@ describe('npm run apply-policy', () => {
       service.context.db,
     );
     const DATABASE_URL = databaseUrl(rows[0]?.name ?? '');
-    return runToEnd([process.execPath, 'dist/cli/apply-policy.js', ...args], { DATABASE_URL });
+    return runToEnd([process.execPath, 'dist/cli/apply-suspension-policy.js', ...args], { DATABASE_URL });
   }
 
   /** The lines of its output. It must succeed. */
