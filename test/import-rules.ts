@@ -21,7 +21,7 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   // The ledger changes the status of accounts that are now paid in full, or no longer.
   ledger: ['account-status'],
   // Payments whose notification was lost are posted like notifications, unless they may be in an imported portfolio.
-  'missed-notifications': ['payments', 'portfolio'],
+  'lost-notifications': ['payments', 'portfolio'],
   // A payment is posted to an account, which may be found by the national id of a customer. A reversal may need approval.
   payments: ['account-status', 'accounts', 'approvals', 'customers', 'ledger'],
   // A payment request asks for money that an account owes, and its answer is posted like a notification.

@@ -523,7 +523,7 @@ function pathOf({ type, resource, resourceId }: Data): string {
 
 describe('all events together', () => {
   it('are of every type of the catalogue', () => {
-    // The tests of webhook endpoints, payment requests, status queries, missed notifications, proofs and identity
+    // The tests of webhook endpoints, payment requests, status queries, lost notifications, proofs and identity
     // providers publish the others.
     const missing = EVENT_TYPES.filter(
       (type) =>
