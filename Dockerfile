@@ -14,7 +14,7 @@ RUN npm run build && find dist -name '*.map' -delete && npm prune --omit=dev --i
 
 # Runtime: the bundles, the three packages that are not in them, no embedded PostgreSQL, no root.
 FROM node:24-bookworm-slim
-# Two malloc arenas instead of eight for each core: every thread that hashes or prints would fill its own.
+# Two malloc arenas instead of eight for each core. Otherwise each thread that hashes would fill an arena of its own.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 MALLOC_ARENA_MAX=2
 WORKDIR /app
 # Native code cannot be bundled, and the pages of the API description are files.

@@ -8,7 +8,7 @@
  *     [--write]
  *
  * At least 500,000 payments are needed, because a run with 3 rounds reconciles 320,000.
- * --database: the URL of a database that bench/lib/load.mjs has filled. It is not verified first.
+ * --database: the URL of a database that bench/lib/load.mjs has filled. The database is not verified first.
  * --only: run the workloads whose name contains the text. --write: write the tables to bench/RESULTS.md.
  * Needs wrk, pgbench and psql; a server on which a superuser may create a database, BENCH_DATABASE_URL (default
  * postgres://postgres@localhost:55432/postgres), which no other program should use; and Redis if BENCH_REDIS_URL

@@ -26,7 +26,7 @@ const METHODS: Record<string, string> = {
   searchEverything: 'everything',
 };
 
-/** Steps of a browser, which follows redirects between this service and an identity provider. */
+/** Operations that only a browser calls, because it follows the redirects between this service and an identity provider. */
 const BROWSER_STEPS = new Set(['startProviderSignIn', 'finishProviderSignIn']);
 
 /** Feeds: their answers have `after` and `hasMore`, and the next call sends this `after`. */
@@ -221,7 +221,7 @@ function groupOf(tag: string): { name: string; noun: string } {
   );
 }
 
-/** The operationId without the first word that is the noun or its plural, if a verb comes before it. */
+/** The operationId without its first noun of the group, singular or plural. A noun at the start of the operationId is kept. */
 function methodName(id: string, noun: string): string {
   if (noun === '') return id;
   const plural = /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
@@ -255,7 +255,7 @@ function resolve(schema: object, schemas: Record<string, object>): object {
   return name === undefined ? schema : (schemas[name] ?? {});
 }
 
-/** Some requests have a body only for uniformity. Its one value is `{}`. */
+/** False for a request whose body can only be `{}`. */
 function hasFields({ requestBody }: OpenAPIV3_1.OperationObject): boolean {
   const [media] = Object.values((requestBody as OpenAPIV3_1.RequestBodyObject | undefined)?.content ?? {});
   const { properties, $ref, type } = { ...media?.schema } as {

@@ -1,8 +1,14 @@
 /**
- * Writes the files that are made from others: src/core/database/tables.ts and schema.sql from the migrations,
- * openapi.json from the routes, the types and calls of packages/client and a Bruno collection from openapi.json, .env.example from
- * the configuration, the table of docs/scaling.md from bench/RESULTS.md, and the catalogue of docs/events.md and the columns of
- * docs/portfolio-import.md from the code. With --check it writes nothing and fails when one of them differs.
+ * Writes the files that are made from others:
+ *
+ *   from the migrations        src/core/database/tables.ts, schema.sql
+ *   from the routes            openapi.json
+ *   from openapi.json          the types and calls of packages/client, the Bruno collection
+ *   from the configuration     .env.example
+ *   from bench/RESULTS.md      the table of docs/scaling.md
+ *   from the code              the catalogue of docs/events.md, the columns of docs/portfolio-import.md
+ *
+ * With --check it writes nothing, and fails if one of the files differs.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

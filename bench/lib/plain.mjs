@@ -1,6 +1,6 @@
 /**
- * Reference costs of writing a payment without checks. They do not depend on the statements of this service. They use tables of a
- * plain design, a bare handler that inserts one row, and the smallest transaction that keeps a balance.
+ * Reference costs of writing a payment without checks. They are measured without the statements of this service: on plain tables,
+ * with a handler that inserts one row, and with the smallest transaction that keeps a balance.
  */
 
 /**
@@ -37,11 +37,11 @@ export async function dropPlainTables(database) {
   await database.query('drop schema if exists plain cascade');
 }
 
-/** (d) The only statement of the handler. Its parameters are the account and the reference. */
+/** The only statement of the plain handler. Its parameters are the account and the reference. */
 export const PLAIN_INSERT =
   'insert into plain.payments (account_id, amount, method_id, reference) values ($1, 1234, 2, $2) returning *';
 
-/** (e) The smallest transaction: lock the account, insert the payment, update the balance. */
+/** The smallest transaction that keeps a balance: lock the account, insert the payment, update the balance. */
 export function minimalTransaction([from, to]) {
   return `\\set account random(${from}, ${to})
 \\set reference random(1, 9000000000000000000)

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The secret of the webhook. Two copies of it are the key that signs the tokens. */
+/** The secret of the webhook. JWT_SECRET is this text written twice. */
 export const SECRET = 'a secret of the bench only';
 const TICKS_PER_SECOND = 100;
 

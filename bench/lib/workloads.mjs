@@ -2,7 +2,7 @@ import { FIRST_OPEN_ACCOUNT, SEARCHED_NAME } from './load.mjs';
 
 /**
  * The requests of the benchmark, sent on 32 connections. `{account}`, `{customer}`, `{accountNumber}` and `{reference}` are
- * variables that differ between calls. `bare` says in which part of the request (path, query or body) the bare handler finds them.
+ * variables that differ between calls. `bare` gives the names under which the bare handler finds them in the path, query or body.
  *
  * @returns for each workload: name, method, path, body, headers, ranges of the numeric variables, and `bare`.
  */

@@ -6,8 +6,8 @@
  *
  * Needs chromium-headless-shell or chromium. The build with Preact remains in web/dist.
  *
- * Result (two busy cores shared with other programs, medians of 5 rounds): 5.7 s cold with React and 4.7 s with Preact. On the same
- * machine while it was quiet, Preact needed 4.3 s cold and 2.2 s with a full cache.
+ * Result (two busy cores shared with other programs, medians of 5 rounds): 5.7 s cold with React and 4.7 s with Preact. On the
+ * same machine without other programs, Preact needed 4.3 s cold and 2.2 s with a full cache.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';

@@ -5,8 +5,8 @@
  *
  * --from: the version at which the books are loaded. The earliest version with all columns of the loader is 0008.
  *
- * The time is the processor time of the session until the commit, so that other programs on the machine do not count. A lock is
- * held for at most this time. Linux only, with PostgreSQL on the same machine; see bench/lib/load.mjs for BENCH_DATABASE_URL.
+ * The time is the processor time of the session until the commit, so that other programs on the machine do not count. If the
+ * session never waits for the disk, a lock is held for at most this time. Linux only, with PostgreSQL on the same machine; see bench/lib/load.mjs for BENCH_DATABASE_URL.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -22,7 +22,9 @@ const size = sizes({ payments: Number(options.payments ?? 1_000_000) });
 const from = options.from ?? '0008';
 /** The clock ticks of Linux in /proc/<pid>/stat. */
 const TICKS_PER_SECOND = 100;
-/** What waits for a lock of this mode, from the strongest. Weaker modes stop no request. */
+/**
+ * The lock modes, strongest first, and which requests wait while a migration holds such a lock. Weaker modes stop no request.
+ */
 const MODES = {
   AccessExclusiveLock: 'all',
   ExclusiveLock: 'changes',

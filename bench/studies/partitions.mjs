@@ -1,5 +1,5 @@
 /**
- * Measures what partitions of ledger and audit cost. Runs the same calls in turns on two equal databases, of which one has its rows in
+ * Measures what partitions of ledger and audit cost. Runs the same calls in turns on two equal databases. One has its rows in
  * 24 partitions, as after two years of `npm run partition`. Then it divides the other database, adds payments, and makes it plain
  * again.
  *

@@ -11,7 +11,7 @@
  *
  * Result (before payments were posted in batches; 10,600,000 payments, two cores): through PgBouncer 0.45 of the direct
  * rate for GET /accounts/:id and 0.66 for a payment. Directly, but without named statements and shared connections,
- * it was 0.54 and 0.70, so these two cause most of the loss.
+ * the rates were 0.54 and 0.70, so these two cause most of the loss.
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

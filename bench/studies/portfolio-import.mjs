@@ -1,16 +1,17 @@
 // Writes a folder of CSV files for `npm run import`, of any size:
 //   node bench/studies/portfolio-import.mjs <folder> [accounts] [payments per account]
 //
-// 2026-11-23, npm run import -- <folder> --run with 1,000,000 payments of 200,000 accounts, PostgreSQL 15 with shared_buffers 1GB,
-// on two cores shared with other programs (load 17): 67 s of CPU time in Node.js and 180 s in PostgreSQL, mostly one after the
-// other. The memory of Node.js was at most 243 MB, and that of a connection of PostgreSQL 208 MB. With 100,000 payments of 20,000
-// accounts: 8 s and 17 s of CPU time, 236 MB and 169 MB.
-// Once more beside one other test (load 2 to 4): 256 s in all.
+// Measured on 2026-11-23: npm run import -- <folder> --run, PostgreSQL 15 with shared_buffers 1GB, on two cores shared with other
+// programs (load 17).
+// - 1,000,000 payments of 200,000 accounts: 67 s of CPU time in Node.js and 180 s in PostgreSQL, mostly one after the other. Node.js
+//   used at most 243 MB, a connection of PostgreSQL 208 MB. With only one other program (load 2 to 4), the run took 256 s.
+// - 100,000 payments of 20,000 accounts: 8 s and 17 s of CPU time, 236 MB and 169 MB.
 //
-// Before, with `work_mem` 128MB and without the index by which a batch finds its accounts: 270 s in all on two almost idle cores (load 1 to 5), not
-// comparable with the CPU times above. Batches
-// that read the whole table of accounts took 29 s of them. The memory of the connection was 474 MB, because sorts and hash tables
-// grew with the import. About a third of the time of PostgreSQL goes to the checks of foreign keys.
+// An earlier version used `work_mem` 128MB, and had no index by which a batch finds its accounts. It took 270 s for 1,000,000 payments
+// on two almost idle cores (load 1 to 5): 29 s for batches that read the whole table of accounts. The connection used 474 MB, because
+// sorts and hash tables grew with the import.
+//
+// About a third of the time of PostgreSQL is spent on checks of foreign keys.
 
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync } from 'node:fs';

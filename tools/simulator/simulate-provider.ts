@@ -132,7 +132,7 @@ function writeSettings({ folder, shortCode, url }: Options, api: ProviderApi, st
   return file;
 }
 
-/** Waits until the service is ready, and signs in. @returns undefined if the simulation is stopped before. */
+/** Waits until the service is ready, and signs in. @returns undefined if the simulation is stopped earlier. */
 async function untilReady({ url, email }: Options): Promise<Client | undefined> {
   const { password } = readSecrets();
   while (!stopped.signal.aborted) {

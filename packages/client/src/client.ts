@@ -51,7 +51,7 @@ export function createClient(options: ClientOptions): Client {
     token: string | undefined,
   ) {
     const { idempotencyKey } = options;
-    // The service may hold the answer for as long as it was asked to wait.
+    // With `wait`, the service may answer this much later.
     const waitMs = typeof query.wait === 'number' ? 1_000 * query.wait : 0;
     return send(
       {

@@ -7,9 +7,9 @@ export interface Operation {
   /** The media type of the body, if it is not application/json. */
   bodyType?: string;
   hasQuery?: true;
-  /** Whether it takes an Idempotency-Key. */
+  /** Whether the call takes an Idempotency-Key. */
   takesKey?: true;
-  /** Whether it needs a token. */
+  /** Whether the call needs a token. */
   secured?: true;
   /**
    * What the method returns: `data` of the envelope, a page, all rows, the events or the pages of a feed, a body

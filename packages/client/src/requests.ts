@@ -17,8 +17,8 @@ export interface Call {
   headers: Record<string, string>;
   body: RequestBody | undefined;
   /**
-   * Whether the service does the work once for any number of requests. Otherwise a request is sent again only if the
-   * service refused it unread (429).
+   * Whether the service does the work only once, however often the request is sent. Otherwise the request is sent again only if
+   * the service refused it unread (429).
    */
   repeatable: boolean;
   timeoutMs: number;

@@ -13,7 +13,7 @@ export interface BookedPayment {
 export interface Book {
   readonly shortCode: string;
   readonly payments: readonly BookedPayment[];
-  /** Books a payment, and returns the body of its notification. */
+  /** Adds a payment, and returns the body of its notification. */
   pay(payment: BookedPayment): Record<string, string>;
   /** Money leaves the short code. The provider sends no notification of it. */
   withdraw(amountMinor: bigint): void;

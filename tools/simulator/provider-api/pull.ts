@@ -8,7 +8,10 @@ export interface PullOperations {
   /** A test may change these at any time. */
   readonly behaviour: PullBehaviour;
   readonly registered: ReadonlySet<string>;
-  /** The latest end of a period that was asked for. The clock of a service in a test may be ahead. */
+  /**
+   * The latest end of all queried periods. The simulator uses it as its clock if it is later than real time, because a tested
+   * service may have a clock that is ahead.
+   */
   readonly askedUntil: Date;
 }
 
@@ -22,18 +25,19 @@ export interface PullBehaviour {
   zone: 'UTC' | 'East Africa';
   method: 'POST' | 'GET';
   /**
-   * Up to this number of rows of the last 20 minutes are missing from an answer, at random. The other rows move to other pages.
+   * A random number of the newest rows, at most this one and only of the last 20 minutes, is missing from an answer. So the other
+   * rows move to other pages.
    */
   mostHiddenRows: number;
-  /** Answers with more rows are too large: each row has this many bytes more. */
+  /** The length to which one text of each row is padded. So answers with many rows are too large for the service. */
   paddingBytes: number;
-  /** Rows that are added to the first page of every answer. */
+  /** Rows that are added to an answer that begins with the newest row. */
   addedRows: object[];
   /** Every page is the first one. */
   ignoresOffset: boolean;
-  /** Queries that are never answered. Each subtracts one. */
+  /** The number of queries to leave unanswered. Each unanswered query reduces it by one. */
   unansweredQueries: number;
-  /** The number of later pages that repeat the previous page. Each subtracts one. */
+  /** The number of later pages that repeat the previous answer. Each repeat reduces it by one. */
   repeatedPages: number;
 }
 

@@ -15,7 +15,7 @@ export interface Failures {
   errorStatus: number | null;
   /** Delay of every answer. */
   delayMs: number;
-  /** Calls of operations that are refused with 429. Each refusal subtracts one. */
+  /** The number of calls to refuse with 429. Each refusal reduces it by one. */
   refusedAsBusy: number;
   /** The Retry-After of these refusals, in seconds. Null: the header is missing. */
   retryAfterSeconds: number | null;

@@ -34,7 +34,7 @@ export interface StatusOperations {
   readonly operator: Operator;
   /** The public key of the provider, in PEM. */
   readonly publicKey: string;
-  /** The transactions that were asked for, in order. */
+  /** The transactions of all queries, in order. */
   readonly asked: readonly string[];
   /** Waits until every answer is delivered. */
   settled(): Promise<void>;
