@@ -58,7 +58,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /imports/:id/problems': ADMIN,
   'GET /imports/:id/problems.csv': ADMIN,
   'GET /imports/:id/differences': ADMIN,
-  'GET /events': EVERYONE, // each sees only the events of what the role may read
+  'GET /events': EVERYONE, // a role gets only the events of resources that it may read
   'GET /webhook-endpoints': ADMIN,
   'POST /webhook-endpoints': ADMIN,
   'GET /webhook-endpoints/:id': ADMIN,
@@ -97,7 +97,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /approvals/:id': ALL_BUT_AGENTS,
   'POST /approvals/:id/approve': ['admin', 'manager', 'finance'],
   'POST /approvals/:id/reject': ['admin', 'manager', 'finance'],
-  'POST /approvals/:id/withdraw': ALL_BUT_AGENTS, // the requester alone
+  'POST /approvals/:id/withdraw': ALL_BUT_AGENTS, // only the requester
   'GET /payments': EVERYONE,
   'POST /payments': ['admin', 'manager', 'finance', 'agent'],
   'GET /payments/by-external-id/:externalId': EVERYONE,
@@ -553,8 +553,8 @@ describe('without a token', () => {
   );
 });
 
-describe('with a role', () => {
-  it.each(restrictedRoutes)('that lacks the permission $route answers 403', async ({ method, path, who }) => {
+describe('a user', () => {
+  it.each(restrictedRoutes)('without the permission gets 403 from $route', async ({ method, path, who }) => {
     for (const role of EVERYONE.filter((one) => !who.includes(one))) {
       for (const prefix of PREFIXES) {
         const answer = await ask(prefix, method, path, undefined, tokens[role]);
@@ -564,7 +564,7 @@ describe('with a role', () => {
     }
   });
 
-  it.each(closedRoutes)('that has the permission $route lets through', async ({ method, path, who }) => {
+  it.each(closedRoutes)('with the permission is not refused by $route', async ({ method, path, who }) => {
     for (const role of who) {
       const answer = await ask('/api', method, `${path}?unknownParameter=1`, undefined, tokens[role]);
       expect(answer.status, `${role}: ${answer.text}`).toBe(400);
@@ -711,7 +711,7 @@ describe('what a route does not know', () => {
 });
 
 describe('the request id', () => {
-  it.each(routes)('of the caller is echoed by $route when it is safe', async ({ method, path }) => {
+  it.each(routes)('of the caller is echoed by $route', async ({ method, path }) => {
     const sent = { 'x-request-id': 'Trace-1.2_3' };
     const target = concrete(path);
     const body = method === 'GET' ? undefined : {};

@@ -217,7 +217,7 @@ function figuresOf(
       ({ amount }) => amount,
     );
   const paid = paidBy(asOf);
-  // "Before the period" is what is dated before its first day; a period that lies ahead has none.
+  // What is dated before the first day of the period. For a period in the future, nothing after asOf counts.
   const paidBefore = sum(
     money.filter(({ date }) => date < startDate && date <= asOf),
     ({ amount }) => amount,

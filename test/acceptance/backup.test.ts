@@ -117,7 +117,7 @@ describe('a backup', () => {
     await expectBooksToHold(restored);
   });
 
-  test('of a quiet database is equal to it, table by table', async () => {
+  test('of a quiet database is restored with the same rows, sums and sequences', async () => {
     const quiet = `${file}.quiet`;
     expect((await runCli('backup', { DATABASE_URL: url }, quiet)).status).toBe(0);
     const restored = await emptyDatabase();
@@ -181,7 +181,7 @@ describe('a backup', () => {
     await expectBooksToHold(target);
   });
 
-  test('of a later version is refused by name', async () => {
+  test('of a version with other migrations is refused', async () => {
     const text = gunzipSync(await readFile(file)).toString('latin1');
     const path = join(await newFolder(), 'later.gz');
     await writeFile(

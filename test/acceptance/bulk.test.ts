@@ -18,7 +18,7 @@ const PAYMENTS = 1_000;
 let service: RunningService;
 afterAll(() => service.stop());
 
-test('repeating a bulk call that kill -9 interrupted completes it: every payment exists once', async () => {
+test('a bulk call that kill -9 interrupted is completed by its repeat: every payment exists once', async () => {
   const dataDir = await newFolder();
   const start = () => startService({ ...NO_RATE_LIMITS, DATA_DIR: dataDir, LOG_LEVEL: 'warn' });
   service = await start();

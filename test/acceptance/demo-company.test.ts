@@ -29,7 +29,7 @@ cleanUpAfterwards();
 const READY_TIMEOUT_MS = 180_000;
 const FIRST_MONTH = /Demo company: \d{4}-\d{2}, \d+ accounts/;
 
-test('DEMO_DATA=company adds a company with a year of payments, once, and its books hold', async () => {
+test('DEMO_DATA=company adds a company with a year of payments, once, and its books pass all checks', async () => {
   // The company uses the catalogue of an earlier start.
   const environment = { ...NO_RATE_LIMITS, DATABASE_URL: await newDatabase(), DEMO_DATA: 'company' };
   const service = await startService(environment, { readyTimeoutMs: READY_TIMEOUT_MS });
@@ -83,7 +83,7 @@ test('DEMO_DATA=company adds a company with a year of payments, once, and its bo
   await again.stop();
 });
 
-test('an interrupted demo company is reported with its remedy, and its books hold', async () => {
+test('an interrupted demo company is reported with its remedy, and its books pass all checks', async () => {
   const environment = { DATABASE_URL: await emptyDatabase(), DEMO_DATA: 'company' };
   const { child, ended, output } = launch(
     [process.execPath, join(ROOT, 'dist', 'server.js')],

@@ -36,7 +36,7 @@ describe('deploy/ams.service', () => {
     expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: '' });
   });
 
-  test('starts the service by its ExecStart, and SIGTERM to that process stops service and database', async () => {
+  test('starts the service by its ExecStart, and SIGTERM to this process stops the service and its database', async () => {
     const lines = (await readFile(unit, 'utf8')).split('\n');
     const values = (key: string) =>
       lines.flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []));
@@ -223,7 +223,7 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
     expect(plain.headers.get('location')).toBe('https://127.0.0.1/api-docs?x=1');
   });
 
-  test('writes no query to its logs, also of calls that fail', async () => {
+  test('writes no query string to its logs, not even that of a failed call', async () => {
     await service.stop();
     expect((await post('NGINX4')).status).toBe(502);
     nginx.child.kill('SIGQUIT');

@@ -220,7 +220,7 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
     expect(saved.equals(sent)).toBe(true);
   });
 
-  it('the token is what a reader types first into the dialog for it', async () => {
+  it('the dialog for the token starts with the focus in its field', async () => {
     const { accessToken } = await signIn();
     const context = await browser.newContext({ viewport: DESKTOP });
     const own = await openPage(context, '/api-docs');

@@ -48,7 +48,7 @@ const CALL_ANSWERS = [
 const REPORTS = ['once', 'twice', 'never', 'early', 'late'] as const;
 const NOTIFICATIONS = ['first', 'last', 'last', 'never'] as const;
 
-/** The plans go through all combinations. Their periods have no common factor, or differ by a division. */
+/** The parts of a plan change at different rates, so that many combinations occur. */
 function planOf(n: number): PromptPlan {
   const customer = n % 2 === 0 ? 'paid' : (CUSTOMERS[Math.floor(n / 2) % CUSTOMERS.length] ?? 'paid');
   const callAnswer = CALL_ANSWERS[Math.floor(n / 3) % CALL_ANSWERS.length] ?? 'accepted';

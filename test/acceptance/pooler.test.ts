@@ -161,7 +161,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await expectBooksToHold(direct);
   });
 
-  test('exports, the proof and summaries bypass it while clients pay', async () => {
+  test('exports, the proof and summaries bypass the pooler while clients pay', async () => {
     const paying = await startPaying([instance(0).origin, instance(1).origin], instance(0), token, {
       clients: 8,
     });
@@ -238,7 +238,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     }
   });
 
-  test('a pooler without a free connection is not an outage; a stopped pooler is one until it runs again', async () => {
+  test('a pooler without a free connection is not an outage, but a stopped pooler is an outage until it runs again', async () => {
     const ready = async () => (await send(instance(0).origin, 'GET', '/readyz')).status;
     const busy = Promise.all(
       Array.from({ length: POOL_SIZE }, () =>
@@ -278,7 +278,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await paying.compare(instance(0));
   });
 
-  test('the commands bypass it', async () => {
+  test('the commands bypass the pooler', async () => {
     const admins = ['--email', 'boss@example.com', '--first-name', 'The', '--last-name', 'Boss'];
     const created = await runCli(
       'create-admin',
@@ -297,7 +297,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     }
   });
 
-  test("the next version's migration may take longer than a request, while this one serves and others wait", async () => {
+  test('a migration of the next version may take longer than a request, and payments continue meanwhile', async () => {
     const next = await newFolder();
     await mkdir(join(next, 'dist'));
     for (const folder of ['dist', 'migrations'])

@@ -79,7 +79,7 @@ async function passTimeUntilEnd({ service, token, ended }: Simulation): Promise<
   }
 }
 
-test('a service finds every payment of the simulated provider, whose notifications are lost and which is down', async () => {
+test('a service finds every payment of the simulated provider, although notifications are lost and the provider is down for some time', async () => {
   const simulation = await simulate([
     '--every',
     '1',

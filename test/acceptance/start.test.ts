@@ -120,11 +120,11 @@ describe('a first start', () => {
 });
 
 describe('a mistake in the configuration', () => {
-  // src/config.test.ts tests each mistake alone. The form of all values is checked first, then their meaning.
+  // src/config.test.ts tests each mistake alone. The service first checks the form of all values, then their meaning.
   const mistakes: [what: string, wrong: Environment, beside?: Environment][] = [
     ['of one variable', { PORT: '70000' }],
     [
-      'in the form of several',
+      'in the form of several variables',
       {
         PORT: 'abc',
         NODE_ENV: 'prodution',
@@ -137,7 +137,7 @@ describe('a mistake in the configuration', () => {
       },
     ],
     [
-      'in the meaning of several',
+      'in the meaning of several variables',
       {
         CURRENCY: 'XXZ',
         BUSINESS_TIMEZONE: 'Africa/Nowhere',
@@ -173,12 +173,12 @@ describe('a mistake in the configuration', () => {
     },
   );
 
-  test('is also reported when the database or the address is used', async () => {
+  test('is also reported if it is found only when the database or the address is used', async () => {
     const password = 'hunter2';
     const unreachable = await failToStart({ DATABASE_URL: `postgres://u:${password}@127.0.0.1:1/ams` });
     expectRefusal(unreachable, 'DATABASE_URL');
     expect(unreachable.stderr).not.toContain(password);
-    // ICU knows it, PostgreSQL does not.
+    // Node.js knows this time zone, PostgreSQL does not.
     const zone = await failToStart({
       DATABASE_URL: await emptyDatabase(),
       BUSINESS_TIMEZONE: 'US/Pacific-New',

@@ -9,7 +9,7 @@ cleanUpAfterwards();
 
 const LONGEST_TAKEOVER_MS = 20_000; // 7.5 s on a quiet machine.
 
-test('another instance delivers within seconds after one was killed, and every event arrives', async () => {
+test('when an instance is killed, another one delivers within seconds, and every event arrives', async () => {
   const environment = {
     ...NO_RATE_LIMITS,
     DATABASE_URL: await newDatabase(),
