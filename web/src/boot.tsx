@@ -17,7 +17,7 @@ Promise.all([main, ready])
   .catch((error: unknown) => {
     reportError(error); // Shows the error in the console of the browser.
     const box = document.getElementById('app');
-    // A fixed text, because perhaps the messages could not be loaded.
+    // A fixed text, because the messages may not be loaded.
     if (box)
       box.textContent =
         'The console could not be loaded. Reload the page. / Imeshindikana kupakia. Pakia upya.';

@@ -32,7 +32,7 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   payment_method: ['/api/payment-methods'],
   proof: [LAST_PROOF],
 };
-/** They change many resources, which have no events of their own. */
+/** Events that concern rows of many resources. These rows have no events of their own. */
 const OF_ALL_RESOURCES = ['import.completed', 'import.undone'];
 
 /**

@@ -1,7 +1,7 @@
 interface Bar {
   label: string;
   value: number;
-  /** The value in words. */
+  /** The value as it is shown. */
   text: string;
 }
 

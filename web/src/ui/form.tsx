@@ -277,7 +277,7 @@ export function TextField({ label, name, hint, isFirst, ...input }: InputProps) 
 
 type DateProps = Omit<InputProps, 'type' | 'value' | 'onChange'>;
 
-/** A day. Also shows it with the name of the month, because browsers write 03/04 in two ways. */
+/** A field for a day. Its hint shows the day with the name of the month, because 03/04 can mean two days. */
 export function DateField({ hint, defaultValue, ...input }: DateProps) {
   const [date, setDate] = useState(String(defaultValue ?? ''));
   return (

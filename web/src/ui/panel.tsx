@@ -65,7 +65,7 @@ export function Columns({ main, side, isSideFirst = false }: ColumnsProps) {
   );
 }
 
-/** Figures that are seen first. */
+/** The main figures of a page. */
 export function Stats({ children }: { children: ReactNode }) {
   return <dl className="stats">{children}</dl>;
 }

@@ -9,7 +9,7 @@ export interface Column<Row> {
   label: string;
   /** Aligns the column to the end of the line, with digits of equal width. */
   isNumber?: boolean;
-  /** On a phone each row is a card, and this is the place of the value. Default: detail. In the first column, detail means title. */
+  /** On a phone each row is a card, and this is the place of the value. Default: title for the first column, detail for the others. */
   onPhone?: 'title' | 'value' | 'detail' | 'plain' | 'hidden';
   canSort?: boolean;
   show(row: Row): ReactNode;

@@ -34,7 +34,7 @@ export function Tabs({ label, tabs }: TabsProps) {
   );
 }
 
-/** Scrolls the bar, and never the page. Browsers leave a tab where it is that is in view in part. */
+/** Scrolls the bar, but never the page. `scrollIntoView` would not move a tab that is partly visible. */
 function reveal(bar: Element | null, tab: Element | null | undefined): void {
   if (!bar || !tab) return;
   const [outer, inner] = [bar.getBoundingClientRect(), tab.getBoundingClientRect()];

@@ -72,9 +72,10 @@ export const account = {
   'paymentRequestReason.no_answer': 'No answer from the customer',
   'paymentRequestReason.not_sent': 'The provider could not be reached',
   'account.status.suspended.title': 'Suspend this account',
-  'account.status.suspended.text': 'The product stops working until the account is reactivated.',
+  'account.status.suspended.text':
+    'The account stays suspended until staff reactivate it. Payments alone do not reactivate it.',
   'account.status.active.title': 'Reactivate this account',
-  'account.status.active.text': 'The product works again.',
+  'account.status.active.text': 'The account becomes active, and its days of grace start today.',
   'account.status.cancelled.title': 'Cancel this sale',
   'account.status.cancelled.text':
     'The sale is undone and the price is no longer owed. This cannot be reverted.',

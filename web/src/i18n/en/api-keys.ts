@@ -17,7 +17,7 @@ export const apiKeys = {
   'apiKeys.expires.hint': 'At the end of that day (UTC).',
   'apiKeys.never': 'Never',
   'apiKeys.lastUsed': 'Last used',
-  'apiKeys.previousEnds': 'Previous secret until',
+  'apiKeys.previousEnds': 'Previous secret works until',
   'apiKeys.change.lead': 'To change the rights, create another key.',
   'apiKeys.rotate': 'Rotate secret',
   'apiKeys.revoke': 'Revoke key',

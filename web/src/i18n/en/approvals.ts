@@ -7,7 +7,7 @@ export const approvals = {
   'approvals.requestedBy': 'Requested by',
   'approvals.payment': 'Payment',
   'approvals.receiver': 'Goes to account',
-  'approvals.paymentMethod': 'Paid by',
+  'approvals.paymentMethod': 'Payment method',
   'approvals.reference': 'Reference',
   'approvals.counted': 'With the other credit of that day',
   'approvals.status': 'Status',

@@ -11,7 +11,7 @@ export const invoice = {
   'invoice.dueDate': 'Due on',
   'invoice.voidedAt': 'Voided',
   'invoices.void': 'Void invoice',
-  'invoices.void.lead': '{number} stays in the books with its reason. This cannot be undone.',
+  'invoices.void.lead': '{number} stays in the list of invoices, with the reason. This cannot be undone.',
   'invoices.voided': 'Invoice voided',
   'field.reason': 'Reason',
 } as const;

@@ -56,11 +56,11 @@ export const providerStatements = {
     'The provider has this payment, but the books do not. Import it.',
   'providerStatements.meaning.conflict':
     'A manual payment contradicts the line. Resolve the conflict, then match again.',
-  'providerStatements.meaning.amount_differs':
-    'The amounts differ. Ask the provider which amount is right.',
+  'providerStatements.meaning.amount_differs': 'The amounts differ. Ask the provider which amount is right.',
   'providerStatements.meaning.reversed_in_books':
     'The payment was reversed in the books, but the provider has the money. Find out why.',
-  'providerStatements.meaning.reversed_at_provider': 'The provider took the money back. Reverse the payment, unless it is reversed already.',
+  'providerStatements.meaning.reversed_at_provider':
+    'The provider took the money back. Reverse the payment, unless it is reversed already.',
   'providerStatements.meaning.missing_at_provider':
     'The books have this payment, but the provider does not. Ask the provider, or reverse the payment.',
   'providerStatements.meaning.contradictory':

@@ -46,7 +46,7 @@ export const sale = {
   'sale.methods.notLoaded':
     'The payment methods are not loaded yet. They appear here as soon as the connection is back.',
   'sale.activation': 'Starts on',
-  'sale.activation.hint': 'The day from which the instalments count.',
+  'sale.activation.hint': 'The deposit is due on this day. The first instalment is due one period later.',
   'sale.amount': 'Amount received',
   'sale.amount.deposit': 'Deposit: {amount}',
   'sale.amount.none': 'Nothing received yet',

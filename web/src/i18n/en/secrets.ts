@@ -2,10 +2,10 @@
 export const secrets = {
   'secret.once': 'Copy the secret now. It is not shown again.',
   'secret.done': 'I have stored it',
-  'secret.overlap': 'The previous secret works for',
-  'secret.overlap.hint': 'Time to store the new one everywhere.',
-  'secret.overlap.none': 'No longer',
-  'secret.overlap.hour': 'One hour',
-  'secret.overlap.day': 'One day',
-  'secret.overlap.week': 'Seven days',
+  'secret.overlap': 'The previous secret',
+  'secret.overlap.hint': 'The time that you need to store the new secret everywhere.',
+  'secret.overlap.none': 'stops at once',
+  'secret.overlap.hour': 'works for one hour',
+  'secret.overlap.day': 'works for one day',
+  'secret.overlap.week': 'works for seven days',
 } as const;

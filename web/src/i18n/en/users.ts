@@ -1,6 +1,6 @@
 export const users = {
   'users.new': 'New user',
-  'users.new.lead': 'Give them the password in person. They can change it after signing in.',
+  'users.new.lead': 'Give the user the password in person. The user can change it after signing in.',
   'users.password': 'Password',
   'users.password.hint': 'Choose several words that nobody would guess.',
   'users.newPassword': 'New password',

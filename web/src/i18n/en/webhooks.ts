@@ -7,7 +7,7 @@ export const webhooks = {
   'webhooks.types.hint': 'One on each line, such as payment.received, payment.* (all of a kind) or * (all).',
   'webhooks.inOrder': 'One event after the other, in order',
   'webhooks.secret': 'Signing secret',
-  'webhooks.secret.lead': 'The receiver uses it to verify the signatures of events.',
+  'webhooks.secret.lead': 'The receiver verifies the signatures of events with this secret.',
   'webhooks.failing': 'Failing',
   'webhooks.failingSince': 'Failing since {date}',
   'webhooks.pausedUntil': 'New events wait until {date}.',
@@ -39,6 +39,6 @@ export const webhooks = {
   'deliveryOutcome.failed': 'Failed',
   'deliveryOutcome.given_up': 'Given up',
   'disabledReason.user': 'Disabled by a user',
-  'disabledReason.gone': 'Disabled: it answered that it is gone (410)',
-  'disabledReason.failing': 'Disabled: it failed for three days',
+  'disabledReason.gone': 'Disabled: the receiver answered 410 (gone)',
+  'disabledReason.failing': 'Disabled: deliveries failed for three days',
 } as const;

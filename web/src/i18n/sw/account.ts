@@ -74,9 +74,10 @@ export const account: Record<keyof typeof en, string> = {
   'paymentRequestReason.no_answer': 'Mteja hakujibu',
   'paymentRequestReason.not_sent': 'Mtoa huduma hakupatikana',
   'account.status.suspended.title': 'Simamisha akaunti hii',
-  'account.status.suspended.text': 'Kifaa kitaacha kufanya kazi hadi akaunti iwashwe tena.',
+  'account.status.suspended.text':
+    'Akaunti itabaki imesimamishwa hadi wafanyakazi waiwashe tena. Malipo pekee hayaiwashi.',
   'account.status.active.title': 'Washa tena akaunti hii',
-  'account.status.active.text': 'Kifaa kitafanya kazi tena.',
+  'account.status.active.text': 'Akaunti itakuwa hai, na siku zake za neema zitaanza leo.',
   'account.status.cancelled.title': 'Ghairi mauzo haya',
   'account.status.cancelled.text': 'Mauzo yanafutwa na bei haidaiwi tena. Hili haliwezi kurudishwa.',
   'account.status.done': 'Hali ya akaunti sasa: {status}',

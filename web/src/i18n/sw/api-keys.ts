@@ -19,7 +19,7 @@ export const apiKeys: Record<keyof typeof en, string> = {
   'apiKeys.expires.hint': 'Mwisho wa siku hiyo (UTC).',
   'apiKeys.never': 'Kamwe',
   'apiKeys.lastUsed': 'Ulitumika mwisho',
-  'apiKeys.previousEnds': 'Siri ya awali hadi',
+  'apiKeys.previousEnds': 'Siri ya awali inafanya kazi hadi',
   'apiKeys.change.lead': 'Ili kubadilisha haki, tengeneza ufunguo mwingine.',
   'apiKeys.rotate': 'Badilisha siri',
   'apiKeys.revoke': 'Futa ufunguo',

@@ -13,7 +13,8 @@ export const invoice: Record<keyof typeof en, string> = {
   'invoice.dueDate': 'Kulipwa kufikia',
   'invoice.voidedAt': 'Imebatilishwa',
   'invoices.void': 'Batilisha ankara',
-  'invoices.void.lead': '{number} itabaki vitabuni pamoja na sababu. Hatua hii haiwezi kutenguliwa.',
+  'invoices.void.lead':
+    '{number} itabaki kwenye orodha ya ankara, pamoja na sababu. Hatua hii haiwezi kutenguliwa.',
   'invoices.voided': 'Ankara imebatilishwa',
   'field.reason': 'Sababu',
 };

@@ -61,7 +61,8 @@ export const providerStatements: Record<keyof typeof en, string> = {
     'Kiasi kinatofautiana. Muulize mtoa huduma kiasi kipi ni sahihi.',
   'providerStatements.meaning.reversed_in_books':
     'Yalibatilishwa kwenye vitabu, lakini mtoa huduma ana pesa. Tafuta sababu.',
-  'providerStatements.meaning.reversed_at_provider': 'Mtoa huduma alirudisha pesa. Batilisha malipo, kama bado hayajabatilishwa.',
+  'providerStatements.meaning.reversed_at_provider':
+    'Mtoa huduma alirudisha pesa. Batilisha malipo, kama bado hayajabatilishwa.',
   'providerStatements.meaning.missing_at_provider':
     'Vitabu vinayo, mtoa huduma hana. Muulize mtoa huduma, au batilisha malipo.',
   'providerStatements.meaning.contradictory': 'Mistari miwili ya faili inapingana. Muulize mtoa huduma.',

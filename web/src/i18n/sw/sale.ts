@@ -46,7 +46,7 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.plans.notLoaded': 'Mipango ya malipo haijapakiwa bado. Itaonekana hapa mara mtandao utakaporudi.',
   'sale.methods.notLoaded': 'Njia za malipo hazijapakiwa bado. Zitaonekana hapa mara mtandao utakaporudi.',
   'sale.activation': 'Inaanza tarehe',
-  'sale.activation.hint': 'Siku ambayo awamu zinaanza kuhesabiwa.',
+  'sale.activation.hint': 'Amana inadaiwa siku hii. Awamu ya kwanza inadaiwa kipindi kimoja baadaye.',
   'sale.amount': 'Kiasi kilichopokelewa',
   'sale.amount.deposit': 'Malipo ya awali: {amount}',
   'sale.amount.none': 'Hakuna kilichopokelewa bado',

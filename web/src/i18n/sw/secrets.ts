@@ -3,10 +3,10 @@ import type { secrets as en } from '../en/secrets.ts';
 export const secrets: Record<keyof typeof en, string> = {
   'secret.once': 'Inakili sasa. Haitaonyeshwa tena.',
   'secret.done': 'Nimeihifadhi',
-  'secret.overlap': 'Siri ya awali itafanya kazi kwa',
+  'secret.overlap': 'Siri ya awali',
   'secret.overlap.hint': 'Muda wa kuhifadhi mpya kila mahali.',
-  'secret.overlap.none': 'Haitafanya kazi tena',
-  'secret.overlap.hour': 'Saa moja',
-  'secret.overlap.day': 'Siku moja',
-  'secret.overlap.week': 'Siku saba',
+  'secret.overlap.none': 'inaacha kufanya kazi mara moja',
+  'secret.overlap.hour': 'inafanya kazi kwa saa moja',
+  'secret.overlap.day': 'inafanya kazi kwa siku moja',
+  'secret.overlap.week': 'inafanya kazi kwa siku saba',
 };

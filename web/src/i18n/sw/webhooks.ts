@@ -40,6 +40,6 @@ export const webhooks: Record<keyof typeof en, string> = {
   'deliveryOutcome.failed': 'Limeshindwa',
   'deliveryOutcome.given_up': 'Limeachwa',
   'disabledReason.user': 'Imezimwa na mtumiaji',
-  'disabledReason.gone': 'Imezimwa: ilijibu kuwa haipo tena (410)',
-  'disabledReason.failing': 'Imezimwa: ilishindwa kwa siku tatu',
+  'disabledReason.gone': 'Imezimwa: mpokeaji alijibu 410 (haipo tena)',
+  'disabledReason.failing': 'Imezimwa: matukio hayakufika kwa siku tatu',
 };

@@ -4,7 +4,7 @@ import { Facts } from '../../ui/panel.tsx';
 import { describeInstalments, describePlan, leftOf, totalOf, useCatalogue } from './catalogue.ts';
 import { nameOf, type Part, type Sale } from './sales.ts';
 
-/** The payment is among the terms. */
+/** The parts with a line of their own. The payment is shown with the terms of the plan. */
 const SHOWN = ['customer', 'identity', 'account'] as const satisfies Part[];
 
 /** What is entered so far and what the customer will pay, beside the steps on a wide screen. */

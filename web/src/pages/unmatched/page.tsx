@@ -41,7 +41,7 @@ export function Page() {
   );
 }
 
-/** How much work is left. Rejected notifications are never cleared, so their number does not show how much work is left. */
+/** How much work is left. Rejected notifications stay in their list forever, so they are not counted. */
 function useCounts(): Partial<Record<View, string>> {
   const payments = api.useQuery('get', '/api/payments', {
     params: { query: { 'filter[status]': { eq: 'unmatched' }, limit: 1 } },
