@@ -121,7 +121,7 @@ export const settingsSchema = Type.Object({
   APPROVAL_LIMIT: setting(
     Type.String(),
     '',
-    'Reversals, refunds, credit transfers and write-offs above this amount need the approval of a second user, see docs/approvals.md. 0: every such action needs approval. Empty: no action needs approval.',
+    'Reversals, unassignments, refunds, credit transfers, write-offs and cancellations above this amount need the approval of a second user, see docs/approvals.md. 0: every such action needs approval. Empty: no action needs approval.',
   ),
 
   JWT_SECRET: setting(

@@ -255,7 +255,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'activation_date',
         { kind: 'date' },
-        'The day of the deposit. Instalments fall due from this day. Empty: the day of opened_at.',
+        'The day of the deposit. The due dates of the instalments are counted from this day. Empty: the day of opened_at.',
         '2026-01-05',
       ),
       optional('deposit', fromZero, 'The deposit of this account. Empty: that of the pay plan.'),
@@ -377,7 +377,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         optional(
           'provider_transaction_id',
           text(100),
-          'The id of the transaction at the provider, which transaction_ref repeats. Two payments cannot have the same one. Needed with provider.',
+          'The id of the transaction at the provider. transaction_ref must have the same value. Two payments cannot have the same one. Needed with provider.',
           'SAA1B2C3D4',
         ),
       ),
