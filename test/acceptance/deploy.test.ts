@@ -179,6 +179,16 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
     expect(stranger).toMatchObject({ status: 401, text: expect.stringContaining('UNAUTHORIZED') });
   });
 
+  test('passes a file of a portfolio import of 2 MB on', async () => {
+    const file = `external_id,first_name,last_name,phone\r\n${'N-1,Nginx,Customer,0712345678\r\n'.repeat(70_000)}`;
+    expect(Buffer.byteLength(file)).toBeGreaterThan(1_900_000);
+    const headers = { authorization: `Bearer ${adminToken}` };
+    const created = await send('POST', '/api/imports', '', headers);
+    const path = `/api/imports/${JSON.parse(created.text).data.id}/files/customers`;
+    const answer = await send('PUT', path, file, { ...headers, 'content-type': 'text/csv' });
+    expect(answer.status, answer.text.slice(0, 1_000)).toBe(200);
+  });
+
   test('passes a bulk call of 2 MB on', async () => {
     const keys = Array.from({ length: 10 }, (_, at) => `key${at}`);
     const metadata = Object.fromEntries(keys.map((key) => [key, 'x'.repeat(200)]));
