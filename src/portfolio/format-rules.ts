@@ -305,7 +305,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'source_as_of',
         { kind: 'date' },
-        'The day of the source_ columns, which the check compares with its own results. Empty: today.',
+        'The day for which the source_ columns are given. Empty: today.',
         '2026-03-31',
       ),
       optional(
