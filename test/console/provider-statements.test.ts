@@ -1,7 +1,15 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
 import { notification } from '../harness.ts';
-import { expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, useConsole } from './console.ts';
+import {
+  expectAccessible,
+  HAS_BROWSER,
+  newAccount,
+  openFilters,
+  PHONE,
+  SIZES,
+  useConsole,
+} from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -185,7 +193,9 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
       });
       const page = await console.open('/statements', { viewport });
       await page.getByRole('link', { name: 'To reconcile' }).click();
-      await page.locator('.view-options select').selectOption('Cash');
+      await openFilters(page);
+      await page.getByLabel('Method').selectOption('Cash');
+      await page.waitForURL('**/statements?view=payments&paymentMethodId=2');
       await page.getByRole('checkbox', { name: reference }).check();
       await page.getByText('1 chosen, KES 500.50').waitFor();
       await expectAccessible(page);
@@ -194,6 +204,34 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
       await page.getByText('1 reconciled.').waitFor();
       await page.getByRole('checkbox', { name: reference }).waitFor({ state: 'detached' });
       expect((await console.call('GET', `/payments/${paid.id}`)).reconciliationId).toBeGreaterThan(0);
+      await page.context().close();
+    },
+  );
+
+  it.each(SIZES)(
+    'are joined by payments that are filtered like every list, with the filters in the URL (%s)',
+    async (size, viewport) => {
+      const { id } = await newAccount(console);
+      const reference = `BANK${viewport.width}`;
+      const body = { accountId: id, paymentMethodId: 2, paymentDate: '2026-10-01', amount: 5 };
+      await console.call('POST', '/payments', { ...body, transactionRef: reference });
+      const page = await console.open('/statements?view=payments', { viewport });
+      const payment = page.getByRole('checkbox', { name: reference });
+      await payment.waitFor();
+      expect(await page.locator('.list-filters').isVisible()).toBe(size === 'desktop');
+      await openFilters(page);
+      await page.getByLabel('From').fill('2026-10-02');
+      await page.keyboard.press('Enter');
+      await payment.waitFor({ state: 'detached' });
+      expect(page.url()).toContain('/statements?view=payments&from=2026-10-02');
+      await page.reload();
+      await page.locator('.list-filters [data-set]').waitFor({ state: 'attached' });
+      expect(await payment.count()).toBe(0);
+      await page.goBack();
+      await payment.waitFor();
+      expect(page.url()).toMatch(/\?view=payments$/);
+      await page.getByRole('link', { name: reference }).click();
+      await page.waitForURL('**/payments/*');
       await page.context().close();
     },
   );

@@ -3,7 +3,15 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
 import { report } from '../acceptance/process.ts';
 import { notification } from '../harness.ts';
-import { expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, useConsole } from './console.ts';
+import {
+  expectAccessible,
+  HAS_BROWSER,
+  newAccount,
+  openFilters,
+  PHONE,
+  SIZES,
+  useConsole,
+} from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -301,7 +309,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
 
   it.each(SIZES)(
     'are next to rejected notifications, with what the provider sent (%s)',
-    async (_name, viewport) => {
+    async (size, viewport) => {
       const body = JSON.stringify(notification({ TransAmount: 'much' }));
       const headers = { 'content-type': 'application/json' };
       const refused = await fetch(`${console.origin}/api/webhooks/payments/mobilemoney`, {
@@ -314,11 +322,21 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
       await page.getByRole('link', { name: 'Rejected' }).click();
       await page.locator('.raw').getByText('"TransAmount": "much"').waitFor();
       await expectAccessible(page);
-      await page.locator('.view-options select').selectOption('Waiting to be tried again');
+      expect(await page.getByLabel('Show', { exact: true }).isVisible()).toBe(size === 'desktop');
+      await openFilters(page);
+      await expectAccessible(page);
+      await page.getByLabel('Show', { exact: true }).selectOption('Waiting to be tried again');
       await page.getByText('There is no such notification.').waitFor();
       expect(page.url()).toContain('view=rejected&kind=pending');
       await page.goBack();
       await page.locator('.raw').waitFor();
+      await page.getByLabel('Until').fill('2020-01-31');
+      await page.keyboard.press('Enter');
+      await page.getByText('There is no such notification.').waitFor();
+      expect(page.url()).toContain('view=rejected&until=2020-01-31');
+      await page.getByRole('button', { name: 'Clear filters' }).click();
+      await page.locator('.raw').waitFor();
+      expect(page.url()).toMatch(/\?view=rejected$/);
       await page.context().close();
     },
   );

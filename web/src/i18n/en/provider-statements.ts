@@ -80,7 +80,6 @@ export const providerStatements = {
   'providerStatements.inBooks': 'In the books',
   'providerStatements.account': 'Account',
   'providerStatements.method': 'Method',
-  'providerStatements.until': 'Paid until',
   'providerStatements.unreconciled.none': 'Every payment is reconciled.',
   'providerStatements.chooseSome': 'Choose the payments whose money has arrived.',
   'providerStatements.chosen': '{count} chosen, {amount}',

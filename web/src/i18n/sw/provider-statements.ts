@@ -81,7 +81,6 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.inBooks': 'Katika vitabu',
   'providerStatements.account': 'Akaunti',
   'providerStatements.method': 'Njia',
-  'providerStatements.until': 'Yaliyolipwa hadi',
   'providerStatements.unreconciled.none': 'Malipo yote yamesuluhishwa.',
   'providerStatements.chooseSome': 'Chagua malipo ambayo pesa zake zimefika.',
   'providerStatements.chosen': '{count} yamechaguliwa, {amount}',

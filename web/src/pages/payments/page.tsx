@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { choiceFilter, dateColumn, dayFilters } from '../shared/columns.tsx';
+import { choiceFilter, dateColumn, dayFilters, methodFilter } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { PAYMENT_TONES } from '../shared/tones.ts';
@@ -18,12 +18,7 @@ export function Page() {
   const methodOf = (id: number) => methods.find((method) => method.id === id)?.name ?? '';
   const list = useList({ name: 'id', isDescending: true }, [
     choiceFilter('status', t('field.status'), STATUSES, (status) => tValue('paymentStatus', status)),
-    choiceFilter(
-      'paymentMethodId',
-      t('field.paymentMethod'),
-      methods.map(({ id }) => String(id)),
-      (id) => methodOf(Number(id)),
-    ),
+    methodFilter(t('field.paymentMethod'), methods),
     choiceFilter('source', t('payments.source'), SOURCES, (source) => tValue('paymentSource', source)),
     ...dayFilters('paymentDate'),
   ]);

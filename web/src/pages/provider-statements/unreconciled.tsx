@@ -1,6 +1,6 @@
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
-import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
@@ -9,12 +9,11 @@ import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Form, FormButtons } from '../../ui/form.tsx';
-import { useListState, writeSort } from '../../ui/list-state.ts';
-import { Panel } from '../../ui/panel.tsx';
-import { type Column, Pager, Table } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { dayFilters, methodFilter } from '../shared/columns.tsx';
+import { ListPanel, useList } from '../shared/list.tsx';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { ReconciliationDate } from '../shared/reconcile-fields.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
@@ -27,76 +26,22 @@ const PAGE_SIZE = 50;
 /** Payments whose money is not known to have arrived, such as cash. The user chooses those that are in the bank. */
 export function Unreconciled() {
   const methods = usePaymentMethods();
-  const list = useListState(['method', 'until'], { name: 'paymentDate', isDescending: false });
-  const { page, sort, filters, setPage, sortBy, setFilter } = list;
+  const list = useList(
+    { name: 'paymentDate', isDescending: false },
+    [methodFilter(t('providerStatements.method'), methods), ...dayFilters('paymentDate')],
+    PAGE_SIZE,
+  );
   const query = {
+    ...list.query,
     'filter[reconciliationId]': { isnull: true },
     'filter[status]': { ne: 'reversed' as const },
-    ...(filters.method && { 'filter[paymentMethodId]': { eq: Number(filters.method) } }),
-    ...(filters.until && { 'filter[paymentDate]': { lte: filters.until } }),
-    sort: writeSort(sort),
-    limit: PAGE_SIZE,
-    page,
   };
   const payments = api.useQuery('get', '/api/payments', { params: { query } });
-  return (
-    <>
-      <div className="view-options">
-        <label className="view-option">
-          {t('providerStatements.method')}
-          <select
-            className="input"
-            value={filters.method}
-            onChange={({ target }) => setFilter('method', target.value)}
-          >
-            <option value="">{t('list.all')}</option>
-            {methods.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label className="view-option">
-          {t('providerStatements.until')}
-          <input
-            className="input"
-            type="date"
-            value={filters.until}
-            onChange={({ target }) => setFilter('until', target.value)}
-          />
-        </label>
-      </div>
-      <Panel title={t('providerStatements.unreconciled')} isFlush>
-        <Loaded query={payments} explain={explain} skeleton={<Skeleton lines={6} />}>
-          {({ data, pagination: { total, totalPages } }) =>
-            data.length === 0 ? (
-              <Empty>{t('providerStatements.unreconciled.none')}</Empty>
-            ) : (
-              <>
-                <Rows payments={data} sort={sort} onSort={sortBy} />
-                <Pager page={page} pages={totalPages ?? 1} total={total ?? data.length} onPage={setPage} />
-              </>
-            )
-          }
-        </Loaded>
-      </Panel>
-    </>
-  );
-}
-
-interface RowsProps extends Pick<Parameters<typeof Table<Payment>>[0], 'sort' | 'onSort'> {
-  payments: readonly Payment[];
-}
-
-function Rows({ payments, sort, onSort }: RowsProps) {
-  const methods = usePaymentMethods();
+  const shown = payments.data?.data ?? [];
   const [chosenIds, setChosenIds] = useState<ReadonlySet<number>>(new Set());
-  const [isOpen, setIsOpen] = useState(false);
   // A payment that has left the list is no longer chosen.
-  const chosen = payments.filter(({ id }) => chosenIds.has(id));
+  const chosen = shown.filter(({ id }) => chosenIds.has(id));
   const canReconcile = may('reconciliations:create');
-  const isAll = chosen.length === payments.length;
   const choose = (id: number, isChosen: boolean) => {
     const others = chosen.map((payment) => payment.id).filter((one) => one !== id);
     setChosenIds(new Set(isChosen ? [...others, id] : others));
@@ -125,7 +70,11 @@ function Rows({ payments, sort, onSort }: RowsProps) {
       name: 'transactionRef',
       label: t('providerStatements.reference'),
       onPhone: 'plain',
-      show: ({ transactionRef }) => <span className="mono">{transactionRef ?? '–'}</span>,
+      show: ({ id, transactionRef }) => (
+        <Link className="mono" href={`/payments/${id}`}>
+          {transactionRef ?? '–'}
+        </Link>
+      ),
     },
     {
       name: 'accountNumber',
@@ -154,36 +103,54 @@ function Rows({ payments, sort, onSort }: RowsProps) {
       show: ({ amount }) => format.money(amount),
     },
   ];
-  const amount = format.money(sumOf(chosen));
   return (
-    <>
-      {canReconcile && (
-        <div className="chosen-bar">
-          <span role="status">
-            {chosen.length === 0
-              ? t('providerStatements.chooseSome')
-              : t('providerStatements.chosen', { count: format.number(chosen.length), amount })}
-          </span>
-          <Actions>
-            <Button onClick={() => setChosenIds(new Set(isAll ? [] : payments.map(({ id }) => id)))}>
-              {t(isAll ? 'providerStatements.chooseNone' : 'providerStatements.chooseAll')}
-            </Button>
-            <Button kind="primary" disabled={chosen.length === 0} onClick={() => setIsOpen(true)}>
-              {t('providerStatements.reconcile')}
-            </Button>
-          </Actions>
-        </div>
-      )}
-      <Table
-        caption={t('providerStatements.unreconciled')}
-        columns={columns}
-        rows={payments}
-        keyOf={({ id }) => id}
-        sort={sort}
-        {...(onSort && { onSort })}
-      />
-      {isOpen && <ReconcileDialog payments={chosen} onClose={() => setIsOpen(false)} />}
-    </>
+    <ListPanel
+      caption={t('providerStatements.unreconciled')}
+      list={list}
+      query={payments}
+      columns={columns}
+      none={t('providerStatements.unreconciled.none')}
+      head={
+        canReconcile && (
+          <Chosen
+            payments={chosen}
+            isAll={chosen.length === shown.length}
+            onAll={(isAll) => setChosenIds(new Set(isAll ? shown.map(({ id }) => id) : []))}
+          />
+        )
+      }
+    />
+  );
+}
+
+interface ChosenProps {
+  payments: readonly Payment[];
+  /** Whether all payments of the page are chosen. */
+  isAll: boolean;
+  onAll(isAll: boolean): void;
+}
+
+/** How many payments are chosen, and the button that reconciles them. */
+function Chosen({ payments, isAll, onAll }: ChosenProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const count = format.number(payments.length);
+  return (
+    <div className="chosen-bar">
+      <span role="status">
+        {payments.length === 0
+          ? t('providerStatements.chooseSome')
+          : t('providerStatements.chosen', { count, amount: format.money(sumOf(payments)) })}
+      </span>
+      <Actions>
+        <Button onClick={() => onAll(!isAll)}>
+          {t(isAll ? 'providerStatements.chooseNone' : 'providerStatements.chooseAll')}
+        </Button>
+        <Button kind="primary" disabled={payments.length === 0} onClick={() => setIsOpen(true)}>
+          {t('providerStatements.reconcile')}
+        </Button>
+      </Actions>
+      {isOpen && <ReconcileDialog payments={payments} onClose={() => setIsOpen(false)} />}
+    </div>
   );
 }
 

@@ -81,3 +81,11 @@ export function productFilter(products: readonly Schemas['Product'][]): Filter {
     choices: products.map(({ id, name }) => [String(id), name]),
   };
 }
+
+export function methodFilter(label: string, methods: readonly Schemas['PaymentMethod'][]): Filter {
+  return {
+    name: 'paymentMethodId',
+    label,
+    choices: methods.map(({ id, name }) => [String(id), name]),
+  };
+}

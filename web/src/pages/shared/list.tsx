@@ -18,6 +18,8 @@ export interface Filter {
   label: string;
   /** Values and their texts. Without them the user enters a value. */
   choices?: readonly (readonly [value: string, text: string])[];
+  /** The choice while the filter is not set; `query` then gets ''. Default: all, without a parameter. */
+  unset?: string;
   type?: 'date' | 'number' | 'text';
   /** The parameters of the API for a value. Default: `filter[name]=value`. */
   query?(value: string): Readonly<Record<string, string>>;
@@ -38,14 +40,14 @@ export interface List {
 const ROWS = 25;
 const OPENED = 'open';
 
-/** A list with filters, sort and page in the URL. */
-export function useList(defaultSort: Sort, filters: readonly Filter[] = []): List {
+/** A list with filters, sort and page in the URL. @param rows of a page. */
+export function useList(defaultSort: Sort, filters: readonly Filter[] = [], rows = ROWS): List {
   const names = filters.map(({ name }) => name);
   const state = useListState(names, defaultSort);
   const [parameters, setParameters] = useSearchParams();
-  const conditions = filters.map(({ name, query }) => {
+  const conditions = filters.map(({ name, unset, query }) => {
     const value = state.filters[name] ?? '';
-    if (value === '') return {};
+    if (value === '' && unset === undefined) return {};
     return query ? query(value) : { [`filter[${name}]`]: value };
   });
   const remove = (removed: readonly string[], options?: { replace: boolean }) =>
@@ -57,7 +59,7 @@ export function useList(defaultSort: Sort, filters: readonly Filter[] = []): Lis
   return {
     filters,
     state,
-    query: Object.assign({ page: state.page, limit: ROWS, sort: writeSort(state.sort) }, ...conditions),
+    query: Object.assign({ page: state.page, limit: rows, sort: writeSort(state.sort) }, ...conditions),
     openedId: Number(parameters.get(OPENED)) || undefined,
     hrefOf: ({ id }) => {
       const next = new URLSearchParams(parameters);
@@ -80,6 +82,8 @@ interface ListPanelProps<Row> {
   };
   columns: readonly Column<Row>[];
   hrefOf?: ((row: Row) => string) | undefined;
+  /** Shown above the rows, such as what can be done with them. */
+  head?: ReactNode;
   /** Shown instead of an empty list without filters. */
   none?: ReactNode;
 }
@@ -127,19 +131,19 @@ export function ResourcePage<Row extends { id: number }>(props: ResourcePageProp
 
 /** The filters, the rows and the pager of a list. */
 export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>) {
-  const { caption, list, query, columns, hrefOf, none = t('list.empty') } = props;
-  const { state, filters } = list;
-  const setFilters = filters.filter(({ name }) => state.filters[name] !== '').length;
+  const { caption, list, query, columns, hrefOf, head, none = t('list.empty') } = props;
+  const { state } = list;
   return (
     <section className="panel flush" aria-label={caption}>
-      {filters.length > 0 && <Filters list={list} count={setFilters} />}
+      {list.filters.length > 0 && <Filters list={list} />}
       <div className="panel-body">
         <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />}>
           {({ data, pagination }) =>
             data.length === 0 ? (
-              <Empty>{setFilters > 0 ? t('list.noneMatch') : none}</Empty>
+              <Empty>{countSet(list) > 0 ? t('list.noneMatch') : none}</Empty>
             ) : (
               <>
+                {head}
                 <Table
                   caption={caption}
                   columns={columns}
@@ -167,14 +171,19 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
 /** On a narrow screen the filters are closed, so that the first rows are in view. */
 const SHOWS_FILTERS = '(width >= 56rem)';
 
-/** @param count of the filters that are set. */
-function Filters({ list, count }: { list: List; count: number }) {
+function countSet({ filters, state }: List): number {
+  return filters.filter(({ name }) => state.filters[name] !== '').length;
+}
+
+/** The filters of a list. `<ListPanel>` contains them. */
+export function Filters({ list }: { list: List }) {
   const { filters, state } = list;
+  const count = countSet(list);
   const id = useId();
   const isShown = useMedia(SHOWS_FILTERS);
   const fields = (
     <search className="list-filters">
-      {filters.map(({ name, label, choices, type = 'text' }) => {
+      {filters.map(({ name, label, choices, unset = t('list.all'), type = 'text' }) => {
         const value = state.filters[name] ?? '';
         const control = { id: `${id}-${name}`, className: 'input', 'data-set': value !== '' || undefined };
         return (
@@ -186,7 +195,7 @@ function Filters({ list, count }: { list: List; count: number }) {
                 value={value}
                 onChange={(event) => state.setFilter(name, event.target.value)}
               >
-                <option value="">{t('list.all')}</option>
+                <option value="">{unset}</option>
                 {choices.map(([choice, text]) => (
                   <option key={choice} value={choice}>
                     {text}

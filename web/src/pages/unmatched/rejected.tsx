@@ -5,8 +5,9 @@ import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
-import { useListState } from '../../ui/list-state.ts';
 import { Pager } from '../../ui/table.tsx';
+import { dayFilters } from '../shared/columns.tsx';
+import { Filters, useList } from '../shared/list.tsx';
 import { mayAskProvider, NotificationAnswer } from '../shared/provider-answer.tsx';
 import { NotificationFacts, NotificationItem } from './notification.tsx';
 import { Queue } from './queue.tsx';
@@ -14,43 +15,43 @@ import { Queue } from './queue.tsx';
 type Notification = Schemas['Notification'];
 
 const PAGE_SIZE = 20;
+const NEWEST_FIRST = { name: 'id', isDescending: true };
 
 /** The notifications that credited nothing, by the reason. */
 const KINDS = {
-  rejected: { 'filter[status]': { eq: 'rejected' } },
-  differs: { 'filter[outcome]': { eq: 'differs' } },
-  repeated: { 'filter[flags]': { contains: 'repeated_after_reversal' } },
-  pending: { 'filter[status]': { eq: 'pending' } },
+  rejected: { 'filter[status]': 'rejected' },
+  differs: { 'filter[outcome]': 'differs' },
+  repeated: { 'filter[flags][contains]': 'repeated_after_reversal' },
+  pending: { 'filter[status]': 'pending' },
 } as const;
 type Kind = keyof typeof KINDS;
 
+const OTHER_KINDS = ['differs', 'repeated', 'pending'] as const satisfies Kind[];
+
 export function Rejected() {
-  const { page, setPage, filters, setFilter } = useListState(['kind'], { name: 'id', isDescending: true });
-  const kind = filters.kind in KINDS ? (filters.kind as Kind) : 'rejected';
-  const query = { ...KINDS[kind], sort: 'id:desc', limit: PAGE_SIZE, page };
-  const notifications = api.useQuery('get', '/api/notifications', { params: { query } });
+  const list = useList(
+    NEWEST_FIRST,
+    [
+      {
+        name: 'kind',
+        label: t('unmatched.kind'),
+        choices: OTHER_KINDS.map((kind) => [kind, t(`unmatched.kind.${kind}`)]),
+        unset: t('unmatched.kind.rejected'),
+        query: (kind) => KINDS[kind as Kind] ?? KINDS.rejected,
+      },
+      ...dayFilters('createdAt'),
+    ],
+    PAGE_SIZE,
+  );
+  const { page, setPage, filters } = list.state;
+  const notifications = api.useQuery('get', '/api/notifications', { params: { query: list.query } });
   return (
     <>
-      <div className="view-options">
-        <label className="view-option">
-          {t('unmatched.kind')}
-          <select
-            className="input"
-            value={kind}
-            onChange={({ target }) => setFilter('kind', target.value === 'rejected' ? '' : target.value)}
-          >
-            {(Object.keys(KINDS) as Kind[]).map((name) => (
-              <option key={name} value={name}>
-                {t(`unmatched.kind.${name}`)}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
+      <Filters list={list} />
       <Loaded query={notifications} explain={explain} skeleton={<Skeleton lines={8} />}>
         {({ data, pagination: { total, totalPages: pages } }) => (
           <Queue
-            key={kind}
+            key={filters.kind}
             label={t('unmatched.rejected')}
             rows={data}
             total={total ?? data.length}
