@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import {
+  dayBefore,
   expectAccessible,
   HAS_BROWSER,
   newAccount,
@@ -102,6 +103,64 @@ describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', (
     await page.getByText('<u>note</u>').waitFor();
     await page.context().close();
   });
+
+  it.each(SIZES)(
+    'offers periods beside the days of a filter, and keeps the days in the URL (%s)',
+    async (size, viewport) => {
+      const today = dayBefore(0);
+      const yesterday = dayBefore(1);
+      const day = { accountId: late.id, amount: 10, paymentMethodId: 2 };
+      for (const paymentDate of [today, yesterday])
+        await console.call('POST', '/payments', {
+          ...day,
+          paymentDate,
+          transactionRef: `${size}-${paymentDate}`,
+        });
+      const page = await console.open('/payments', { viewport });
+      const row = (paymentDate: string) => page.getByText(`${size}-${paymentDate}`);
+      const period = page.getByLabel('Period');
+      const daysShown = () =>
+        Promise.all(['From', 'Until'].map((label) => page.getByLabel(label).inputValue()));
+      await row(today).waitFor();
+      await openFilters(page);
+      await period.selectOption('Yesterday');
+      await row(today).waitFor({ state: 'detached' });
+      await row(yesterday).waitFor();
+      expect(new URL(page.url()).search).toBe(`?from=${yesterday}&until=${yesterday}`);
+      expect(await daysShown()).toEqual([yesterday, yesterday]);
+      await expectAccessible(page);
+      await page.reload();
+      await row(yesterday).waitFor();
+      await openFilters(page);
+      expect(await period.inputValue()).toBe('yesterday');
+
+      await period.selectOption('Today');
+      await row(today).waitFor();
+      expect(await row(yesterday).count()).toBe(0);
+      await page.getByLabel('From').fill(yesterday);
+      await page.keyboard.press('Enter');
+      await row(yesterday).waitFor();
+      expect(await period.locator(':checked').textContent()).toBe('Other days');
+      await page.locator('input[type=date]:focus').first().waitFor();
+      await page.goBack();
+      await row(yesterday).waitFor({ state: 'detached' });
+      expect(await daysShown()).toEqual([today, today]);
+      await period.selectOption('Any time');
+      await row(yesterday).waitFor();
+      expect(new URL(page.url()).search).toBe('');
+      await page.context().close();
+    },
+  );
+
+  it.each(['/payments', '/invoices', '/audit', '/statements?view=payments', '/unmatched?view=rejected'])(
+    'offers periods on %s',
+    async (path) => {
+      const page = await console.open(path);
+      await page.getByLabel('Period').selectOption('This month');
+      await page.waitForURL(`**${path}*from=${dayBefore(0).slice(0, 7)}-01&until=*`);
+      await page.context().close();
+    },
+  );
 
   it.each(['/payments', '/audit'])(
     'keeps the filters of %s behind a button on a phone, which counts them',

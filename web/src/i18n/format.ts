@@ -1,6 +1,8 @@
 import { settings } from '../api/settings.ts';
 import { currentLanguage } from './catalogue.ts';
 
+export { addDays } from './days.ts';
+
 // Dates of the API are calendar dates, so that their time zone is UTC. Timestamps are shown in the time zone of the business.
 
 const LOCALES = { en: 'en-KE', sw: 'sw-KE' } as const;
@@ -108,11 +110,6 @@ export function relativeTime(timestamp: string): string {
 
 function daysBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 86_400_000;
-}
-
-/** @param date YYYY-MM-DD */
-export function addDays(date: string, days: number): string {
-  return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
 const formatters = new Map<string, unknown>();

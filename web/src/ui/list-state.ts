@@ -8,8 +8,8 @@ export interface ListState<Filter extends string> {
   setPage(page: number): void;
   /** Sorts by a column. If the list is already sorted by this column, reverses the direction. */
   sortBy(name: string): void;
-  /** An empty value removes the filter. Goes to the first page. */
-  setFilter(name: Filter, value: string): void;
+  /** Changes these filters. An empty value removes a filter. Goes to the first page. */
+  setFilters(values: Partial<Readonly<Record<Filter, string>>>): void;
 }
 
 /**
@@ -27,12 +27,14 @@ export function useListState<Filter extends string>(
     string
   >;
 
-  function change(name: string, value: string) {
+  function change(values: object) {
     setParameters((last) => {
       const next = new URLSearchParams(last);
-      if (name !== 'page') next.delete('page');
-      if (value === '') next.delete(name);
-      else next.set(name, value);
+      next.delete('page');
+      for (const [name, value] of Object.entries(values)) {
+        if (value === '') next.delete(name);
+        else next.set(name, value);
+      }
       return next;
     });
   }
@@ -41,10 +43,10 @@ export function useListState<Filter extends string>(
     page: Math.max(1, Number(parameters.get('page')) || 1),
     sort,
     filters,
-    setPage: (page) => change('page', page === 1 ? '' : String(page)),
+    setPage: (page) => change({ page: page === 1 ? '' : String(page) }),
     sortBy: (name) =>
-      change('sort', writeSort({ name, isDescending: sort.name === name && !sort.isDescending })),
-    setFilter: (name, value) => change(name, value),
+      change({ sort: writeSort({ name, isDescending: sort.name === name && !sort.isDescending }) }),
+    setFilters: change,
   };
 }
 

@@ -6,7 +6,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { useUsers } from '../shared/catalogue.ts';
-import { choiceFilter, dayFilters } from '../shared/columns.tsx';
+import { choiceFilter } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 
 type Entry = Schemas['AuditEntry'];
@@ -28,7 +28,7 @@ export function Page() {
       label: t('field.user'),
       choices: users.map(({ id, firstName, lastName }) => [String(id), `${firstName} ${lastName}`]),
     },
-    ...dayFilters('createdAt'),
+    { daysOf: 'createdAt' },
   ]);
   const entries = api.useQuery('get', '/api/audit', { params: { query: list.query } });
   const columns: Column<Entry>[] = [

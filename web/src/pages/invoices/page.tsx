@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { choiceFilter, dateColumn, dayFilters } from '../shared/columns.tsx';
+import { choiceFilter, dateColumn } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 
 type Invoice = Schemas['InvoiceSummary'];
@@ -13,7 +13,7 @@ const STATUSES = ['issued', 'void'] as const;
 export function Page() {
   const list = useList({ name: 'id', isDescending: true }, [
     choiceFilter('status', t('field.status'), STATUSES, (status) => tValue('invoiceStatus', status)),
-    ...dayFilters('issuedOn'),
+    { daysOf: 'issuedOn' },
   ]);
   const invoices = api.useQuery('get', '/api/invoices', { params: { query: list.query } });
   const columns: Column<Invoice>[] = [

@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { choiceFilter, dateColumn, dayFilters, methodFilter } from '../shared/columns.tsx';
+import { choiceFilter, dateColumn, methodFilter } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { PAYMENT_TONES } from '../shared/tones.ts';
@@ -20,7 +20,7 @@ export function Page() {
     choiceFilter('status', t('field.status'), STATUSES, (status) => tValue('paymentStatus', status)),
     methodFilter(t('field.paymentMethod'), methods),
     choiceFilter('source', t('payments.source'), SOURCES, (source) => tValue('paymentSource', source)),
-    ...dayFilters('paymentDate'),
+    { daysOf: 'paymentDate' },
   ]);
   const payments = api.useQuery('get', '/api/payments', {
     params: { query: { ...list.query, expand: ['customer'] } },

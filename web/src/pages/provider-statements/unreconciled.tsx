@@ -12,7 +12,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormButtons } from '../../ui/form.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { dayFilters, methodFilter } from '../shared/columns.tsx';
+import { methodFilter } from '../shared/columns.tsx';
 import { ListPanel, useList } from '../shared/list.tsx';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { ReconciliationDate } from '../shared/reconcile-fields.tsx';
@@ -28,7 +28,7 @@ export function Unreconciled() {
   const methods = usePaymentMethods();
   const list = useList(
     { name: 'paymentDate', isDescending: false },
-    [methodFilter(t('providerStatements.method'), methods), ...dayFilters('paymentDate')],
+    [methodFilter(t('providerStatements.method'), methods), { daysOf: 'paymentDate' }],
     PAGE_SIZE,
   );
   const query = {

@@ -56,24 +56,6 @@ export function choiceFilter<Value extends string>(
   return { name, label, choices: values.map((value) => [value, textOf(value)]) };
 }
 
-/** Rows from a day, and until a day, in the time zone of the business. */
-export function dayFilters(field: string): Filter[] {
-  return [
-    {
-      name: 'from',
-      label: t('filter.from'),
-      type: 'date',
-      query: (day) => ({ [`filter[${field}][gte]`]: day }),
-    },
-    {
-      name: 'until',
-      label: t('filter.until'),
-      type: 'date',
-      query: (day) => ({ [`filter[${field}][lte]`]: day }),
-    },
-  ];
-}
-
 export function productFilter(products: readonly Schemas['Product'][]): Filter {
   return {
     name: 'productId',

@@ -1,11 +1,13 @@
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { explain } from '../../api/explain.ts';
 import type { Permission } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
+import { settings } from '../../api/settings.ts';
 import { t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { DateRange, FilterInput, FilterSelect } from '../../ui/filters.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { type ListState, useListState, writeSort } from '../../ui/list-state.ts';
 import { PageHead } from '../../ui/panel.tsx';
@@ -13,17 +15,27 @@ import { type Column, Pager, type Sort, Table } from '../../ui/table.tsx';
 import { useMedia } from '../../ui/use-media.ts';
 
 /** A filter of a list. It is in the URL, so it must not be personal data. */
-export interface Filter {
+export type Filter = ValueFilter | DayFilter;
+
+/** Rows from a day, and until a day, in the time zone of the business. */
+interface DayFilter {
+  /** The date or the timestamp in the API. */
+  daysOf: string;
+}
+
+interface ValueFilter {
   name: string;
   label: string;
   /** Values and their texts. Without them the user enters a value. */
   choices?: readonly (readonly [value: string, text: string])[];
   /** The choice while the filter is not set; `query` then gets ''. Default: all, without a parameter. */
   unset?: string;
-  type?: 'date' | 'number' | 'text';
+  type?: 'number' | 'text';
   /** The parameters of the API for a value. Default: `filter[name]=value`. */
   query?(value: string): Readonly<Record<string, string>>;
 }
+
+type Values = ListState<string>['filters'];
 
 export interface List {
   filters: readonly Filter[];
@@ -39,17 +51,15 @@ export interface List {
 
 const ROWS = 25;
 const OPENED = 'open';
+/** The filters of a `DayFilter` in the URL. */
+const DAYS = ['from', 'until'] as const;
 
 /** A list with filters, sort and page in the URL. @param rows of a page. */
 export function useList(defaultSort: Sort, filters: readonly Filter[] = [], rows = ROWS): List {
-  const names = filters.map(({ name }) => name);
+  const names = filters.flatMap(namesOf);
   const state = useListState(names, defaultSort);
   const [parameters, setParameters] = useSearchParams();
-  const conditions = filters.map(({ name, unset, query }) => {
-    const value = state.filters[name] ?? '';
-    if (value === '' && unset === undefined) return {};
-    return query ? query(value) : { [`filter[${name}]`]: value };
-  });
+  const conditions = filters.map((filter) => conditionOf(filter, state.filters));
   const remove = (removed: readonly string[], options?: { replace: boolean }) =>
     setParameters((last) => {
       const next = new URLSearchParams(last);
@@ -69,6 +79,23 @@ export function useList(defaultSort: Sort, filters: readonly Filter[] = [], rows
     close: () => remove([OPENED], { replace: true }),
     clearFilters: () => remove([...names, 'page']),
   };
+}
+
+function namesOf(filter: Filter): readonly string[] {
+  return 'daysOf' in filter ? DAYS : [filter.name];
+}
+
+/** The parameters of the API for a filter. */
+function conditionOf(filter: Filter, values: Values): Readonly<Record<string, string>> {
+  if ('daysOf' in filter) {
+    const { from, until } = values;
+    const field = `filter[${filter.daysOf}]`;
+    return { ...(from && { [`${field}[gte]`]: from }), ...(until && { [`${field}[lte]`]: until }) };
+  }
+  const { name, unset, query } = filter;
+  const value = values[name] ?? '';
+  if (value === '' && unset === undefined) return {};
+  return query ? query(value) : { [`filter[${name}]`]: value };
 }
 
 interface ListPanelProps<Row> {
@@ -172,54 +199,18 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
 const SHOWS_FILTERS = '(width >= 56rem)';
 
 function countSet({ filters, state }: List): number {
-  return filters.filter(({ name }) => state.filters[name] !== '').length;
+  return filters.filter((filter) => namesOf(filter).some((name) => state.filters[name] !== '')).length;
 }
 
 /** The filters of a list. `<ListPanel>` contains them. */
 export function Filters({ list }: { list: List }) {
-  const { filters, state } = list;
   const count = countSet(list);
-  const id = useId();
   const isShown = useMedia(SHOWS_FILTERS);
   const fields = (
     <search className="list-filters">
-      {filters.map(({ name, label, choices, unset = t('list.all'), type = 'text' }) => {
-        const value = state.filters[name] ?? '';
-        const control = { id: `${id}-${name}`, className: 'input', 'data-set': value !== '' || undefined };
-        return (
-          <div className="list-filter" key={name}>
-            <label htmlFor={control.id}>{label}</label>
-            {choices ? (
-              <select
-                {...control}
-                value={value}
-                onChange={(event) => state.setFilter(name, event.target.value)}
-              >
-                <option value="">{unset}</option>
-                {choices.map(([choice, text]) => (
-                  <option key={choice} value={choice}>
-                    {text}
-                  </option>
-                ))}
-              </select>
-            ) : (
-              // The key makes the input show another value when somebody goes back.
-              <input
-                key={value}
-                {...control}
-                type={type}
-                defaultValue={value}
-                onBlur={(event) => {
-                  if (event.target.value !== value) state.setFilter(name, event.target.value.trim());
-                }}
-                onKeyDown={(event) => {
-                  if (event.key === 'Enter') event.currentTarget.blur();
-                }}
-              />
-            )}
-          </div>
-        );
-      })}
+      {list.filters.map((filter) => (
+        <FilterField key={String(namesOf(filter))} filter={filter} state={list.state} />
+      ))}
       {count > 0 && (
         <Button kind="quiet" onClick={list.clearFilters}>
           {t('list.clear')}
@@ -236,5 +227,26 @@ export function Filters({ list }: { list: List }) {
       </summary>
       {fields}
     </details>
+  );
+}
+
+function FilterField({ filter, state }: { filter: Filter; state: ListState<string> }) {
+  if ('daysOf' in filter) {
+    const { from = '', until = '' } = state.filters;
+    return (
+      <DateRange
+        value={{ from, until }}
+        today={settings().today}
+        onChange={(days) => state.setFilters({ ...days })}
+      />
+    );
+  }
+  const { name, label, choices, unset = t('list.all'), type = 'text' } = filter;
+  const value = state.filters[name] ?? '';
+  const field = { label, value, onChange: (next: string) => state.setFilters({ [name]: next }) };
+  return choices ? (
+    <FilterSelect {...field} unset={unset} choices={choices} />
+  ) : (
+    <FilterInput {...field} type={type} />
   );
 }

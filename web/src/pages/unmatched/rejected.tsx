@@ -6,7 +6,6 @@ import { format, t, tValue } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { Pager } from '../../ui/table.tsx';
-import { dayFilters } from '../shared/columns.tsx';
 import { Filters, useList } from '../shared/list.tsx';
 import { mayAskProvider, NotificationAnswer } from '../shared/provider-answer.tsx';
 import { NotificationFacts, NotificationItem } from './notification.tsx';
@@ -39,7 +38,7 @@ export function Rejected() {
         unset: t('unmatched.kind.rejected'),
         query: (kind) => KINDS[kind as Kind] ?? KINDS.rejected,
       },
-      ...dayFilters('createdAt'),
+      { daysOf: 'createdAt' },
     ],
     PAGE_SIZE,
   );
