@@ -187,6 +187,29 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await page.context().close();
   });
 
+  it.each(SIZES)(
+    'keeps the focus of the keyboard when it shows more payments or the explanation (%s)',
+    async (_name, viewport) => {
+      const { id } = await newAccount(console);
+      const payment = { accountId: id, paymentMethodId: 2, paymentDate: dayBefore(0) };
+      for (let amount = 1; amount <= 12; amount += 1)
+        await console.call('POST', '/payments', { ...payment, amount });
+      const page = await openAccount(id, { viewport });
+      const payments = page.getByRole('region', { name: 'Payments', exact: true });
+      await payments.locator('tbody tr').nth(9).waitFor();
+      await payments.getByRole('button', { name: 'Show more' }).focus();
+      await page.keyboard.press('Enter');
+      await payments.locator('tbody tr:nth-child(11) .row-link:focus').waitFor();
+      expect(await payments.locator('tbody tr').count()).toBe(12);
+      expect(await payments.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Explain the balance' }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByText('Account opened').waitFor();
+      await page.locator('.table-scroll:focus', { hasText: 'Account opened' }).waitFor();
+      await page.context().close();
+    },
+  );
+
   it('gives its statement and invoices as PDF', async () => {
     const { id } = await newAccount(console);
     const items = [{ description: 'Cable', quantity: 1, unitPrice: 50 }];

@@ -341,6 +341,17 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     },
   );
 
+  it('are next to rejected notifications, whose long bodies are shown whole with the focus on them', async () => {
+    const body = JSON.stringify({ ...notification({ TransAmount: 'more' }), Note: 'x'.repeat(3_000) });
+    const headers = { 'content-type': 'application/json' };
+    await fetch(`${console.origin}/api/webhooks/payments/mobilemoney`, { method: 'POST', headers, body });
+    const page = await console.open('/unmatched?view=rejected');
+    await page.getByRole('button', { name: 'Show all' }).focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.raw pre:focus', { hasText: 'x'.repeat(3_000) }).waitFor();
+    await page.context().close();
+  });
+
   it('are in Swahili, too', async () => {
     await emptyList();
     await newMistypedPayment();

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { t } from '../i18n/index.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
@@ -49,12 +49,18 @@ interface LoadedProps<Data> {
   /** Explains an error in words. */
   explain(error: unknown): string;
   skeleton?: ReactNode;
+  /** Shows the last data while other rows of the same list are read, so that the focus stays on what the user pressed. */
+  keepsLast?: boolean;
   children(data: Data): ReactNode;
 }
 
 /** The content of a query, its skeleton while it loads, or why it could not be loaded. */
-export function Loaded<Data>({ query, explain, skeleton = <Skeleton />, children }: LoadedProps<Data>) {
-  if (query.data !== undefined) return children(query.data);
+export function Loaded<Data>(props: LoadedProps<Data>) {
+  const { query, explain, skeleton = <Skeleton />, keepsLast = false, children } = props;
+  const last = useRef(query.data);
+  if (query.data !== undefined || query.error) last.current = query.data;
+  const data = keepsLast ? last.current : query.data;
+  if (data !== undefined) return children(data);
   if (!query.error) return skeleton;
   return (
     <Notice tone="bad" title={t('problem.loading')}>

@@ -94,6 +94,7 @@ interface PagerProps {
   onPage(page: number): void;
 }
 
+/** A disabled button would lose the focus, so the buttons at the first and the last page only do nothing. */
 export function Pager({ page, pages, total, onPage }: PagerProps) {
   return (
     <nav className="pager" aria-label={t('list.page', { page, pages })}>
@@ -105,14 +106,14 @@ export function Pager({ page, pages, total, onPage }: PagerProps) {
           <IconButton
             icon="left"
             label={t('list.previous')}
-            disabled={page <= 1}
-            onClick={() => onPage(page - 1)}
+            aria-disabled={page <= 1 || undefined}
+            onClick={() => page > 1 && onPage(page - 1)}
           />
           <IconButton
             icon="right"
             label={t('list.next')}
-            disabled={page >= pages}
-            onClick={() => onPage(page + 1)}
+            aria-disabled={page >= pages || undefined}
+            onClick={() => page < pages && onPage(page + 1)}
           />
         </span>
       )}

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { useLostFocus } from '../../ui/use-lost-focus.ts';
 
 type Row = Schemas['AccountStatement']['rows'][number];
 
@@ -31,6 +32,7 @@ function Rows({ accountId }: { accountId: number }) {
     { params: { path: { id: accountId } } },
     { select: (answer) => (answer as Exclude<typeof answer, string>).data }, // Without `format` the answer is JSON.
   );
+  const root = useLostFocus<HTMLDivElement>(statement.data !== undefined, '.table-scroll');
   const columns: Column<Row>[] = [
     { name: 'date', label: t('account.explain.date'), show: (row) => format.date(row.date) },
     { name: 'type', label: t('account.explain.what'), onPhone: 'plain', show: nameOf },
@@ -40,16 +42,18 @@ function Rows({ accountId }: { accountId: number }) {
     amountColumn('owedInTotal', t('account.explain.owed'), true),
   ];
   return (
-    <Loaded query={statement} explain={explain} skeleton={<Skeleton lines={6} />}>
-      {({ rows }) => (
-        <Table
-          caption={t('account.explain')}
-          columns={columns}
-          rows={[...rows].reverse()}
-          keyOf={(row) => [row.date, row.type, row.item, row.paymentId, row.creditMoveId].join(' ')}
-        />
-      )}
-    </Loaded>
+    <div ref={root}>
+      <Loaded query={statement} explain={explain} skeleton={<Skeleton lines={6} />}>
+        {({ rows }) => (
+          <Table
+            caption={t('account.explain')}
+            columns={columns}
+            rows={[...rows].reverse()}
+            keyOf={(row) => [row.date, row.type, row.item, row.paymentId, row.creditMoveId].join(' ')}
+          />
+        )}
+      </Loaded>
+    </div>
   );
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
@@ -6,6 +6,7 @@ import { format, t, tValue } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
+import { useLostFocus } from '../../ui/use-lost-focus.ts';
 
 const FIRST_ROWS = 6;
 const MOST_ROWS = 50;
@@ -13,10 +14,7 @@ const MOST_ROWS = 50;
 /** The status changes: who, when and why. */
 export function History({ accountId }: { accountId: number }) {
   const [isWhole, setIsWhole] = useState(false);
-  const firstAdded = useRef<HTMLLIElement>(null);
-  useEffect(() => {
-    if (isWhole) firstAdded.current?.focus(); // The button that had the focus is gone.
-  }, [isWhole]);
+  const list = useLostFocus<HTMLOListElement>(isWhole, `li:nth-child(${FIRST_ROWS + 1})`);
   const history = api.useQuery('get', '/api/accounts/{id}/history', {
     params: { path: { id: accountId }, query: { sort: 'id:desc', limit: MOST_ROWS } },
   });
@@ -25,9 +23,9 @@ export function History({ accountId }: { accountId: number }) {
       <Loaded query={history} explain={explain}>
         {({ data }) => (
           <>
-            <ol className="history">
+            <ol ref={list} className="history">
               {data.slice(0, isWhole ? MOST_ROWS : FIRST_ROWS).map((change, at) => (
-                <li key={change.id} {...(at === FIRST_ROWS && { ref: firstAdded, tabIndex: -1 })}>
+                <li key={change.id} {...(at === FIRST_ROWS && { tabIndex: -1 })}>
                   <strong>{describe(change)}</strong>
                   {change.reason && <span>{change.reason}</span>}
                   <span className="muted">

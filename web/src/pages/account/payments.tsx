@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { useLostFocus } from '../../ui/use-lost-focus.ts';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 
@@ -21,6 +22,10 @@ export function Payments({ accountId }: { accountId: number }) {
   const payments = api.useQuery('get', '/api/accounts/{accountId}/payments', {
     params: { path: { accountId }, query: { limit, sort: 'paymentDate:desc,id:desc' } },
   });
+  const root = useLostFocus<HTMLDivElement>(
+    (payments.data?.data.length ?? 0) > FIRST_ROWS,
+    `tbody tr:nth-child(${FIRST_ROWS + 1}) .row-link`,
+  );
   const methods = usePaymentMethods();
   const columns: Column<Payment>[] = [
     { name: 'paymentDate', label: t('account.payment.date'), show: (row) => format.date(row.paymentDate) },
@@ -52,31 +57,37 @@ export function Payments({ accountId }: { accountId: number }) {
     },
   ];
   return (
-    <Panel title={t('account.payments')} isFlush>
-      <Loaded query={payments} explain={explain} skeleton={<Skeleton lines={5} />}>
-        {({ data, pagination }) =>
-          data.length === 0 ? (
-            <Empty>{t('account.payments.none')}</Empty>
-          ) : (
-            <>
-              <Table
-                caption={t('account.payments')}
-                columns={columns}
-                rows={data}
-                keyOf={({ id }) => id}
-                hrefOf={({ id }) => `/payments/${id}`}
-              />
-              {(pagination.total ?? 0) > data.length && limit < MOST_ROWS && (
-                <p className="table-foot">
-                  <Button kind="quiet" onClick={() => setLimit(MOST_ROWS)}>
-                    {t('action.showMore')}
-                  </Button>
-                </p>
-              )}
-            </>
-          )
-        }
-      </Loaded>
-    </Panel>
+    <div ref={root}>
+      <Panel title={t('account.payments')} isFlush>
+        <Loaded query={payments} explain={explain} skeleton={<Skeleton lines={5} />} keepsLast>
+          {({ data, pagination }) =>
+            data.length === 0 ? (
+              <Empty>{t('account.payments.none')}</Empty>
+            ) : (
+              <>
+                <Table
+                  caption={t('account.payments')}
+                  columns={columns}
+                  rows={data}
+                  keyOf={({ id }) => id}
+                  hrefOf={({ id }) => `/payments/${id}`}
+                />
+                {data.length < Math.min(pagination.total ?? 0, MOST_ROWS) && (
+                  <p className="table-foot">
+                    <Button
+                      kind="quiet"
+                      isBusy={payments.data === undefined}
+                      onClick={() => setLimit(MOST_ROWS)}
+                    >
+                      {t('action.showMore')}
+                    </Button>
+                  </p>
+                )}
+              </>
+            )
+          }
+        </Loaded>
+      </Panel>
+    </div>
   );
 }

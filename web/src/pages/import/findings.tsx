@@ -25,7 +25,7 @@ export function Problems({ id }: { id: number }) {
         <DownloadButton path={`/api/imports/${id}/problems.csv`}>{t('imports.problems.csv')}</DownloadButton>
       }
     >
-      <Loaded query={problems} explain={explain} skeleton={<Skeleton lines={5} />}>
+      <Loaded query={problems} explain={explain} skeleton={<Skeleton lines={5} />} keepsLast>
         {({ data, pagination: { total, totalPages } }) => (
           <>
             <Table caption={title} columns={problemColumns()} rows={data} keyOf={(one) => one.id} />
@@ -87,7 +87,7 @@ export function Differences({ id }: { id: number }) {
   const title = t('imports.differences');
   return (
     <Panel title={title} isFlush>
-      <Loaded query={differences} explain={explain} skeleton={<Skeleton lines={5} />}>
+      <Loaded query={differences} explain={explain} skeleton={<Skeleton lines={5} />} keepsLast>
         {({ data, pagination: { total, totalPages } }) => (
           <>
             <Table caption={title} columns={differenceColumns()} rows={data} keyOf={(one) => one.id} />

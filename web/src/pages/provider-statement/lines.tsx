@@ -106,7 +106,7 @@ function ResultLines({ statement, result, page, onPage }: ResultLinesProps) {
         )
       }
     >
-      <Loaded query={lines} explain={explain} skeleton={<Skeleton lines={5} />}>
+      <Loaded query={lines} explain={explain} skeleton={<Skeleton lines={5} />} keepsLast>
         {({ data, pagination: { total, totalPages } }) =>
           data.length === 0 ? (
             <Empty>{t('providerStatements.noLines')}</Empty>

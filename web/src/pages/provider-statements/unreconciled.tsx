@@ -114,7 +114,7 @@ export function Unreconciled() {
         canReconcile && (
           <Chosen
             payments={chosen}
-            isAll={chosen.length === shown.length}
+            isAll={chosen.length > 0 && chosen.length === shown.length}
             onAll={(isAll) => setChosenIds(new Set(isAll ? shown.map(({ id }) => id) : []))}
           />
         )

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { explain } from '../../api/explain.ts';
 import type { Permission } from '../../api/paths.ts';
@@ -160,11 +160,12 @@ export function ResourcePage<Row extends { id: number }>(props: ResourcePageProp
 export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>) {
   const { caption, list, query, columns, hrefOf, head, none = t('list.empty') } = props;
   const { state } = list;
+  const panel = useRef<HTMLElement>(null);
   return (
-    <section className="panel flush" aria-label={caption}>
+    <section ref={panel} className="panel flush" aria-label={caption}>
       {list.filters.length > 0 && <Filters list={list} />}
-      <div className="panel-body">
-        <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />}>
+      <div className="panel-body" aria-busy={query.data === undefined}>
+        <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />} keepsLast>
           {({ data, pagination }) =>
             data.length === 0 ? (
               <Empty>{countSet(list) > 0 ? t('list.noneMatch') : none}</Empty>
@@ -184,7 +185,11 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
                   page={state.page}
                   pages={pagination.totalPages ?? 1}
                   total={pagination.total ?? data.length}
-                  onPage={state.setPage}
+                  onPage={(page) => {
+                    state.setPage(page);
+                    if ((panel.current?.getBoundingClientRect().top ?? 0) < 0)
+                      panel.current?.scrollIntoView();
+                  }}
                 />
               </>
             )

@@ -6,6 +6,7 @@ import { format, t, tValue } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { Pager } from '../../ui/table.tsx';
+import { useLostFocus } from '../../ui/use-lost-focus.ts';
 import { Filters, useList } from '../shared/list.tsx';
 import { mayAskProvider, NotificationAnswer } from '../shared/provider-answer.tsx';
 import { NotificationFacts, NotificationItem } from './notification.tsx';
@@ -101,6 +102,7 @@ function Details({ notification }: { notification: Notification }) {
 /** What the provider sent. The list has only the beginning of a long body. */
 function Body({ notification: { id, rawBody } }: { notification: Notification }) {
   const [isWhole, setIsWhole] = useState(false);
+  const root = useLostFocus<HTMLDivElement>(isWhole, 'pre');
   const whole = api.useQuery(
     'get',
     '/api/notifications/{id}',
@@ -109,7 +111,7 @@ function Body({ notification: { id, rawBody } }: { notification: Notification })
   );
   const text = whole.data?.data.rawBody ?? rawBody;
   return (
-    <div className="raw">
+    <div ref={root} className="raw">
       <h3>{t('unmatched.body')}</h3>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: Keyboards scroll it. */}
       <pre tabIndex={0}>{readable(text)}</pre>

@@ -1,0 +1,19 @@
+import { type RefObject, useEffect, useRef } from 'react';
+
+/**
+ * Moves the focus to what a button has shown, if the focus was lost because the button is gone.
+ *
+ * @param isShown - whether the new content is on the page.
+ * @param selector - the element of the new content, inside the element of the ref.
+ */
+export function useLostFocus<Root extends HTMLElement>(
+  isShown: boolean,
+  selector: string,
+): RefObject<Root | null> {
+  const root = useRef<Root>(null);
+  useEffect(() => {
+    if (isShown && document.activeElement === document.body)
+      root.current?.querySelector<HTMLElement>(selector)?.focus();
+  }, [isShown, selector]);
+  return root;
+}
