@@ -60,7 +60,7 @@ const WITHOUT_ROLE: Record<string, string> = {
 
 const FEATURE = '^src/(?!(?:core|platform|cli|demo)/)([^/]+)/';
 /** Every feature publishes and records its changes by these files. They import only core. */
-const CHANGES = '^src/events/(catalogue-schema|change-rules|change-store)[.]ts$';
+const CHANGES = '^src/events/(catalogue-schema|change-rules|change-schema|change-store)[.]ts$';
 const ASSEMBLY = '^src/[^/]+[.]ts$';
 const CORE = '^src/core/';
 const DEMO = '^src/demo/';

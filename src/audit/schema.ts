@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { RESOURCES } from '../core/http/errors.ts';
 import { Choice, Id, Nullable, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
+import { AUDIT_ACTIONS } from '../events/change-schema.ts';
 
 export const AuditEntry = Type.Object(
   {
@@ -11,7 +12,7 @@ export const AuditEntry = Type.Object(
     }),
     userId: Nullable(Type.Integer()),
     apiKeyId: Nullable(Type.Integer()),
-    action: Type.String(),
+    action: Choice('AuditAction', AUDIT_ACTIONS),
     resource: Choice('Resource', RESOURCES),
     resourceId: Nullable(Type.Integer()),
     before: Type.Any({ description: 'The changed fields with their old values; null for a new resource.' }),

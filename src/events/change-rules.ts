@@ -1,6 +1,7 @@
 import type { Actor } from '../core/context.ts';
 import type { Resource } from '../core/http/errors.ts';
 import { EVENTS, type EventData, type EventType } from './catalogue-schema.ts';
+import type { AuditAction } from './change-schema.ts';
 
 // Every change is published as one event, and recorded by one audit entry unless it follows from another change.
 
@@ -32,7 +33,7 @@ export interface ChangeRow {
   api_key_id: number | null;
   actor: string;
   /** Null for a derived event. */
-  action: string | null;
+  action: AuditAction | null;
   resource: Resource;
   resource_id: number | null;
   before: object | null;
@@ -70,7 +71,7 @@ export function eventRow(
 }
 
 export interface NewAuditEntry {
-  action: string;
+  action: AuditAction;
   resource: Resource;
   resourceId: number | null;
   /** The fields before the change; absent for a new resource. Only fields that are also in `after` are stored. */

@@ -1,6 +1,7 @@
 import { type Actor, SYSTEM } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { event, type NewEvent } from '../events/change-rules.ts';
+import type { AuditAction } from '../events/change-schema.ts';
 import { audit } from '../events/change-store.ts';
 import type { EndReason } from '../payments/providers/provider.ts';
 import { END_STATUS, mayMove, type PaymentRequestRow } from './rules.ts';
@@ -26,7 +27,7 @@ export function idColumns(row: PaymentRequestRow, { requestId, merchantRequestId
 
 export function setSent(tx: Tx, row: PaymentRequestRow, sentAt: Date, nextStepAt: Date | null) {
   const changes = { status: 'sent' as const, sent_at: sentAt, next_step_at: nextStepAt };
-  return change(tx, row, changes, 'send', event('payment_request.sent', factsOf(row)));
+  return change(tx, row, changes, 'payment_request.send', event('payment_request.sent', factsOf(row)));
 }
 
 /** @param message - why the outcome is not known. */
@@ -36,7 +37,7 @@ export function setUnknown(tx: Tx, row: PaymentRequestRow, message: string | nul
     provider_message: shortened(message) ?? row.provider_message,
     next_step_at: nextStepAt,
   };
-  return change(tx, row, changes, 'lose_track', event('payment_request.unknown', factsOf(row)));
+  return change(tx, row, changes, 'payment_request.lose_track', event('payment_request.unknown', factsOf(row)));
 }
 
 /** Ends the request without a payment. */
@@ -50,8 +51,8 @@ export function setEnded(
   const changes = { ...ended(endedAt), status, reason, provider_message: shortened(message) };
   const data = { ...factsOf(row), endReason: reason };
   return status === 'declined'
-    ? change(tx, row, changes, 'decline', event('payment_request.declined', data))
-    : change(tx, row, changes, 'expire', event('payment_request.expired', data));
+    ? change(tx, row, changes, 'payment_request.decline', event('payment_request.declined', data))
+    : change(tx, row, changes, 'payment_request.expire', event('payment_request.expired', data));
 }
 
 /** The answer in which the provider reports the payment. Null if it has only confirmed the payment. */
@@ -73,13 +74,13 @@ export function setPaid(
     receipt: answer?.receipt ?? null,
     paid_body: answer?.body ?? null,
   };
-  return change(tx, row, changes, 'pay', event('payment_request.paid', factsOf(row)), actor);
+  return change(tx, row, changes, 'payment_request.pay', event('payment_request.paid', factsOf(row)), actor);
 }
 
 /** Replaces a payment that was found for the request by the transaction that the provider reports. */
 export function replacePayment(tx: Tx, row: PaymentRequestRow, { receipt, body }: NonNullable<PaidAnswer>) {
   const changes = { receipt, paid_body: body, payment_id: null, payment_tried_at: null };
-  return change(tx, row, changes, 'replace_payment', event('payment_request.paid', factsOf(row)));
+  return change(tx, row, changes, 'payment_request.replace_payment', event('payment_request.paid', factsOf(row)));
 }
 
 /** @param receipt - the transaction of the payment. */
@@ -91,7 +92,7 @@ export function setPayment(
   actor?: Actor,
 ) {
   const found = event('payment_request.payment_found', { ...factsOf(row), paymentId });
-  return change(tx, row, { payment_id: paymentId, receipt }, 'find_payment', found, actor);
+  return change(tx, row, { payment_id: paymentId, receipt }, 'payment_request.find_payment', found, actor);
 }
 
 function ended(endedAt: Date) {
@@ -106,7 +107,7 @@ async function change(
   tx: Tx,
   row: PaymentRequestRow,
   changes: Parameters<typeof updateRequest>[2],
-  verb: string,
+  action: Extract<AuditAction, `payment_request.${string}`>,
   published: NewEvent,
   actor: Actor = providerOf(row),
 ): Promise<PaymentRequestRow> {
@@ -115,7 +116,7 @@ async function change(
     throw new Error(`Payment request ${row.id} cannot go from ${row.status} to ${to}.`);
   const after = await updateRequest(tx, row.id, changes);
   await audit(tx, actor, {
-    action: `payment_request.${verb}`,
+    action,
     resource: 'payment_request',
     resourceId: row.id,
     before: auditedOf(row),

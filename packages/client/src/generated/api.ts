@@ -4330,6 +4330,8 @@ export interface components {
         Assignment: {
             accountId: number;
         };
+        /** @enum {string} */
+        AuditAction: "account.change" | "account.open" | "account.status" | "api_key.change" | "api_key.create" | "api_key.revoke" | "api_key.rotate" | "approval.approve" | "approval.end" | "approval.reject" | "approval.request" | "approval.withdraw" | "commission.calculate" | "commission.status" | "commission_rule.add" | "credit.receive" | "credit.refund" | "credit.transfer" | "customer.change" | "customer.create" | "customer.kyc" | "employee.change" | "employee.create" | "import.check" | "import.checking" | "import.complete" | "import.delete_files" | "import.fail" | "import.running" | "import.undo" | "import.undoing" | "invitation.accept" | "invitation.create" | "invitation.revoke" | "invoice.issue" | "invoice.void" | "notification.resolve" | "payment.assign" | "payment.change" | "payment.link" | "payment.record" | "payment.reverse" | "payment.unassign" | "payment_method.change" | "payment_method.create" | "payment_request.create" | "payment_request.decline" | "payment_request.expire" | "payment_request.find_payment" | "payment_request.lose_track" | "payment_request.pay" | "payment_request.replace_payment" | "payment_request.send" | "payments.reconcile" | "payplan.change" | "payplan.create" | "product.change" | "product.configuration" | "product.create" | "provider_statement.importing" | "provider_statement.matching" | "provider_statement.receive" | "provider_statement.reconciling" | "session.end" | "status_query.answer" | "status_query.create" | "status_query.fail" | "status_query.find_nothing" | "status_query.give_up" | "user.change" | "user.create" | "user.link_identity" | "user.password" | "webhook_endpoint.change" | "webhook_endpoint.create" | "webhook_endpoint.delete" | "webhook_endpoint.disable" | "webhook_endpoint.resend" | "webhook_endpoint.rotate_secret";
         /**
          * @example {
          *       "id": 12,
@@ -4357,7 +4359,7 @@ export interface components {
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
-            action: string;
+            action: components["schemas"]["AuditAction"];
             resource: components["schemas"]["Resource"];
             resourceId: number | null;
             /** @description The changed fields with their old values; null for a new resource. */
