@@ -37,7 +37,13 @@ export function setUnknown(tx: Tx, row: PaymentRequestRow, message: string | nul
     provider_message: shortened(message) ?? row.provider_message,
     next_step_at: nextStepAt,
   };
-  return change(tx, row, changes, 'payment_request.lose_track', event('payment_request.unknown', factsOf(row)));
+  return change(
+    tx,
+    row,
+    changes,
+    'payment_request.lose_track',
+    event('payment_request.unknown', factsOf(row)),
+  );
 }
 
 /** Ends the request without a payment. */
@@ -80,7 +86,13 @@ export function setPaid(
 /** Replaces a payment that was found for the request by the transaction that the provider reports. */
 export function replacePayment(tx: Tx, row: PaymentRequestRow, { receipt, body }: NonNullable<PaidAnswer>) {
   const changes = { receipt, paid_body: body, payment_id: null, payment_tried_at: null };
-  return change(tx, row, changes, 'payment_request.replace_payment', event('payment_request.paid', factsOf(row)));
+  return change(
+    tx,
+    row,
+    changes,
+    'payment_request.replace_payment',
+    event('payment_request.paid', factsOf(row)),
+  );
 }
 
 /** @param receipt - the transaction of the payment. */

@@ -2,7 +2,15 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { expectAccessible, HAS_BROWSER, openFilters, SIZES, useConsole } from './console.ts';
+import {
+  expectAccessible,
+  HAS_BROWSER,
+  newAccount,
+  openFilters,
+  SIZES,
+  textOf,
+  useConsole,
+} from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -173,14 +181,50 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
       await page.keyboard.press('Enter');
       await page.waitForURL('**/audit?resource=employee&resourceId=*');
       await page.reload();
-      await page.locator('tbody tr', { hasText: 'employee.change' }).waitFor();
+      await page.locator('tbody tr', { hasText: 'Employee changed' }).waitFor();
       expect(await page.locator('tbody tr').count()).toBe(2);
       await expectAccessible(page);
-      await page.locator('tbody tr', { hasText: 'employee.change' }).getByRole('link').click();
+      await page.locator('tbody tr', { hasText: 'Employee changed' }).locator('.row-link').click();
       await page.locator('dialog').getByText('<b>Before</b>').waitFor();
       await page.locator('dialog').getByText('<b>After</b>').waitFor();
       await expectAccessible(page);
       await page.context().close();
+    },
+  );
+
+  it.each(SIZES)(
+    'names what the audit log records, and links to the pages of it (%s)',
+    async (size, viewport) => {
+      const { id } = await newAccount(console);
+      const payment = { accountId: id, amount: 400.5, paymentMethodId: 2, transactionRef: `AUDIT ${size}` };
+      const { id: paymentId } = await console.call('POST', '/payments', payment);
+      await console.call('PUT', `/accounts/${id}`, { status: 'suspended', reason: 'moved away' });
+      const path = `/audit?resource=account&resourceId=${id}`;
+      const page = await console.open(path, { viewport });
+      const change = page.locator('tbody tr', { hasText: 'Account status changed' });
+      await change.waitFor();
+      await page.locator('tbody tr', { hasText: 'Account opened' }).waitFor();
+      await expectAccessible(page);
+      await change.locator('.row-link').click();
+      const dialog = page.getByRole('dialog', { name: 'Account status changed' });
+      await dialog.getByText('Suspended').waitFor();
+      await dialog.getByText('moved away').waitFor();
+      await expectAccessible(page);
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      await change.getByRole('link', { name: `Account ${id}` }).click();
+      await page.waitForURL(`**/accounts/${id}`);
+      await page.context().close();
+
+      const swahili = await console.open(`/audit?resource=payment&resourceId=${paymentId}`, {
+        viewport,
+        locale: 'sw',
+      });
+      await swahili.locator('tbody tr', { hasText: 'Malipo yameingizwa' }).locator('.row-link').click();
+      const recorded = swahili.getByRole('dialog', { name: 'Malipo yameingizwa' });
+      expect(await textOf(recorded.locator('tr', { hasText: 'Kiasi' }))).toContain('KES 400.50');
+      await recorded.getByRole('link', { name: `Akaunti ${id}` }).click();
+      await swahili.waitForURL(`**/accounts/${id}`);
+      await swahili.context().close();
     },
   );
 

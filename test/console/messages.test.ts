@@ -14,7 +14,7 @@ const FILES = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter(
 function keysIn(file: string): string[] {
   const text = readFileSync(new URL(file, SOURCE), 'utf8');
   const literals = new Set([...text.matchAll(/'([\w.-]+)'/g)].map(([, literal]) => literal));
-  const groups = [...text.matchAll(/tValue\(\s*'(\w+)'/g)].map(([, group]) => `${group}\\.[\\w-]+`);
+  const groups = [...text.matchAll(/tValue\(\s*'(\w+)'/g)].map(([, group]) => `${group}\\.[\\w.-]+`);
   const templates = [...text.matchAll(/`([\w.]+\.\$\{[^`]*)`/g)].map(([, template = '']) =>
     template.replaceAll('.', '\\.').replaceAll(/\$\{[^}]*\}/g, '[\\w-]+'),
   );

@@ -102,6 +102,8 @@ type ValueGroup =
   | 'deliveryOutcome'
   | 'disabledReason'
   | 'resource'
+  | 'auditAction'
+  | 'auditField'
   | 'approvalAction'
   | 'approvalStatus'
   | 'approvalFact'

@@ -8,19 +8,15 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { useUsers } from '../shared/catalogue.ts';
 import { choiceFilter } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
+import { AUDITED, ResourceLink } from './resources.tsx';
+import { showValue } from './value.tsx';
 
 type Entry = Schemas['AuditEntry'];
-
-const RESOURCES = [
-  ...['account', 'api_key', 'commission', 'commission_rule', 'configuration', 'customer', 'employee'],
-  ...['identity', 'identity_provider', 'invitation', 'invoice', 'notification', 'payment', 'payment_method'],
-  ...['payplan', 'product', 'provider_statement', 'reconciliation', 'refund', 'user', 'webhook_endpoint'],
-];
 
 export function Page() {
   const users = useUsers(may('users:administer'));
   const list = useList({ name: 'id', isDescending: true }, [
-    choiceFilter('resource', t('audit.resource'), RESOURCES, (value) => tValue('resource', value)),
+    choiceFilter('resource', t('audit.resource'), AUDITED, (value) => tValue('resource', value)),
     { name: 'resourceId', label: t('audit.resourceId'), type: 'number' },
     // A filter by id, because an e-mail must not be in the URL.
     {
@@ -43,9 +39,18 @@ export function Page() {
       name: 'action',
       label: t('audit.action'),
       onPhone: 'plain',
-      show: ({ action }) => <span className="mono">{action}</span>,
+      show: ({ action }) => tValue('auditAction', action),
     },
-    { name: 'resource', label: t('audit.resource'), onPhone: 'plain', show: resourceOf },
+    {
+      name: 'resource',
+      label: t('audit.resource'),
+      onPhone: 'plain',
+      show: ({ resource, resourceId }) => (
+        <span className="over-row">
+          <ResourceLink resource={resource} id={resourceId} />
+        </span>
+      ),
+    },
   ];
   return (
     <ResourcePage
@@ -59,6 +64,7 @@ export function Page() {
 }
 
 function EntryDialog({ entry, onClose }: { entry: Entry; onClose(): void }) {
+  const { action, resource, resourceId } = entry;
   const before = fieldsOf(entry.before);
   const after = fieldsOf(entry.after);
   const changes = [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name) => ({
@@ -67,12 +73,25 @@ function EntryDialog({ entry, onClose }: { entry: Entry; onClose(): void }) {
     after: after[name],
   }));
   const columns: Column<(typeof changes)[number]>[] = [
-    { name: 'name', label: t('audit.field'), show: ({ name }) => <span className="mono">{name}</span> },
-    { name: 'before', label: t('audit.before'), show: (change) => textOf(change.before) },
-    { name: 'after', label: t('audit.after'), show: (change) => textOf(change.after) },
+    { name: 'name', label: t('audit.field'), show: ({ name }) => tValue('auditField', name) },
+    {
+      name: 'before',
+      label: t('audit.before'),
+      show: (change) => showValue(change.name, change.before, resource),
+    },
+    {
+      name: 'after',
+      label: t('audit.after'),
+      show: (change) => showValue(change.name, change.after, resource),
+    },
   ];
+  const isNew = entry.before === null;
   return (
-    <Dialog title={entry.action} lead={resourceOf(entry)} onClose={onClose}>
+    <Dialog
+      title={tValue('auditAction', action)}
+      lead={<ResourceLink resource={resource} id={resourceId} />}
+      onClose={onClose}
+    >
       <Facts
         rows={[
           [t('audit.actor'), entry.actor],
@@ -81,21 +100,17 @@ function EntryDialog({ entry, onClose }: { entry: Entry; onClose(): void }) {
         ]}
       />
       {changes.length > 0 && (
-        <Table caption={t('audit.changes')} columns={columns} rows={changes} keyOf={({ name }) => name} />
+        <Table
+          caption={t('audit.changes')}
+          columns={isNew ? columns.filter(({ name }) => name !== 'before') : columns}
+          rows={changes}
+          keyOf={({ name }) => name}
+        />
       )}
     </Dialog>
   );
 }
 
-function resourceOf({ resource, resourceId }: Entry): string {
-  return `${tValue('resource', resource)} ${resourceId ?? ''}`;
-}
-
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function textOf(value: unknown): string {
-  if (value === undefined || value === null) return '–';
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

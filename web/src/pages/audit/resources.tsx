@@ -1,0 +1,68 @@
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { Permission, Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
+import { tValue } from '../../i18n/index.ts';
+
+type Resource = Schemas['Resource'];
+/** What no audit entry is about. */
+type Unaudited =
+  | 'balance_gap'
+  | 'configuration'
+  | 'identity'
+  | 'identity_provider'
+  | 'proof'
+  | 'provider'
+  | 'refund'
+  | 'request'
+  | 'webhook_delivery';
+
+interface ResourcePage {
+  permission: Permission;
+  hrefOf(id: number): string;
+}
+
+const detail = (path: string, permission: Permission): ResourcePage => ({
+  permission,
+  hrefOf: (id) => `${path}/${id}`,
+});
+/** A dialog of a list. */
+const dialog = (path: string, permission: Permission): ResourcePage => ({
+  permission,
+  hrefOf: (id) => `${path}?open=${id}`,
+});
+
+/** The page of each resource; null if the console has none. */
+const PAGES: Record<Exclude<Resource, Unaudited>, ResourcePage | null> = {
+  account: detail('/accounts', 'accounts:read'),
+  api_key: dialog('/api-keys', 'api-keys:administer'),
+  approval: dialog('/approvals', 'approvals:read'),
+  commission: null,
+  commission_rule: null,
+  customer: detail('/customers', 'customers:read'),
+  employee: dialog('/employees', 'catalogue:read'),
+  import: detail('/imports', 'imports:run'),
+  invitation: null,
+  invoice: detail('/invoices', 'invoices:read'),
+  notification: null,
+  payment: detail('/payments', 'payments:read'),
+  payment_method: dialog('/payment-methods', 'catalogue:read'),
+  payment_request: null,
+  payplan: dialog('/pay-plans', 'catalogue:read'),
+  product: detail('/products', 'catalogue:read'),
+  provider_statement: detail('/statements', 'reconciliations:read'),
+  reconciliation: null,
+  status_query: null,
+  user: dialog('/users', 'users:administer'),
+  webhook_endpoint: detail('/webhook-endpoints', 'webhook-endpoints:administer'),
+};
+
+export const AUDITED = Object.keys(PAGES) as (keyof typeof PAGES)[];
+
+/** The name and the id, as a link if the console has a page for them. */
+export function ResourceLink({ resource, id }: { resource: Resource; id: number | null }): ReactNode {
+  const text = `${tValue('resource', resource)} ${id ?? ''}`;
+  const page = resource in PAGES ? PAGES[resource as keyof typeof PAGES] : null;
+  if (!page || id === null || !may(page.permission)) return text;
+  return <Link href={page.hrefOf(id)}>{text}</Link>;
+}
