@@ -45,11 +45,7 @@ export function Page() {
       name: 'resource',
       label: t('audit.resource'),
       onPhone: 'plain',
-      show: ({ resource, resourceId }) => (
-        <span className="over-row">
-          <ResourceLink resource={resource} id={resourceId} />
-        </span>
-      ),
+      show: ({ resource, resourceId }) => <ResourceLink resource={resource} id={resourceId} />,
     },
   ];
   return (
