@@ -70,17 +70,25 @@ export function Unreconciled() {
       name: 'transactionRef',
       label: t('providerStatements.reference'),
       onPhone: 'plain',
-      show: ({ id, transactionRef }) => (
-        <Link className="mono" href={`/payments/${id}`}>
-          {transactionRef ?? '–'}
-        </Link>
-      ),
+      show: ({ id, transactionRef }) =>
+        transactionRef ? (
+          <Link className="mono" href={`/payments/${id}`}>
+            {transactionRef}
+          </Link>
+        ) : (
+          '–'
+        ),
     },
     {
       name: 'accountNumber',
       label: t('providerStatements.account'),
       onPhone: 'plain',
-      show: ({ accountNumber }) => <span className="mono">{accountNumber}</span>,
+      show: ({ accountId, accountNumber }) =>
+        accountId !== null && (
+          <Link className="mono" href={`/accounts/${accountId}`}>
+            {accountNumber}
+          </Link>
+        ),
     },
     {
       name: 'paymentMethodId',
