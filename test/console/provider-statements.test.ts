@@ -225,7 +225,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
       await payment.waitFor({ state: 'detached' });
       expect(page.url()).toContain('/statements?view=payments&from=2026-10-02');
       await page.reload();
-      await page.locator('.list-filters [data-set]').waitFor({ state: 'attached' });
+      await page.locator('.panel-body[aria-busy=false]').waitFor();
       expect(await payment.count()).toBe(0);
       await page.goBack();
       await payment.waitFor();
