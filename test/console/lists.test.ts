@@ -105,6 +105,35 @@ describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', (
   });
 
   it.each(SIZES)(
+    'keeps the focus of the keyboard on the button that shows another page or order (%s)',
+    async (size, viewport) => {
+      const paymentDate = dayBefore(size === 'desktop' ? 10 : 11);
+      const payment = { accountId: late.id, paymentMethodId: 2, paymentDate };
+      for (let amount = 1; amount <= 27; amount += 1)
+        await console.call('POST', '/payments', { ...payment, amount });
+      const path = `/payments?from=${paymentDate}&until=${paymentDate}`;
+      const page = await console.open(path, { viewport });
+      await page.getByRole('button', { name: 'Next page' }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByText('Page 2 of 2').waitFor();
+      await page.locator('tbody tr').nth(24).waitFor({ state: 'detached' });
+      await page.locator('.pager button[aria-label="Next page"]:focus').waitFor();
+      await expectAccessible(page);
+      expect((await page.locator('section.panel').boundingBox())?.y).toBeGreaterThan(0);
+      await page.keyboard.press('Enter'); // There is no other page.
+      expect(page.url()).toContain(`${path}&page=2`);
+      if (size === 'desktop') {
+        await page.getByRole('button', { name: 'Amount' }).focus();
+        await page.keyboard.press('Enter');
+        await page.locator('th[aria-sort=ascending] .sort:focus').waitFor();
+        await page.locator('tbody tr').nth(24).waitFor();
+        await page.locator('th[aria-sort=ascending] .sort:focus').waitFor();
+      }
+      await page.context().close();
+    },
+  );
+
+  it.each(SIZES)(
     'offers periods beside the days of a filter, and keeps the days in the URL (%s)',
     async (size, viewport) => {
       const today = dayBefore(0);
