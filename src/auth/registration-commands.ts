@@ -7,7 +7,7 @@ import { hashToken } from '../core/values/secret.ts';
 import { addUser } from '../users/commands.ts';
 import { acceptInvitation } from '../users/invitation-commands.ts';
 import { findOpenInvitation, lockOpenInvitation, type OpenInvitation } from '../users/invitation-store.ts';
-import { getUser, hasUsers, type NewUser, type UserRow } from '../users/store.ts';
+import { getUser, hasAdmin, type NewUser, type UserRow } from '../users/store.ts';
 import { type Claims, profileWith } from './rules.ts';
 import { lockRegistration } from './store.ts';
 
@@ -16,8 +16,8 @@ import { lockRegistration } from './store.ts';
 type Registrant = Omit<NewUser, 'role'>;
 
 /**
- * Creates a user who has no invitation. The first user of a new service becomes admin, except in production, where the CLI
- * creates the first admin. Others get the granted role, or REGISTRATION_ROLE.
+ * Creates a user who has no invitation. The first user who registers becomes admin, except in production, where the CLI creates
+ * the first admin. The demo company has users, but no admin. Others get the granted role, or REGISTRATION_ROLE.
  *
  * @param grantedRole the role of a person who is admitted by the settings even when registration is closed.
  * @throws AppError FORBIDDEN when registration is closed, DUPLICATE_ENTRY when the e-mail is taken.
@@ -30,7 +30,7 @@ export async function createUninvitedUser(
   grantedRole?: UserRole,
 ): Promise<UserRow> {
   await lockRegistration(tx);
-  const isFirst = !config.production && !(await hasUsers(tx));
+  const isFirst = !config.production && !(await hasAdmin(tx));
   if (!isFirst && !grantedRole && !config.registration.open) throw registrationClosed();
   const role = isFirst ? 'admin' : (grantedRole ?? config.registration.role);
   return addUser(tx, { ...SYSTEM, requestId }, { ...registrant, role });

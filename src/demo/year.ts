@@ -47,8 +47,11 @@ import { hasProducts } from '../products/store.ts';
 import { startStage, workOnStatement } from '../provider-statements/commands.ts';
 import { receiveStatement } from '../provider-statements/upload-commands.ts';
 import { reconcile } from '../reconciliations/commands.ts';
+import { addStaff, decideRequests, leaveRequests, type Staff } from './approvals.ts';
 import { addDemoCatalogue } from './catalogue.ts';
+import { checkFilesWithMistakes, type ImportedPlan, importEarlierCustomers } from './imports.ts';
 import { callOf, statementOf, type Transaction, unreadableCalls } from './mobile-money.ts';
+import { tryWebhooks } from './webhooks.ts';
 
 const SEED = 20_261;
 const DAYS = 365;
@@ -61,6 +64,10 @@ const UNREADABLE_ON = [5, 3, 1];
 const STATEMENTS_ON = { clean: 8, withDifferences: 1 };
 /** Days before the last one on which staff type amounts wrong: a wrong digit, and one zero too many. */
 const TYPED_WRONG_ON = 2;
+/** Days before the last one on which the manager decides on requests, and on which requests stay open. */
+const APPROVALS_ON = { decided: 6, open: 1 };
+/** Days before the last one on which files with mistakes are checked. */
+const CHECKED_ON = 4;
 const TYPED_WRONG = [(amount: number) => amount + 100, (amount: number) => amount * 10];
 
 /** The products that the company sells, and how many of 100 customers choose each. Each offer has a pay plan of its own. */
@@ -107,6 +114,7 @@ const AGENTS = ['Grace Njeri', 'Samuel Kiprop', 'Faith Atieno', 'Peter Mutua'];
 type Manner = 'steady' | 'late' | 'generous' | 'losing';
 
 interface Offer {
+  sku: string;
   plan: NewPayPlan;
   planId: number;
   productId: number;
@@ -151,7 +159,7 @@ interface Waiting {
 /**
  * Opens the accounts of a year up to a moment, and posts what their customers pay. Staff assign, reverse, refund, reconcile, and
  * pay commissions. The last days leave open work: unmatched payments, conflicts, rejected notifications, a statement of the provider
- * that differs from the books, KYC to decide, commissions to approve.
+ * that differs from the books, KYC to decide, commissions to approve, requests for approval, an import with mistakes.
  */
 export async function liveDemoYear(
   context: Context,
@@ -161,7 +169,9 @@ export async function liveDemoYear(
 ): Promise<void> {
   const today = businessDay(now, context.config.BUSINESS_TIMEZONE);
   const from = addDays(today, -DAYS);
-  const year = new DemoYear(context, { ...tools, log }, { from, now, today });
+  // The limit concerns the requests of the last days only.
+  const config = { ...context.config, approvalLimitMinor: undefined };
+  const year = new DemoYear({ ...context, config }, { ...tools, log }, { from, now, today });
   log.info('Creating the demo company with a year of sales and payments. This takes up to a minute.');
   await year.begin(accounts);
   for (let date = from; date <= today; date = addDays(date, 1)) {
@@ -192,6 +202,7 @@ class DemoYear {
   private agentIds: number[] = [];
   private openingDates: PlainDate[] = [];
   private cashId = 0;
+  private staff: Staff | undefined;
   private unmatched: Waiting[] = [];
   private mistakes: { paymentId: number; contract: Contract; amount: number }[] = [];
   private submittedKyc: { customerId: number; since: PlainDate }[] = [];
@@ -221,13 +232,15 @@ class DemoYear {
       const product = products.find((one) => one.sku === sku);
       if (!product) throw new Error(`The demo catalogue has no product ${sku}.`);
       const { id: planId } = await createPayPlan(context, ACTOR, { ...plan, productId: product.id });
-      this.offers.push({ plan, planId, productId: product.id, productName: product.name, share });
+      this.offers.push({ sku, plan, planId, productId: product.id, productName: product.name, share });
     }
     for (const [at, name] of AGENTS.entries()) {
       const employee = await createEmployee(context, ACTOR, { name, phone: `+25473300010${at}` });
       this.agentIds.push(employee.id);
     }
+    this.staff = await addStaff(context, ACTOR);
     this.cashId = await getMethodId(context.db, 'cash');
+    await importEarlierCustomers({ context, ...this.tools }, ACTOR, this.importedPlan());
     // More sales at the beginning than at the end, so that most accounts have a history.
     this.openingDates = Array.from({ length: accounts }, () =>
       addDays(this.firstDate, Math.floor(DAYS * (this.random(10_000) / 10_000) ** 1.5)),
@@ -445,6 +458,8 @@ class DemoYear {
     const unreadable = UNREADABLE_ON.indexOf(daysLeft);
     if (unreadable >= 0) await this.receiveUnreadable(unreadable);
     if (daysLeft === TYPED_WRONG_ON) await this.typeWrong(date);
+    if (daysLeft === CHECKED_ON)
+      await checkFilesWithMistakes({ context: this.context, ...this.tools }, ACTOR, this.importedPlan());
     if (daysLeft === STATEMENTS_ON.clean) {
       const id = await this.uploadStatement(date);
       await startStage(this.context, ACTOR, id, 'reconciling');
@@ -462,6 +477,35 @@ class DemoYear {
         });
       await this.uploadStatement(date, { isOneReturned: true });
     }
+    await this.requestApprovals(daysLeft);
+  }
+
+  /** Staff ask for actions that a second person must approve. */
+  private async requestApprovals(daysLeft: number): Promise<void> {
+    const { context, staff, tools } = this;
+    if (!staff) throw new Error('The demo company has no staff.');
+    const limited = { ...context, config: { ...context.config, approvalLimitMinor: 0n } };
+    if (daysLeft === APPROVALS_ON.decided) {
+      await tryWebhooks(context, { ...tools, actor: ACTOR }, async () => {
+        const reversed = await decideRequests(limited, staff);
+        const contract = this.contracts.find(({ accountId }) => accountId === reversed?.accountId);
+        if (contract && reversed) contract.sent -= reversed.amount;
+      });
+    }
+    if (daysLeft === APPROVALS_ON.open) {
+      const accountIds = await leaveRequests(limited, staff);
+      // A payment would change what the requests are about, and end them.
+      for (const contract of this.contracts)
+        if (accountIds.includes(contract.accountId)) contract.isOver = true;
+    }
+  }
+
+  /** What the imported customers bought: the cheapest product. */
+  private importedPlan(): ImportedPlan {
+    const offer = this.offers.at(-1);
+    if (!offer) throw new Error('There is no offer.');
+    const { sku, plan } = offer;
+    return { sku, name: plan.name, deposit: plan.deposit, rest: totalOf(plan) - plan.deposit };
   }
 
   private async receiveUnreadable(at: number): Promise<void> {

@@ -108,8 +108,13 @@ export function holdUser(tx: Tx, id: number): Promise<UserRow> {
   return tx.selectFrom('users').selectAll().where('id', '=', id).forShare().executeTakeFirstOrThrow();
 }
 
-export async function hasUsers(db: Db): Promise<boolean> {
-  const row = await db.selectFrom('users').select('id').limit(1).executeTakeFirst();
+export async function hasAdmin(db: Db): Promise<boolean> {
+  const row = await db
+    .selectFrom('users')
+    .select('id')
+    .where('role', '=', 'admin')
+    .limit(1)
+    .executeTakeFirst();
   return row !== undefined;
 }
 

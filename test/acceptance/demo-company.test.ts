@@ -27,6 +27,8 @@ cleanUpAfterwards();
 
 /** More than on an idle machine with two cores, because other tests run at the same time. */
 const READY_TIMEOUT_MS = 180_000;
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape they assert.
+type Row = any;
 const FIRST_MONTH = /Demo company: \d{4}-\d{2}, \d+ accounts/;
 
 test('DEMO_DATA=company adds a company with a year of payments, once, and its books pass all checks', async () => {
@@ -41,9 +43,14 @@ test('DEMO_DATA=company adds a company with a year of payments, once, and its bo
     expect(status, text).toBe(200);
     return body.pagination.total as number;
   };
+  const list = async (path: string) => {
+    const { status, body, text } = await service.call('GET', path, undefined, { token });
+    expect(status, text).toBe(200);
+    return body.data;
+  };
   const accounts = await count('/accounts');
   const payments = await count('/payments');
-  expect(accounts).toBe(300);
+  expect(accounts).toBe(306); // 6 of them were imported.
   expect(payments).toBeGreaterThan(5_000);
   for (const status of ['active', 'suspended', 'defaulted', 'completed', 'cancelled', 'written_off'])
     expect(await count(`/accounts?filter[status]=${status}`), status).toBeGreaterThan(0);
@@ -73,6 +80,28 @@ test('DEMO_DATA=company adds a company with a year of payments, once, and its bo
     unreadable: { lines: 0 },
   });
   expect(different.results.matched.lines).toBe(different.progress.payments - 5);
+  for (const [status, requests] of Object.entries({ pending: 3, approved: 1, rejected: 1 }))
+    expect(await count(`/approvals?filter[status]=${status}`), status).toBe(requests);
+  const imports = await list('/imports?sort=createdAt:asc');
+  expect(imports).toMatchObject([
+    { status: 'done', errors: 0 },
+    { status: 'checked', errors: expect.any(Number), differences: 1 },
+  ]);
+  expect(imports[1].errors).toBeGreaterThan(3);
+  const [endpoint, ...others] = await list('/webhook-endpoints');
+  expect(others).toEqual([]);
+  expect(endpoint).toMatchObject({ active: false, disabledReason: 'user', failingSince: null });
+  const deliveries = await list(`/webhook-endpoints/${endpoint.id}/deliveries?limit=100`);
+  const failed = deliveries.filter(({ outcome }: Row) => outcome === 'failed');
+  expect(failed).toMatchObject([{ attempt: 1, status: 500 }]);
+  const types = deliveries.filter(({ outcome }: Row) => outcome === 'delivered').map(({ eventType }: Row) => eventType);
+  expect(types.sort()).toEqual([
+    'approval.approved',
+    'approval.rejected',
+    'approval.requested',
+    'approval.requested',
+    'payment.reversed',
+  ]);
   await service.stop();
   await expectProofToPass(environment);
 
@@ -152,6 +181,11 @@ async function companyOfToday() {
       invoices: await rows('select number, status, total_minor from invoices order by id'),
       conflicts: await rows(
         `select trans_id, amount_minor from notifications where outcome = 'conflict' order by id`,
+      ),
+      approvals: await rows('select action, account_id, amount_minor, status from approvals order by id'),
+      imports: await rows('select status, files, problems from (select id, status, (select count(*) from import_files f where f.import_id = i.id) as files, (select count(*) from import_problems p where p.import_id = i.id) as problems from imports i) i order by id'),
+      deliveries: await rows(
+        'select event_type, outcome from webhook_deliveries order by event_type, outcome, attempt',
       ),
       lines: await rows('select statement_id, receipt, result from provider_statement_lines order by id'),
     };

@@ -77,6 +77,20 @@ describe('registration', () => {
     expect((await newUser()).user.role).toBe('manager');
   });
 
+  it('makes the first user who registers an admin, although users without a password exist', async () => {
+    const { service: demo, close } = await startTestService();
+    try {
+      await sql`delete from sessions`.execute(demo.context.db);
+      await sql`update users set role = 'finance', password_hash = null`.execute(demo.context.db);
+      const roles: string[] = [];
+      for (let at = 0; at < 2; at += 1)
+        roles.push((await post('/auth/register', registration(), demo.call)).body.data.user.role);
+      expect(roles).toEqual(['admin', 'manager']);
+    } finally {
+      await close();
+    }
+  });
+
   it('makes one admin when five first users register concurrently', async () => {
     const { service: empty, close } = await startTestService();
     try {

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Actor, Context } from '../core/context.ts';
+import { createNetworks } from '../core/http/addresses.ts';
+import type { Log } from '../core/log.ts';
+import { EVENT_TYPES } from '../events/catalogue-schema.ts';
+import { createHorizonReader } from '../events/feed-horizon.ts';
+import { findEvents } from '../events/store.ts';
+import type { SettableClock } from '../platform/test-clock/routes.ts';
+import { changeEndpoint, createEndpoint } from '../webhook-endpoints/commands.ts';
+import { findLatestEvent } from '../webhook-endpoints/delivery-store.ts';
+import { startDispatcher } from '../webhook-endpoints/dispatch-commands.ts';
+import { typesOf } from '../webhook-endpoints/rules.ts';
+
+const RETRY_AFTER_MS = 10_000;
+/** Much longer than deliveries to this machine take. */
+const LONGEST_WAIT_MS = 10_000;
+const PAUSE_MS = 10;
+const MOST_EVENTS = 100;
+
+/** A receiver on this machine. It refuses the first request. */
+async function startReceiver(): Promise<{ url: string; close(): void }> {
+  let requests = 0;
+  const server = http.createServer((request, response) => {
+    requests += 1;
+    request.resume();
+    response.writeHead(requests === 1 ? 500 : 200).end(requests === 1 ? 'The ledger is locked.' : 'Saved.');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/solar-events`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/**
+ * Sends the events of some work to a receiver on this machine. It refuses the first one, which is then sent again. Afterwards the
+ * receiver ends and the endpoint is disabled, so that nothing is sent when the service runs.
+ */
+export async function tryWebhooks(
+  context: Context,
+  { clock, log, actor }: { clock: SettableClock; log: Log; actor: Actor },
+  work: () => Promise<void>,
+): Promise<void> {
+  const receiver = await startReceiver();
+  const networks = createNetworks(['127.0.0.1/32']);
+  const config = { ...context.config, webhookDestinations: { hosts: new Set<string>(), networks } };
+  const sending = { ...context, config };
+  const reader = createHorizonReader(context.db);
+  try {
+    const endpoint = await createEndpoint(sending, reader, actor, {
+      url: receiver.url,
+      types: ['approval.*', 'payment.*'],
+      description: 'Trial of the accounting program. The receiver no longer runs.',
+    });
+    const from = await findLatestEvent(context.db);
+    await work();
+    const events = await findEvents(context.db, {
+      ...{ after: from, upTo: await findLatestEvent(context.db), limit: MOST_EVENTS },
+      types: typesOf(endpoint.types, EVENT_TYPES),
+    });
+    const deliver = async (count: number) => {
+      const dispatcher = startDispatcher(sending, reader, log);
+      const endsAt = Date.now() + LONGEST_WAIT_MS;
+      const { counts } = dispatcher;
+      while (counts.delivered + counts.failed < count && Date.now() < endsAt) await sleep(PAUSE_MS);
+      await dispatcher.stop();
+      return counts.failed;
+    };
+    const failed = await deliver(events.events.length);
+    clock.set(new Date(clock.now().getTime() + RETRY_AFTER_MS));
+    await deliver(failed);
+    await changeEndpoint(context, actor, endpoint.id, { active: false });
+  } finally {
+    receiver.close();
+  }
+}
