@@ -2,12 +2,14 @@ import { changeAccount } from '../accounts/commands.ts';
 import { APPROVABLE_ACTIONS } from '../approvable-actions.ts';
 import { approve, reject } from '../approvals/commands.ts';
 import type { DoneOrRequested } from '../approvals/rules.ts';
-import { type Actor, amountOf, type Context, SYSTEM } from '../core/context.ts';
-import type { Db } from '../core/database/db.ts';
+import { type Actor, amountOf, type Context, SYSTEM, today } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { addDays } from '../core/values/dates.ts';
 import { refundCredit } from '../credit/commands.ts';
 import { reversePayment } from '../payments/reversal-commands.ts';
 import { addUser } from '../users/commands.ts';
+
+const CASH_DAYS = 14;
 
 /** Two people of the company: one requests what needs approval, the other decides. */
 export interface Staff {
@@ -35,46 +37,45 @@ export async function decideRequests(
   context: Context,
   { finance, manager }: Staff,
 ): Promise<{ accountId: number; amount: number } | undefined> {
-  const [payment] = await findManualPayments(context.db);
-  const refund = await requestRefund(context, finance, 'The customer asked for the money');
-  if (refund !== undefined)
-    await reject(context, manager, refund.id, 'The customer is buying a second lamp with this credit.');
-  if (!payment) return undefined;
-  const reversal = requestedOf(await reversePayment(context, finance, payment.id, 'Entered twice'));
-  await approve(context, APPROVABLE_ACTIONS, manager, reversal.id);
-  return { accountId: payment.accountId, amount: amountOf(payment.amountMinor, context.currency) };
+  const [twice, wrong] = await findManualPayments(context);
+  if (!twice || !wrong) return undefined;
+  const first = requestedOf(await reversePayment(context, finance, twice.id, 'Entered twice'));
+  const second = requestedOf(await reversePayment(context, finance, wrong.id, 'The amount is wrong'));
+  await approve(context, APPROVABLE_ACTIONS, manager, first.id);
+  await reject(context, manager, second.id, 'The receipt shows this amount.');
+  return { accountId: twice.accountId, amount: amountOf(twice.amountMinor, context.currency) };
 }
 
 /** Leaves requests without a decision. @returns the accounts that they concern. */
 export async function leaveRequests(context: Context, { finance, manager }: Staff): Promise<number[]> {
   const { db } = context;
   const accountIds: number[] = [];
-  const [payment] = await findManualPayments(db);
+  const [payment] = await findManualPayments(context);
   if (payment) {
     await reversePayment(context, finance, payment.id, 'Recorded for the wrong customer');
     accountIds.push(payment.accountId);
   }
-  const refund = await requestRefund(context, finance, 'The last instalment was paid twice');
-  if (refund !== undefined) accountIds.push(refund.accountId);
+  const refunded = await requestRefund(context, finance);
+  if (refunded !== undefined) accountIds.push(refunded);
   const lost = await db
     .selectFrom('accounts')
     .select('id')
-    .where('status', '=', 'repossessed')
+    .where('status', 'in', ['defaulted', 'repossessed'])
     .orderBy('receivable_minor', 'desc')
     .orderBy('id')
     .executeTakeFirst();
   if (lost) {
     await changeAccount(context, manager, lost.id, {
       status: 'written_off',
-      reason: 'The battery is broken, so the system cannot be sold again',
+      reason: 'The customer has moved away, and the system was not found',
     });
     accountIds.push(lost.id);
   }
   return accountIds;
 }
 
-/** Requests a refund of the whole credit of the account that has the most. */
-async function requestRefund(context: Context, actor: Actor, reason: string) {
+/** Requests a refund of the whole credit of the account that has the most. @returns the account. */
+async function requestRefund(context: Context, actor: Actor): Promise<number | undefined> {
   const account = await context.db
     .selectFrom('accounts')
     .select(['id', 'credit_minor'])
@@ -85,22 +86,27 @@ async function requestRefund(context: Context, actor: Actor, reason: string) {
     .executeTakeFirst();
   if (!account) return undefined;
   const amount = amountOf(account.credit_minor, context.currency);
-  const { id } = requestedOf(await refundCredit(context, actor, account.id, { amount, reason }));
-  return { id, accountId: account.id };
+  await refundCredit(context, actor, account.id, { amount, reason: 'The last instalment was paid twice' });
+  return account.id;
 }
 
-/** The latest payments that staff recorded, and that the provider does not know. */
-function findManualPayments(db: Db) {
-  return db
+/** The largest payments of the last days that staff recorded, that the provider does not know, and that no request concerns. */
+function findManualPayments(context: Context) {
+  return context.db
     .selectFrom('payments as p')
     .innerJoin('payment_methods as m', 'm.id', 'p.payment_method_id')
     .innerJoin('accounts as a', 'a.id', 'p.account_id')
     .select(['p.id', 'p.amount_minor as amountMinor', 'a.id as accountId'])
     .where('m.code', '=', 'cash')
     .where('p.status', '=', 'matched')
+    .where('p.payment_date', '>', addDays(today(context), -CASH_DAYS))
     .where('a.status', '=', 'active')
-    .orderBy('p.id', 'desc')
-    .limit(1)
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom('approvals').select('id').whereRef('payment_id', '=', 'p.id'))),
+    )
+    .orderBy('p.amount_minor', 'desc')
+    .orderBy('p.id')
+    .limit(2)
     .execute();
 }
 

@@ -85,16 +85,17 @@ test('DEMO_DATA=company adds a company with a year of payments, once, and its bo
   const imports = await list('/imports?sort=createdAt:asc');
   expect(imports).toMatchObject([
     { status: 'done', errors: 0 },
-    { status: 'checked', errors: expect.any(Number), differences: 1 },
+    { status: 'checked', errors: 6 },
   ]);
-  expect(imports[1].errors).toBeGreaterThan(3);
   const [endpoint, ...others] = await list('/webhook-endpoints');
   expect(others).toEqual([]);
   expect(endpoint).toMatchObject({ active: false, disabledReason: 'user', failingSince: null });
   const deliveries = await list(`/webhook-endpoints/${endpoint.id}/deliveries?limit=100`);
   const failed = deliveries.filter(({ outcome }: Row) => outcome === 'failed');
   expect(failed).toMatchObject([{ attempt: 1, status: 500 }]);
-  const types = deliveries.filter(({ outcome }: Row) => outcome === 'delivered').map(({ eventType }: Row) => eventType);
+  const types = deliveries
+    .filter(({ outcome }: Row) => outcome === 'delivered')
+    .map(({ eventType }: Row) => eventType);
   expect(types.sort()).toEqual([
     'approval.approved',
     'approval.rejected',
@@ -183,7 +184,10 @@ async function companyOfToday() {
         `select trans_id, amount_minor from notifications where outcome = 'conflict' order by id`,
       ),
       approvals: await rows('select action, account_id, amount_minor, status from approvals order by id'),
-      imports: await rows('select status, files, problems from (select id, status, (select count(*) from import_files f where f.import_id = i.id) as files, (select count(*) from import_problems p where p.import_id = i.id) as problems from imports i) i order by id'),
+      imports: await rows('select id, status from imports order by id'),
+      problems: await rows(
+        'select import_id, file, line, column_name, problem from import_problems order by id',
+      ),
       deliveries: await rows(
         'select event_type, outcome from webhook_deliveries order by event_type, outcome, attempt',
       ),
