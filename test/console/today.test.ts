@@ -46,6 +46,50 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
     },
   );
 
+  it('compares the money of today and of the week with the week before, in words and without a further request', async () => {
+    const change = (label: string) => page.locator('.stat', { hasText: label }).locator('.stat-change');
+    const reports: string[] = [];
+    const page = await console.open('/find');
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (pathname.startsWith('/api/reports/')) reports.push(pathname);
+    });
+    await page.getByRole('link', { name: 'Today' }).click();
+    const day = new Intl.DateTimeFormat('en-KE', {
+      weekday: 'short',
+      day: 'numeric',
+      month: 'short',
+      timeZone: 'UTC',
+    }).format(new Date(dayBefore(7)));
+    await change('Received today').waitFor();
+    expect(await textOf(change('Received today'))).toBe(`Nothing was received on ${day}`);
+    expect(await textOf(change('Received this week'))).toBe(`Nothing was received last week up to ${day}`);
+    expect(reports.sort()).toEqual([
+      '/api/reports/accounts/summary',
+      '/api/reports/accounts/summary',
+      '/api/reports/payments',
+      '/api/reports/proof/last',
+    ]);
+    const pay = async (amount: number) => {
+      const payment = { accountId, amount, paymentMethodId: 2, paymentDate: dayBefore(7) };
+      await console.call('POST', '/payments', payment);
+      await page.reload();
+    };
+    await pay(1000);
+    await change('Received today').getByText('more').waitFor();
+    expect(await textOf(change('Received today'))).toBe(`100% more than on ${day} (KES 1,000.00)`);
+    expect(await textOf(change('Received this week'))).toBe(
+      `100% more than last week up to ${day} (KES 1,000.00)`,
+    );
+    await pay(1000);
+    await change('Received today').getByText('As much').waitFor();
+    await pay(2000);
+    await change('Received today').getByText('less').waitFor();
+    expect(await textOf(change('Received today'))).toBe(`50% less so far than on ${day} (KES 4,000.00)`);
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
   it('shows the result of a check of the books as soon as it is known', async () => {
     const page = await console.open('/today');
     const row = page.locator('.rows li', { hasText: 'Check of the books' });

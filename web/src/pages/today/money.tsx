@@ -1,31 +1,44 @@
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
+import { settings } from '../../api/settings.ts';
 import { format, t, tCount } from '../../i18n/index.ts';
 import { Bars } from '../../ui/bars.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel, Stat, Stats } from '../../ui/panel.tsx';
 
-const DAYS = 7;
+const WEEK = 7;
 
 type Ratio = Schemas['AccountSummary']['collectionRate'];
+type Day = Schemas['PaymentsReport']['byDay'][number];
 
-/** Money of today and of this week against what falls due. */
+/** Money of today and of this week against what falls due, and against the week before. */
 export function MoneyStats({ today }: { today: string }) {
-  const day = useSummary(today, today);
-  const week = useSummary(mondayOf(today), today);
+  const monday = mondayOf(today);
+  const sameDay = format.addDays(today, -WEEK);
+  const summary = useSummary(today, today);
+  const week = useSummary(monday, today);
+  const { data: days } = useDays(today);
   return (
-    <Loaded query={day} explain={explain} skeleton={<Skeleton lines={3} />}>
+    <Loaded query={summary} explain={explain} skeleton={<Skeleton lines={3} />}>
       {({ data }) => (
         <Stats>
-          <MoneyStat label={t('today.received')} collected={data.collected} rate={data.collectionRate} />
-          {week.data && (
-            <MoneyStat
-              label={t('today.week')}
-              collected={week.data.data.collected}
-              rate={week.data.data.collectionRate}
-            />
-          )}
+          <MoneyStat
+            label={t('today.received')}
+            of="day"
+            rate={data.collectionRate}
+            received={days && netOf(days, today, today)}
+            before={days && netOf(days, sameDay, sameDay)}
+            until={sameDay}
+          />
+          <MoneyStat
+            label={t('today.week')}
+            of="week"
+            rate={week.data?.data.collectionRate}
+            received={days && netOf(days, monday, today)}
+            before={days && netOf(days, format.addDays(monday, -WEEK), sameDay)}
+            until={sameDay}
+          />
           <Stat label={t('today.outstanding')} value={format.money(data.outstanding)} />
           <Stat
             label={t('today.arrears')}
@@ -38,41 +51,61 @@ export function MoneyStats({ today }: { today: string }) {
   );
 }
 
-function MoneyStat({ label, collected, rate }: { label: string; collected: number; rate: Ratio }) {
-  const { denominator: due, numerator } = rate;
+interface MoneyStatProps {
+  label: string;
+  of: 'day' | 'week';
+  rate: Ratio | undefined;
+  received: number | undefined;
+  /** The money of the week before, up to the same day. */
+  before: number | undefined;
+  until: string;
+}
+
+function MoneyStat({ label, of, rate, received, before, until }: MoneyStatProps) {
   return (
     <Stat
       label={label}
-      value={format.money(collected)}
+      value={received === undefined ? <Skeleton lines={1} /> : format.money(received)}
       hint={
-        due > 0 ? (
-          <>
-            <progress className="progress" value={Math.min(numerator, due)} max={due} aria-label={label} />
-            {t('today.expected', { amount: format.money(due) })}
-          </>
-        ) : (
-          t('today.nothingExpected')
-        )
+        <>
+          {rate && <Expected label={label} rate={rate} />}
+          {received !== undefined && before !== undefined && (
+            <span className="stat-change">{describeChange(of, received, before, until)}</span>
+          )}
+        </>
       }
     />
   );
 }
 
+function Expected({ label, rate: { denominator: due, numerator } }: { label: string; rate: Ratio }) {
+  if (due <= 0) return t('today.nothingExpected');
+  return (
+    <>
+      <progress className="progress" value={Math.min(numerator, due)} max={due} aria-label={label} />
+      {t('today.expected', { amount: format.money(due) })}
+    </>
+  );
+}
+
+/** Example: "12% more than on Mon, 16 Nov (KES 52,300.00)". */
+function describeChange(of: 'day' | 'week', received: number, before: number, until: string): string {
+  const day = format.dayAndMonth(until);
+  if (before <= 0) return t(`today.${of}.none`, { day });
+  const percent = Math.round((100 * (received - before)) / before);
+  const direction = percent > 0 ? 'more' : percent < 0 ? 'less' : 'same';
+  const change = format.percent(Math.abs(percent) / 100);
+  return t(`today.${of}.${direction}`, { change, day, amount: format.money(before) });
+}
+
 /** What was received on each of the last days. */
 export function MoneyPanel({ today }: { today: string }) {
-  const startDate = format.addDays(today, 1 - DAYS);
-  const report = api.useQuery(
-    'get',
-    '/api/reports/payments',
-    { params: { query: { startDate, endDate: today, limit: 1 } } },
-    { select: (answer) => (answer as Exclude<typeof answer, string>).data.byDay }, // Without `format` the answer is JSON, never a file.
-  );
   return (
     <Panel title={t('today.byDay')}>
-      <Loaded query={report} explain={explain} skeleton={<Skeleton lines={5} />}>
+      <Loaded query={useDays(today)} explain={explain} skeleton={<Skeleton lines={5} />}>
         {(days) => (
           <Bars
-            bars={days.map(({ paymentDate, net }) => ({
+            bars={days.slice(-WEEK).map(({ paymentDate, net }) => ({
               label: format.weekday(paymentDate),
               value: net,
               text: format.compact(net),
@@ -82,6 +115,25 @@ export function MoneyPanel({ today }: { today: string }) {
       </Loaded>
     </Panel>
   );
+}
+
+/** The days of two weeks, which include the whole week before this one up to the same day. */
+function useDays(today: string) {
+  const startDate = format.addDays(today, 1 - 2 * WEEK);
+  return api.useQuery(
+    'get',
+    '/api/reports/payments',
+    { params: { query: { startDate, endDate: today, limit: 1 } } },
+    { select: (answer) => (answer as Exclude<typeof answer, string>).data.byDay }, // Without `format` the answer is JSON, never a file.
+  );
+}
+
+/** The money of the days from the first to the last one. */
+function netOf(days: readonly Day[], first: string, last: string): number {
+  const minor = 10 ** settings().currencyDecimals;
+  const chosen = days.filter(({ paymentDate }) => paymentDate >= first && paymentDate <= last);
+  // In minor units, because sums of decimal numbers are not exact.
+  return chosen.reduce((sum, { net }) => sum + Math.round(net * minor), 0) / minor;
 }
 
 function useSummary(startDate: string, endDate: string) {
