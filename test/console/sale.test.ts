@@ -165,6 +165,61 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.context().close();
   });
 
+  it.each(SIZES)(
+    'groups the products, and finds one of many with the keyboard (%s)',
+    async (_name, viewport) => {
+      const buyer = newBuyer();
+      const page = await openSale({ viewport });
+      await fillCustomer(page, buyer);
+      await page.getByRole('button', { name: 'Next' }).click();
+      const products = page.getByRole('group', { name: 'Product', exact: true });
+      await products.getByRole('group', { name: 'home system' }).getByText('Home system 40 W').waitFor();
+      expect(await products.getByRole('radio').count()).toBe(5);
+      expect(await products.getByRole('searchbox').count()).toBe(0);
+      await expectAccessible(page);
+      await page.locator('input[name=productId]').first().focus();
+      await page.keyboard.press('Space');
+      const first = await page.locator('input[name=productId]:checked').inputValue();
+      for (let at = 1; at < 5; at += 1) await page.keyboard.press('ArrowDown'); // Through all groups.
+      await page.keyboard.press('ArrowDown');
+      expect(await page.locator('input[name=productId]:checked').inputValue()).toBe(first);
+      await page.context().close();
+    },
+  );
+
+  it.each(SIZES)('searches in many products, and keeps the choice (%s)', async (_name, viewport) => {
+    const page = await openSale({ viewport });
+    await page.route('**/api/products*', async (route) => {
+      const response = await route.fetch();
+      const answer = (await response.json()) as { data: object[] };
+      const more = Array.from({ length: 20 }, (_, at) => ({
+        ...answer.data[0],
+        ...{ id: 1_000 + at, sku: `TV-${at}`, name: `Television ${20 + at}″`, category: 'television' },
+      }));
+      await route.fulfill({ response, json: { ...answer, data: [...answer.data, ...more] } });
+    });
+    await page.reload();
+    await fillCustomer(page, newBuyer());
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.locator('input[type=search]:focus').waitFor();
+    await page.keyboard.type('tv television');
+    await page.getByText('20 found').waitFor();
+    await expectAccessible(page);
+    expect(await page.locator('input[name=productId]').count()).toBe(20);
+    await page.keyboard.press('Enter'); // Several match, so none is chosen.
+    expect(await page.locator('input[name=productId]:checked').count()).toBe(0);
+    await page.locator('input[type=search]').fill('tv-12');
+    await page.getByText('1 found').waitFor();
+    await page.keyboard.press('Enter');
+    const chosen = page.locator('label.sale-option', { has: page.locator(':checked') });
+    expect(await textOf(chosen)).toContain('Television 32″');
+    await page.locator('input[type=search]').fill('nothing like this');
+    await page.getByText('0 found').waitFor();
+    expect(await page.locator('input[name=productId]').count()).toBe(1); // The choice.
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
   it('sells to a customer who is registered', async () => {
     const buyer = newBuyer();
     const { id } = await console.call('POST', '/customers', buyer);

@@ -40,6 +40,9 @@ export const sale = {
   'sale.product.missing': 'Choose a product.',
   'sale.plan.missing': 'Choose a plan.',
   'sale.options.none': 'There is nothing to choose. Ask a manager to add it to the catalogue.',
+  'sale.options.search': 'Search',
+  'sale.options.found.one': '{count} found',
+  'sale.options.found.other': '{count} found',
   'sale.products.notLoaded':
     'The products are not loaded yet. They appear here as soon as the connection is back.',
   'sale.plans.notLoaded': 'The plans are not loaded yet. They appear here as soon as the connection is back.',

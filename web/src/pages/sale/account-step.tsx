@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { explain } from '../../api/explain.ts';
 import { settings } from '../../api/settings.ts';
-import { format, t } from '../../i18n/index.ts';
+import { format, t, tCount } from '../../i18n/index.ts';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { DateField, Form, FormButtons } from '../../ui/form.tsx';
 import { useIsWaiting } from '../shared/use-is-waiting.ts';
@@ -35,11 +35,13 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
             chosen={typed.productId}
             onChoose={(productId) => keepTyped(sale.id, { productId, payplanId: undefined })}
             problem={isIncomplete && !typed.productId ? t('sale.product.missing') : undefined}
-            options={data.map(({ id, name, description, price }) => ({
+            options={data.map(({ id, sku, name, category, description, price }) => ({
               id,
               title: name,
               detail: description,
               value: format.money(price),
+              group: category,
+              searched: [name, description, category, sku].join(' ').toLowerCase(),
             }))}
           />
         )}
@@ -86,41 +88,140 @@ function Missing({ text, isAsked }: { text: string; isAsked: boolean }) {
   return isWaiting || isAsked ? <Notice tone="warning">{text}</Notice> : <Skeleton />;
 }
 
+/** A longer list gets a box to search in it. */
+const MOST_UNSEARCHED = 8;
+
+interface Option {
+  id: number;
+  title: string;
+  detail: string;
+  value: string;
+  /** Options of one group are shown together. */
+  group?: string;
+  /** What a search looks at, in lower case. Default: the title. */
+  searched?: string;
+}
+
 interface OptionsProps {
   legend: string;
   name: FieldName;
   chosen: string | undefined;
   onChoose(id: string): void;
   problem: string | undefined;
-  options: readonly { id: number; title: string; detail: string; value: string }[];
+  options: readonly Option[];
 }
 
+/** One group of radio buttons, with a box to search if there are many. */
 function Options({ legend, name, chosen, onChoose, problem, options }: OptionsProps) {
+  const [search, setSearch] = useState('');
+  const words = search.toLowerCase().split(/\s+/);
+  const found = options.filter(({ title, searched = title.toLowerCase() }) =>
+    words.every((word) => searched.includes(word)),
+  );
+  const isChosen = ({ id }: Option) => chosen === String(id);
+  // The choice stays visible, whatever is searched.
+  const shown = options.filter((option) => found.includes(option) || isChosen(option));
+  const groups = [...new Set(shown.map(({ group }) => group))].sort();
   return (
     <fieldset className="sale-options" aria-describedby={problem && `${name}-problem`}>
       <legend>{legend}</legend>
       {options.length === 0 && <Empty>{t('sale.options.none')}</Empty>}
-      {options.map(({ id, title, detail, value }) => (
-        <label key={id} className="sale-option">
-          <input
-            type="radio"
+      {options.length > MOST_UNSEARCHED && (
+        <OptionSearch
+          name={name}
+          text={search}
+          count={found.length}
+          onChange={setSearch}
+          onEnter={() => {
+            const [only, ...others] = found;
+            if (only && others.length === 0) onChoose(String(only.id));
+          }}
+        />
+      )}
+      {groups.map((group) => {
+        const members = shown.filter((option) => option.group === group);
+        const cards = members.map((option) => (
+          <OptionCard
+            key={option.id}
             name={name}
-            value={id}
-            checked={chosen === String(id)}
-            onChange={() => onChoose(String(id))}
+            option={option}
+            isChosen={isChosen(option)}
+            onChoose={onChoose}
           />
-          <span>
-            <strong>{title}</strong>
-            <span className="muted">{detail}</span>
-          </span>
-          <span className="amount">{value}</span>
-        </label>
-      ))}
+        ));
+        return groups.length === 1 ? (
+          <div key={group} className="sale-cards">
+            {cards}
+          </div>
+        ) : (
+          <fieldset key={group} className="sale-group">
+            <legend>{group?.replaceAll('_', ' ')}</legend>
+            <div className="sale-cards">{cards}</div>
+          </fieldset>
+        );
+      })}
       {problem && (
         <p id={`${name}-problem`} className="field-error" role="alert">
           {problem}
         </p>
       )}
     </fieldset>
+  );
+}
+
+interface OptionCardProps {
+  name: FieldName;
+  option: Option;
+  isChosen: boolean;
+  onChoose(id: string): void;
+}
+
+function OptionCard({ name, option: { id, title, detail, value }, isChosen, onChoose }: OptionCardProps) {
+  return (
+    <label className="sale-option">
+      <input type="radio" name={name} value={id} checked={isChosen} onChange={() => onChoose(String(id))} />
+      <span>
+        <strong>{title}</strong>
+        <span className="muted">{detail}</span>
+      </span>
+      <span className="amount">{value}</span>
+    </label>
+  );
+}
+
+interface OptionSearchProps {
+  name: FieldName;
+  text: string;
+  /** The number of options that match. */
+  count: number;
+  onChange(text: string): void;
+  onEnter(): void;
+}
+
+/** It has no name, because it is not a part of the form. */
+function OptionSearch({ name, text, count, onChange, onEnter }: OptionSearchProps) {
+  return (
+    <div className="field">
+      <label htmlFor={`${name}-search`}>{t('sale.options.search')}</label>
+      <input
+        id={`${name}-search`}
+        className="input"
+        type="search"
+        autoComplete="off"
+        spellCheck={false}
+        maxLength={100}
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || text === '') return;
+          event.preventDefault();
+          onEnter();
+        }}
+        aria-describedby={`${name}-found`}
+      />
+      <p id={`${name}-found`} className="field-hint" role="status">
+        {text.trim() === '' ? '' : tCount('sale.options.found', count)}
+      </p>
+    </div>
   );
 }
