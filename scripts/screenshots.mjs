@@ -92,6 +92,8 @@ async function pagesOf(get) {
   const [unverified] = await get('/customers?filter[kycReviewPending]=true&limit=1');
   const [payment] = await get('/payments?filter[status]=matched&sort=id:desc&limit=1');
   const [statement] = await get('/reconciliations/statements?limit=1');
+  const [endpoint] = await get('/webhook-endpoints?limit=1');
+  const [checked] = await get('/imports?limit=1');
   const openCreate = (page) => page.locator('.page-head button.primary').click();
   return [
     ['today', '/today'],
@@ -105,6 +107,7 @@ async function pagesOf(get) {
     ['reconcile', '/statements?view=payments'],
     ['proof', '/statements?view=proof', (page) => page.locator('.view-options button').click()],
     ['sale', '/sales/new'],
+    ['sale-product', '/sales/new', openProducts],
     ['portfolio', '/portfolio', (page) => page.locator('.trend-target').nth(11).waitFor()],
     ['late', '/portfolio/late'],
     ['customers', '/customers'],
@@ -127,9 +130,24 @@ async function pagesOf(get) {
     ['invitations', '/invitations'],
     ['api-keys', '/api-keys', openCreate],
     ['webhook-endpoints', '/webhook-endpoints'],
+    ...(endpoint ? [['webhook-endpoint', `/webhook-endpoints/${endpoint.id}`]] : []),
     ['imports', '/imports'],
+    ...(checked ? [['import', `/imports/${checked.id}`]] : []),
     ['audit', '/audit'],
   ];
+}
+
+/** The step of a sale in which the product is chosen. */
+async function openProducts(page) {
+  await page.getByRole('button', { name: 'New customer' }).click();
+  await page.locator('input[name=firstName]').fill('Mercy');
+  await page.locator('input[name=lastName]').fill('Cherono');
+  await page.locator('input[name=phone]').fill('0722600700');
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.locator('input[name=documentNumber]').fill('30112233');
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByText('Home system 40 W', { exact: true }).click();
+  await page.locator('input[name=payplanId]').first().waitFor();
 }
 
 async function takeAll(origin, pages, width) {

@@ -98,7 +98,7 @@ function filesWithMistakes(date: PlainDate, { sku, name, deposit, rest }: Import
       CUSTOMER_COLUMNS,
       ['SHOP-1', 'Agnes', 'Wambua', '0722 345 101', '24410001'],
       ['SHOP-2', 'Collins', 'Ochieng', '0722 345 102', '24410002'],
-      ['SHOP-3', 'Naomi', 'Chepkoech', '0722 345', '24410003'], // The end of the phone number is missing.
+      ['SHOP-3', 'Naomi', 'Chepkoech', '0722 34O 103', '24410003'], // The letter O instead of a zero.
       ['SHOP-4', 'Ibrahim', 'Salat', '0722 345 104', '24410002'], // The number of another customer.
     ]),
     accounts: textOf([

@@ -201,19 +201,20 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.reload();
     await fillCustomer(page, newBuyer());
     await page.getByRole('button', { name: 'Next' }).click();
-    await page.locator('input[type=search]:focus').waitFor();
+    await page.locator('#productId-search:focus').waitFor();
     await page.keyboard.type('tv television');
     await page.getByText('20 found').waitFor();
     await expectAccessible(page);
     expect(await page.locator('input[name=productId]').count()).toBe(20);
     await page.keyboard.press('Enter'); // Several match, so none is chosen.
     expect(await page.locator('input[name=productId]:checked').count()).toBe(0);
-    await page.locator('input[type=search]').fill('tv-12');
+    const search = page.getByRole('searchbox', { name: 'Search' });
+    await search.fill('tv-12');
     await page.getByText('1 found').waitFor();
     await page.keyboard.press('Enter');
     const chosen = page.locator('label.sale-option', { has: page.locator(':checked') });
     expect(await textOf(chosen)).toContain('Television 32″');
-    await page.locator('input[type=search]').fill('nothing like this');
+    await search.fill('nothing like this');
     await page.getByText('0 found').waitFor();
     expect(await page.locator('input[name=productId]').count()).toBe(1); // The choice.
     await expectAccessible(page);

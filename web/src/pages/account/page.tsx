@@ -86,7 +86,7 @@ function AccountPage({ account }: { account: Account }) {
       >
         <Badge tone={ACCOUNT_TONES[account.status]}>{tValue('accountStatus', account.status)}</Badge>
         <span>{account.product?.name}</span>
-        {account.reason && <span className="muted">{account.reason}</span>}
+        {account.status !== 'active' && account.reason && <span className="muted">{account.reason}</span>}
       </PageHead>
       <Standing account={account} />
       <Columns

@@ -26,7 +26,7 @@ export function Verifications({ customerId }: { customerId: number }) {
       title={t('customer.kyc')}
       actions={
         may('kyc:submit') && (
-          <Button kind="quiet" icon="plus" onClick={() => setIsSubmitting(true)}>
+          <Button icon="plus" onClick={() => setIsSubmitting(true)}>
             {t('customer.kyc.submit')}
           </Button>
         )

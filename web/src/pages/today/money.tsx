@@ -88,14 +88,16 @@ function Expected({ label, rate: { denominator: due, numerator } }: { label: str
   );
 }
 
-/** Example: "12% more than on Mon, 16 Nov (KES 52,300.00)". */
+/** Example: "12% more than last Mon: KES 52,300.00". */
 function describeChange(of: 'day' | 'week', received: number, before: number, until: string): string {
-  const day = format.dayAndMonth(until);
+  const day = format.weekday(until);
   if (before <= 0) return t(`today.${of}.none`, { day });
+  const amount = format.money(before);
+  if (received <= 0) return t(`today.${of}.before`, { day, amount });
   const percent = Math.round((100 * (received - before)) / before);
   const direction = percent > 0 ? 'more' : percent < 0 ? 'less' : 'same';
   const change = format.percent(Math.abs(percent) / 100);
-  return t(`today.${of}.${direction}`, { change, day, amount: format.money(before) });
+  return t(`today.${of}.${direction}`, { change, day, amount });
 }
 
 /** What was received on each of the last days. */
