@@ -4,7 +4,7 @@ import { deleteInBatches, lookUp } from '../core/database/statements.ts';
 import type { UserRow } from '../users/store.ts';
 
 /**
- * Serializes registrations, so that two concurrent ones cannot both create the first user. The lock is an advisory one, because
+ * Serializes registrations, so that two concurrent ones cannot both create the first admin. The lock is an advisory one, because
  * an empty table has no row to lock.
  */
 export async function lockRegistration(tx: Tx): Promise<void> {

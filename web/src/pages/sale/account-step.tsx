@@ -32,6 +32,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
           <Options
             legend={t('account.product')}
             name="productId"
+            isBrief
             chosen={typed.productId}
             onChoose={(productId) => keepTyped(sale.id, { productId, payplanId: undefined })}
             problem={isIncomplete && !typed.productId ? t('sale.product.missing') : undefined}
@@ -108,11 +109,13 @@ interface OptionsProps {
   chosen: string | undefined;
   onChoose(id: string): void;
   problem: string | undefined;
+  /** On a phone, only the details of the choice are shown as a whole. */
+  isBrief?: boolean;
   options: readonly Option[];
 }
 
 /** One group of radio buttons, with a box to search if there are many. */
-function Options({ legend, name, chosen, onChoose, problem, options }: OptionsProps) {
+function Options({ legend, name, chosen, onChoose, problem, isBrief, options }: OptionsProps) {
   const [search, setSearch] = useState('');
   const words = search.toLowerCase().split(/\s+/);
   const found = options.filter(({ title, searched = title.toLowerCase() }) =>
@@ -123,7 +126,10 @@ function Options({ legend, name, chosen, onChoose, problem, options }: OptionsPr
   const shown = options.filter((option) => found.includes(option) || isChosen(option));
   const groups = [...new Set(shown.map(({ group }) => group))].sort();
   return (
-    <fieldset className="sale-options" aria-describedby={problem && `${name}-problem`}>
+    <fieldset
+      className={`sale-options ${isBrief ? 'brief' : ''}`}
+      aria-describedby={problem && `${name}-problem`}
+    >
       <legend>{legend}</legend>
       {options.length === 0 && <Empty>{t('sale.options.none')}</Empty>}
       {options.length > MOST_UNSEARCHED && (
