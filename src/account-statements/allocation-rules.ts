@@ -13,7 +13,7 @@ export interface MoneyMove {
   /** The day of the reversal. A reversed payment never counts. */
   reversedOn: PlainDate | null;
   reversalReason: string | null;
-  /** The row in the database: one of the two is set. */
+  /** The id of the database row. Either `paymentId` or `creditMoveId` is set. */
   paymentId: number | null;
   creditMoveId: number | null;
   /** The other account of a transfer. */
@@ -23,7 +23,9 @@ export interface MoneyMove {
   transactionRef: string | null;
   /** Null for a transfer. */
   paymentMethod: string | null;
-  /** The ledger events that posted and reversed the money. Null outside the period. */
+  /**
+   * The ledger events that posted and reversed the money. `ledgerEventId` is null for an unreversed payment before the period.
+   */
   ledgerEventId: number | null;
   reversalEventId: number | null;
 }
@@ -47,7 +49,8 @@ export function allocationOf(terms: Terms, counted: readonly MoneyMove[]) {
   const ofItem = new Map<number, Cover[]>();
   for (const { paymentId: place, item, amountMinor } of allocateMoney(terms, counted)) {
     const source = counted[place];
-    if (!source) throw new Error(`The slice refers to payment ${place}, which is not one of the payments.`);
+    if (!source)
+      throw new Error(`The slice refers to position ${place}, but there is no payment at this position.`);
     const { paymentId, creditMoveId, date: paymentDate } = source;
     const cover = { paymentId, creditMoveId, paymentDate, item, dueDate: dueDate(terms, item), amountMinor };
     push(ofMoney, source, cover);
@@ -57,9 +60,9 @@ export function allocationOf(terms: Terms, counted: readonly MoneyMove[]) {
 }
 
 /**
- * The payment of a slice is an index into `counted`. Outgoing credit is taken from the latest money on the account. A shortfall is
- * possible, because a payment may be reversed after its credit was transferred or refunded. The next money that arrives covers the
- * shortfall first.
+ * In a returned slice, `paymentId` is an index into `counted`. Outgoing credit is taken from the latest money on the account. A
+ * shortfall is possible, because a payment may be reversed after its credit was transferred or refunded. The next money that
+ * arrives covers the shortfall first.
  */
 function allocateMoney(terms: Terms, counted: readonly MoneyMove[]): Slice[] {
   const remaining: Minor[] = [];

@@ -182,7 +182,7 @@ describe('a statement', () => {
     );
   });
 
-  it('is refused beyond the maximum of rows, and fast up to it', () => {
+  it('is refused above the maximum number of rows, and made up to this number', () => {
     const terms: Terms = {
       depositMinor: 1n,
       instalmentMinor: 2n,
@@ -206,7 +206,7 @@ describe('a statement', () => {
     expect(readStatementPeriod({}, TODAY, START)).toEqual({ from: START, to: TODAY });
     expect(readStatementPeriod({ to: day('2026-01-01') }, TODAY, START).from).toBe('2026-01-01');
     expect(() => readStatementPeriod({ from: day('2026-07-01') }, TODAY, START)).toThrow(
-      /must not be after to/,
+      /must not be later than the field "to"/,
     );
   });
 });

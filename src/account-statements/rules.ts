@@ -28,7 +28,7 @@ import {
 
 /** The maximum number of rows of one statement. Clients can request several shorter periods. */
 export const MAX_ROWS = 5_000;
-/** The maximum number of rows of a printed statement. Lower, because documents are printed one at a time. */
+/** The maximum number of rows of a printed statement. This limit is lower, because documents are printed one at a time. */
 export const MAX_PRINTED_ROWS = 1_000;
 /** The maximum number of payments, and of credit moves, that one statement reads. */
 export const MAX_PAYMENTS = 50_000;
@@ -96,7 +96,7 @@ export interface Statement {
   end: 'cancelled' | 'written_off' | null;
   /** The position at the end of the period. */
   position: Position;
-  /** The amount paid by the end of the period, without outgoing credit. */
+  /** The amount paid by the end of the period, minus outgoing credit. */
   paidMinor: Minor;
   balanceMinor: Minor;
   creditMinor: Minor;
@@ -122,13 +122,14 @@ export function readStatementPeriod(
 ): StatementPeriod {
   const to = given.to ?? today;
   const from = given.from ?? earlier(firstDay, to);
-  if (compareDates(from, to) > 0) throw invalidField('from', `must not be after to (${to})`);
+  if (compareDates(from, to) > 0) throw invalidField('from', `must not be later than the field "to" (${to})`);
   return { from, to };
 }
 
 /**
- * The events of an account in a period. A payment counts on its own day, not on the day of recording. A reversed payment never
- * counts. Only payments dated up to the end of the period are allocated. The cost grows with the payments and the rows.
+ * Makes the statement of an account for a period. A payment counts on its own day, not on the day of recording. A reversed
+ * payment never counts. Only payments dated up to the end of the period are allocated. The cost grows with the payments and the
+ * rows.
  *
  * @throws AppError VALIDATION_ERROR for more than MAX_ROWS rows.
  */
@@ -315,7 +316,7 @@ function isReversed(money: MoneyMove): money is MoneyMove & { reversedOn: PlainD
   return money.reversedOn !== null;
 }
 
-/** Whether money with the date of the account's end was posted after that event. */
+/** Whether the money has the date of the account's end, but was posted after the event that ended the account. */
 function isAfter(money: MoneyMove, end: AccountEvent | undefined): boolean {
   return end?.date === money.date && (money.ledgerEventId ?? 0) > end.ledgerEventId;
 }

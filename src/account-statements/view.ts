@@ -100,7 +100,7 @@ function refuseMore(rows: readonly unknown[], what: string): void {
   throw new AppError('VALIDATION_ERROR', `The account has more than ${MAX_PAYMENTS} ${what}.`);
 }
 
-/** An account that was recorded after its activation date is shown as opened on that date. */
+/** An account that was recorded after its activation date is shown as opened on its activation date. */
 function toEvent(row: AccountEventRow, { activation_date }: AccountRow): AccountEvent {
   const type = typeOfEvent(row.event);
   const isLate = type === 'opened' && compareDates(activation_date, row.value_date) < 0;

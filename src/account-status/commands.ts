@@ -72,8 +72,8 @@ export async function changeStatus(
 }
 
 /**
- * Changes the status of an account if its paid amount requires another one. The account becomes completed, is no longer
- * completed, or is no longer suspended for non-payment. If the status stays the same, no row is read or written.
+ * Changes the status of an account if its paid amount requires another status. The account becomes completed, is no longer
+ * completed, or is no longer suspended for non-payment. If the status stays the same, nothing is written.
  *
  * @param event - the money event that changed the paid amount. It is part of the reason for the change.
  * @param date - the business day of a completion; default: today.

@@ -6,9 +6,9 @@ type Lateness = Pick<Row<'accounts'>, 'next_due_date' | 'grace_days'>;
 type Grace = Lateness & Pick<Row<'accounts'>, 'reprieved_on'>;
 
 /**
- * The last day before automatic suspension. Null if every item is paid. The days of grace start again on `reprieved_on`, the day on
- * which staff last made the account active. This does not change its payment state, which may still be `late`.
- * suspension-store.ts has the same formula in SQL, and a test compares both.
+ * The last day before automatic suspension. Null if every item is paid. The days of grace start again on `reprieved_on`, the day
+ * on which staff last made the account active. The restart does not change the account's payment state, which may still be
+ * `late`. suspension-store.ts has the same formula in SQL, and a test compares both.
  */
 export function lastDayOfGrace({ next_due_date, reprieved_on, grace_days }: Grace): PlainDate | null {
   if (next_due_date === null) return null;

@@ -54,8 +54,8 @@ export function readAccountNumber(reference: string): number | undefined {
 }
 
 /**
- * The largest id of an account whose number an import may bring: its number has nine digits before the check digit. New accounts get
- * ids above it, which stay far below the largest exact number and have numbers that a search finds.
+ * An import may bring account numbers up to the number of this id, which has nine digits before the check digit. After such an
+ * import, new accounts get larger ids. These stay far below the largest exact number, and a search finds their numbers.
  */
 export const LARGEST_IMPORTED_ID = 999_999_999 - FIRST_NUMBER;
 

@@ -183,7 +183,7 @@ async function requestLoss(
   if (requested && (externalId !== undefined || metadata !== undefined))
     throw invalidField(
       externalId === undefined ? 'metadata' : 'externalId',
-      `cannot change in the same request as the status ${body.status}, which needs approval; send the status separately`,
+      `cannot change in the same request as the status: the status ${body.status} needs approval; send it in a separate request`,
     );
   return requested;
 }
@@ -224,7 +224,7 @@ async function changeExternalFields(
 
 /**
  * Activates the pending accounts whose activation date has come, one batch per transaction. The date of the status change is the
- * activation date, even if the job runs days later, because instalments fall due from that date.
+ * activation date, even if the job runs days later, because the due dates of the instalments are counted from that date.
  *
  * @param signal - stops the job between two batches.
  * @returns the number of activated accounts.
@@ -272,7 +272,7 @@ export async function suspendLateAccounts(
       }
       return accounts.length;
     });
-    // Do not stop after a short batch: it skips accounts that other transactions have locked.
+    // Do not stop after a short batch: a batch skips accounts that other transactions have locked.
     if (batch === 0) break;
     suspended += batch;
     onBatch(suspended);

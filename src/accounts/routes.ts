@@ -182,7 +182,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
         tags: ['Accounts'],
         operationId: 'listAccountStatusChanges',
         summary: 'List the status changes of an account',
-        description: 'Shows who made each change, when and why.',
+        description: 'Each change shows who made it, when and why.',
         params: IdParams,
         querystring: statusChangeList.query,
         response: { 200: ListEnvelope(StatusChange, 'Status changes found.') },

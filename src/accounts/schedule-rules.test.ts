@@ -206,7 +206,7 @@ describe('the schedule', () => {
     );
   });
 
-  it('has the due sum of the enumerated items on every day', () => {
+  it('has the same sum due on every day as the enumerated items', () => {
     fc.assert(
       fc.property(caseArb, ({ terms, today }) => {
         expect(dueBy(terms, today)).toBe(naiveDueBy(terms, today));
@@ -215,7 +215,7 @@ describe('the schedule', () => {
     );
   });
 
-  it('is due on each exact date, and not on the day before', () => {
+  it('makes each item due on its exact date, and not on the day before', () => {
     fc.assert(
       fc.property(termsArb, (terms) => {
         const due = (day: PlainDate) => [itemsBy(terms, day), dueBy(terms, day)];
@@ -251,7 +251,7 @@ describe('the schedule', () => {
 });
 
 describe('nextItem', () => {
-  it('is the first item not fully covered, with its remainder', () => {
+  it('returns the first item that is not fully paid, with its unpaid part', () => {
     expect(nextItem(MONTHLY, 0n)).toEqual({ index: 0, date: '2024-01-31', remainderMinor: 5_000n });
     expect(nextItem(MONTHLY, 4_999n)).toEqual({ index: 0, date: '2024-01-31', remainderMinor: 1n });
     expect(nextItem(MONTHLY, 5_000n)).toEqual({ index: 1, date: '2024-02-29', remainderMinor: 1_000n });
@@ -261,7 +261,7 @@ describe('nextItem', () => {
     expect(nextItem(MONTHLY, 99_000n)).toBeUndefined();
   });
 
-  it('treats items of 0 as covered', () => {
+  it('treats items of 0 as paid', () => {
     expect(nextItem({ ...MONTHLY, depositMinor: 0n }, 0n)?.index).toBe(1);
     expect(nextItem({ ...MONTHLY, instalmentMinor: 0n }, 5_000n)).toBeUndefined();
     expect(nextItem({ ...MONTHLY, instalmentCount: 0 }, 4_000n)?.index).toBe(0);

@@ -75,9 +75,11 @@ export interface Standing {
 export interface Position {
   paymentState: PaymentState;
   daysPastDue: number;
-  /** The day before the next due date. Null before the deposit is covered, if all is paid, and if closed. */
+  /** The day before the next due date. Null if the deposit is not fully paid, if all is paid, or if the account is closed. */
   paidUntil: PlainDate | null;
-  /** The date of the first item that is not fully paid. May be in the past. Null if all is paid, and if closed. */
+  /**
+   * The date of the first item that is not fully paid. It may be in the past. Null if all is paid, or if the account is closed.
+   */
   nextDueDate: PlainDate | null;
   nextDueAmountMinor: Minor | null;
   arrearsMinor: Minor;
@@ -90,7 +92,7 @@ export interface ScheduledPayment {
   amountMinor: Minor;
 }
 
-/** The part of a payment that covers an item or a part of it. */
+/** The part of a payment that is applied to one item. */
 export interface Slice {
   paymentId: number;
   /** 0 for the deposit, k for instalment k. */
@@ -101,7 +103,7 @@ export interface Slice {
 
 export interface Allocation {
   slices: Slice[];
-  /** The sum of the payments beyond the total. */
+  /** The part of the payments that exceeds the total. */
   creditMinor: Minor;
 }
 
@@ -158,14 +160,13 @@ export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
 }
 
 /**
- * The position of an account on a day. With paid = the sum of unreversed payments, due(D) = all items dated <= D and
- * next = the first item that is not fully paid:
+ * The position of an account on a day. With paid = `standing.paidMinor`, due(D) = all items dated <= D and next = the first item
+ * that is not fully paid:
  *
  * - arrears = max(0, due(today) - paid); daysPastDue = max(0, today - date of next)
  * - On closed accounts and before activation, arrears and daysPastDue are 0.
- * - paymentState is the first that holds: paid_off; closed; not_due (before the activation date, or not activated);
- *   late (daysPastDue > graceDays); in_grace (daysPastDue > 0); paid_ahead (the first item dated after today is fully
- *   paid); current.
+ * - paymentState is the first that holds: paid_off; closed; not_due (before the activation date, or not activated); late
+ *   (daysPastDue > graceDays); in_grace (daysPastDue > 0); paid_ahead (the first item dated after today is fully paid); current.
  */
 export function position(terms: Terms, standing: Standing): Position {
   const { paidMinor, today } = standing;
@@ -209,9 +210,9 @@ export interface ScheduleItem {
 }
 
 /**
- * All items of a schedule with their payments: paid; not_owed (the account is closed); overdue (dated before today); due (dated
- * today); partly_paid; upcoming. Before activation no item is overdue or due. A deposit of 0 is left out, unless the sum paid is
- * negative.
+ * All items of a schedule, each with its paid part and its state. The state is the first that holds: paid; not_owed (the account
+ * is closed); overdue (dated before today); due (dated today); partly_paid; upcoming. Before activation no item is overdue or
+ * due. A deposit of 0 is left out, unless the sum paid is negative.
  */
 export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] {
   const { paidMinor, today, closed, activated } = standing;
@@ -240,8 +241,8 @@ export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] 
 }
 
 /**
- * Allocates payments to the items of the schedule, ordered by value date and id. The slices have the same order and add up to
- * min(paid, total). The rest is credit.
+ * Allocates the payments, in the order of value date and id, to the items of the schedule. The slices have the same order and add
+ * up to min(paid, total). The rest is credit.
  *
  * @param payments - all unreversed payments of the account, in any order.
  * @throws RangeError for a negative amount.
@@ -269,7 +270,8 @@ export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): A
 function lateness(terms: Terms, today: PlainDate, next: OpenItem, daysPastDue: number): PaymentState {
   if (daysPastDue > terms.graceDays) return 'late';
   if (daysPastDue > 0) return 'in_grace';
-  // `instalmentsBy + 1` is the first instalment dated after today. If all are due, no index is above it, and the state is `current`.
+  // `instalmentsBy + 1` is the index of the first instalment after today. If there is no such instalment, `next.index` cannot be
+  // greater, and the state is `current`.
   return next.index > instalmentsBy(terms, today) + 1 ? 'paid_ahead' : 'current';
 }
 

@@ -119,7 +119,8 @@ export const Account = Type.Object(
     writtenOffDate: Nullable(
       Type.String({
         format: 'calendar-date',
-        description: 'The business day of the write-off. Kept even if the account is later paid in full.',
+        description:
+          'The business day of the write-off. The date stays even if the account is later paid in full.',
       }),
     ),
     currency: Type.String(),

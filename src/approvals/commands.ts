@@ -203,7 +203,7 @@ async function requireDecider(tx: Tx, actor: Actor, row: ApprovalRow): Promise<v
   if (isOwn || (row.api_key_id !== null && (await hasHeldKey(tx, userId, row.api_key_id))))
     throw new AppError(
       'FORBIDDEN',
-      'You may not decide on your own request, or on one of an API key that you created or rotated.',
+      'You may not decide on your own request, or on a request of an API key that you created or rotated.',
     );
 }
 

@@ -45,7 +45,7 @@ export interface Subject {
   toAccountId: number | null;
 }
 
-/** The present state of the subject of a request, as the database stores it. Null: the subject has no such row. */
+/** The present state of the subject of a request, as the database stores it. A value is null if the subject has no such row. */
 export interface SubjectState {
   paymentStatus: PaymentStatus | null;
   paymentAccountId: number | null;
@@ -151,7 +151,7 @@ function shown(name: FactName, value: string | number | null, currency: Currency
   return String(name.endsWith('Minor') ? amountOf(Number(value), currency) : value);
 }
 
-/** Whether the actor made the request, itself or as an API key. */
+/** Whether the actor sent the request. A request of an API key belongs to the key, not to a user. */
 export function isRequester(row: Pick<ApprovalRow, 'requested_by' | 'api_key_id'>, actor: Actor): boolean {
   if (actor.apiKey) return row.api_key_id === actor.apiKey.id;
   return actor.userId !== null && row.requested_by === actor.userId;

@@ -52,7 +52,7 @@ export const Approval = Type.Object(
     }),
     countedAmount: Type.Number({
       description:
-        'The amount that was compared with APPROVAL_LIMIT. For credit, it includes the other transfers and refunds from the account on that day. For a payment on a written-off or cancelled account, it is the unpaid amount of the account after the payment is removed, but at least the amount of the payment.',
+        'The amount that was compared with APPROVAL_LIMIT. For credit, it includes the other transfers and refunds from the account on the day of the request. For a payment on a written-off or cancelled account, it is the unpaid amount of the account after the payment is removed, but at least the amount of the payment.',
     }),
     currency: Type.String(),
     reason: Type.String({ description: 'The requester’s reason for the action.' }),

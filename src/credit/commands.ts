@@ -141,7 +141,7 @@ async function lock(tx: Tx, _context: Context, request: ApprovalRow): Promise<vo
 }
 
 function moveIdOf(outcome: DoneOrRequested<CreditMoveRow>): number {
-  if ('requested' in outcome) throw new Error('An approved action needs no approval.');
+  if ('requested' in outcome) throw new Error('The approved action requested approval again.');
   return outcome.done.id;
 }
 

@@ -88,7 +88,7 @@ export function creditRoutes(api: Api, context: Context): void {
         tags: ['Accounts'],
         operationId: 'listAccountCreditMoves',
         summary: 'List the credit moves of an account',
-        description: 'Lists transfers from and to the account, and refunds.',
+        description: 'The list contains the transfers from and to the account, and its refunds.',
         params: IdParams,
         querystring: creditMoveList.query,
         response: { 200: ListEnvelope(CreditMove, 'Credit moves found.') },

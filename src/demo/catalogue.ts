@@ -3,7 +3,7 @@ import type { Frequency } from '../core/database/tables.ts';
 
 /**
  * Adds a small catalogue to a new database, so that accounts can be opened immediately. Prices are in whole units.
- * @param decimals of the currency.
+ * @param decimals - the number of decimals of the currency.
  */
 export async function addDemoCatalogue(tx: Tx, decimals: number): Promise<void> {
   const units = (amount: number) => BigInt(amount) * 10n ** BigInt(decimals);

@@ -5,15 +5,16 @@ import { currencyOf, getJwtSecret, PreparationError, withPreparationLock } from 
 import { createSettableClock } from '../platform/test-clock/routes.ts';
 import { openPools } from '../pools.ts';
 import { DEMO_SKUS } from './catalogue.ts';
-import { liveDemoYear } from './year.ts';
+import { simulateDemoYear } from './year.ts';
 
 const SETTING = 'demo_company';
 
 /**
- * Fills a database without customers and payments with a company and its last year. Everything goes through the functions that
- * requests use, while the clock moves through the year. Instances that are started meanwhile wait.
+ * Adds a demo company and one year of its history. Does nothing if the database has customers, payments, or products other than
+ * the active demo products. Everything goes through the functions that requests use, while the clock moves through the year.
+ * Instances that are started meanwhile wait.
  *
- * @param options - the same moment gives the same company.
+ * @param now - the end of the year. The same `now` and the same number of accounts give the same company.
  * @throws PreparationError if an earlier start was interrupted while it filled the database.
  */
 export async function addDemoCompany(
@@ -27,7 +28,7 @@ export async function addDemoCompany(
     if (state === 'complete') return;
     if (state === 'started') throw new PreparationError(interrupted(config));
     if (await hasBusiness(db)) {
-      log.info('DEMO_DATA=company has no effect: the database has customers, payments or products already.');
+      log.info('DEMO_DATA=company has no effect: the database already has customers, payments or products.');
       return;
     }
     const clock = createSettableClock(async () => {});
@@ -40,7 +41,7 @@ export async function addDemoCompany(
       const secret = await getJwtSecret(pools.db, config);
       const context: Context = { db: pools.db, clock, config, currency: currencyOf(config), secret };
       await db.insertInto('settings').values({ key: SETTING, value: 'started' }).execute();
-      await liveDemoYear(context, { clock, copies: pools.copies }, log, { now, accounts });
+      await simulateDemoYear(context, { clock, copies: pools.copies }, log, { now, accounts });
       await db.updateTable('settings').set({ value: 'complete' }).where('key', '=', SETTING).execute();
     } finally {
       await pools.cancelLongWork();

@@ -55,18 +55,21 @@ import { tryWebhooks } from './webhooks.ts';
 
 const SEED = 20_261;
 const DAYS = 365;
-/** The hours of a day: accounts are activated and suspended, sales are made, payments are posted, the office works. */
+/**
+ * The hours of the day at which the jobs activate and suspend accounts, sales are made, payments are posted, and the office
+ * works.
+ */
 const HOURS = { jobs: 0.2, sales: 8, payments: [13, 20], office: 21 };
 const HOUR_MS = 3_600_000;
 const ACTOR: Actor = { ...SYSTEM, name: 'demo company' };
-/** Days before the last one on which an unreadable call arrives, and on which the statement of seven days is uploaded. */
+/** An unreadable call arrives, and a statement of seven days is uploaded, this many days before the last day. */
 const UNREADABLE_ON = [5, 3, 1];
 const STATEMENTS_ON = { clean: 8, withDifferences: 1 };
-/** Days before the last one on which staff type amounts wrong: a wrong digit, and one zero too many. */
+/** Staff type two wrong amounts this many days before the last day: one with a wrong digit, and one with an additional zero. */
 const TYPED_WRONG_ON = 2;
-/** Days before the last one on which the manager decides on requests, and on which requests stay open. */
+/** The manager decides on requests, and some requests stay open, this many days before the last day. */
 const APPROVALS_ON = { decided: 6, open: 1 };
-/** Days before the last one on which files with mistakes are checked. */
+/** Files with mistakes are checked this many days before the last day. */
 const CHECKED_ON = 4;
 const TYPED_WRONG = [(amount: number) => amount + 100, (amount: number) => amount * 10];
 
@@ -110,7 +113,7 @@ const LAST_NAMES =
 const REGIONS = ['Meru', 'Kitui', 'Kisumu', 'Nakuru', 'Kilifi'];
 const AGENTS = ['Grace Njeri', 'Samuel Kiprop', 'Faith Atieno', 'Peter Mutua'];
 
-/** How a customer pays: on time, late, in advance, or on time until some day and then nothing. */
+/** How a customer pays: on time, late, in advance, or on time until some day and then almost nothing. */
 type Manner = 'steady' | 'late' | 'generous' | 'losing';
 
 interface Offer {
@@ -157,11 +160,12 @@ interface Waiting {
 }
 
 /**
- * Opens the accounts of a year up to a moment, and posts what their customers pay. Staff assign, reverse, refund, reconcile, and
- * pay commissions. The last days leave open work: unmatched payments, conflicts, rejected notifications, a statement of the provider
- * that differs from the books, KYC to decide, commissions to approve, requests for approval, an import with mistakes.
+ * Simulates a year that ends at `now`: opens accounts, and posts the payments of their customers. Staff assign, reverse, refund,
+ * reconcile, and pay commissions. The last days leave open work: unmatched payments, conflicts, rejected notifications, a
+ * statement of the provider that differs from the books, KYC to decide, commissions to approve, requests for approval, an import
+ * with mistakes.
  */
-export async function liveDemoYear(
+export async function simulateDemoYear(
   context: Context,
   tools: Pick<Tools, 'clock' | 'copies'>,
   log: Log,
@@ -175,7 +179,7 @@ export async function liveDemoYear(
   log.info('Creating the demo company with a year of sales and payments. This takes up to a minute.');
   await year.begin(accounts);
   for (let date = from; date <= today; date = addDays(date, 1)) {
-    await year.live(date);
+    await year.simulateDay(date);
     if (date === today || addDays(date, 1).endsWith('-01')) {
       log.info(`Demo company: ${date.slice(0, 7)}, ${year.accounts} accounts, ${year.payments} payments`);
     }
@@ -247,7 +251,7 @@ class DemoYear {
     ).sort();
   }
 
-  async live(date: PlainDate): Promise<void> {
+  async simulateDay(date: PlainDate): Promise<void> {
     const { context } = this;
     if (!this.moveTo(date, HOURS.jobs)) return;
     const { signal } = new AbortController();
@@ -452,7 +456,9 @@ class DemoYear {
     await this.leaveDifferences(date);
   }
 
-  /** What the provider reports and what the books have differ in the last days, so that staff have something to resolve. */
+  /**
+   * Creates differences between the provider's reports and the books in the last days, so that staff have something to resolve.
+   */
   private async leaveDifferences(date: PlainDate): Promise<void> {
     const daysLeft = daysBetween(date, this.today);
     const unreadable = UNREADABLE_ON.indexOf(daysLeft);
@@ -512,7 +518,8 @@ class DemoYear {
     const transaction = this.transactions.at(-1);
     const body = transaction && unreadableCalls(transaction, this.shortCode)[at];
     const reading = body && this.readCall(body);
-    if (!reading || !('problems' in reading)) throw new Error(`A demo call should be unreadable: ${body}`);
+    if (!reading || !('problems' in reading))
+      throw new Error(`This demo call is missing or readable, but must be unreadable: ${body}`);
     const failure = reading.problems.map(({ path, message }) => `${path} ${message}`).join('; ');
     await insertRejected(this.context.db, STATEMENT_PROVIDER.name, body, failure);
   }
@@ -574,7 +581,7 @@ class DemoYear {
     await workOnStatement(this.context, this.tools.log, id, { isLast: true, signal });
   }
 
-  /** For some payments, staff do not find the account. */
+  /** Assigns the payments that are unmatched since `until` or longer. For some of them, staff do not find the account. */
   private async assignUnmatched(until: PlainDate): Promise<void> {
     const due = this.unmatched.filter(({ since }) => since <= until);
     this.unmatched = this.unmatched.filter(({ since }) => since > until);
@@ -610,7 +617,7 @@ class DemoYear {
     if (paymentIds.length > 0) await reconcile(this.context, ACTOR, { paymentIds, reconciliationDate: date });
   }
 
-  /** The weekly look at an account: cancel it, refund its credit, or pursue its debt. */
+  /** Reviews an account: may cancel it, refund its credit, or pursue its debt. */
   private async review(contract: Contract, date: PlainDate): Promise<void> {
     if (contract.isOver) return;
     const { manner, startsOn, stopsAfter, offer, sent } = contract;

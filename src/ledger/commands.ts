@@ -3,17 +3,10 @@ import type { Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { AppError } from '../core/http/errors.ts';
 import { numberChanges } from './event-rules.ts';
-import { type AccountRow, applyEvents, type EventRows, type MoneyEvent } from './rules.ts';
+import { type AccompanyingRows, type AccountRow, applyEvents, type MoneyEvent } from './rules.ts';
 import { writeEvents } from './store.ts';
 
-// The path of a payment, drawn in README.md:
-//   payments/routes.ts, or payments/providers/ for a notification, reads the request and submits the payment to a queue.
-//   payments/posting/commands.ts posts a batch of the queue (core/database/batching.ts) in one transaction:
-//   1 lock    posting/store.ts   locks and reads references and idempotency keys; ledger/store.ts locks and reads accounts
-//   2 decide  posting/rules.ts   a payment, a link to a manual payment, a conflict, or a refusal
-//   3 apply   ledger/rules.ts    each money event to the books of its accounts
-//   4 write   ledger/store.ts    payments, entries, books, notifications, audit rows and kept answers by one statement
-//   Here, `postAll` does steps 3 and 4. If the paid amount requires another status, account-status/commands.ts changes it.
+// README.md draws the path of a payment. `postAll` is its steps 3 and 4.
 
 export interface PostedEvents {
   /** The error of each event that did not pass the checks of an account; undefined for a posted event. */
@@ -34,7 +27,7 @@ export async function postAll(
   context: Context,
   accounts: ReadonlyMap<number, AccountRow>,
   events: readonly MoneyEvent[],
-  further: EventRows = {},
+  further: AccompanyingRows = {},
 ): Promise<PostedEvents> {
   const { refusals, entries, books: newBooks } = applyEvents(accounts, events);
   const posted = events.filter((_event, at) => !refusals[at]);

@@ -4,7 +4,7 @@ import { type ChangeRow, event, eventRow } from '../events/change-rules.ts';
 import type { AccountRow, BooksToWrite, MoneyEvent, NewBooks } from './rules.ts';
 
 /**
- * Numbers the changes of each account, and adds events for changes of its due date and credit.
+ * Numbers the changes of each account, and adds events for changes of an account's due date and credit.
  *
  * @param accounts - all accounts of the events, locked by the transaction.
  * @param posted - the money events that passed the checks of their accounts.

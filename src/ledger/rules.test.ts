@@ -15,7 +15,7 @@ import {
   paidMonthAfter,
 } from './rules.ts';
 
-/** A second list of the status changes that staff may make. The test compares the rules with this list. */
+/** The status changes that staff may make, as the model of this test knows them. */
 const LEGAL: Record<AccountStatus, AccountStatus[]> = {
   pending: ['active', 'suspended', 'cancelled'],
   active: ['suspended', 'defaulted', 'cancelled'],
@@ -43,7 +43,7 @@ function refusal(work: () => unknown): AppError {
     if (error instanceof AppError) return error;
     throw error;
   }
-  throw new Error('It was not refused.');
+  throw new Error('No AppError was thrown.');
 }
 
 const opened: AccountBooks = {

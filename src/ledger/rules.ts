@@ -62,13 +62,15 @@ export interface MoneyEvent {
   creditMoveId?: number;
   /** Empty if the account of the money is not known. */
   movements: { accountId: number; movement: Movement }[];
-  /** The entries of the movements and these entries sum to zero. These entries refer to the account of the first movement. */
+  /**
+   * The contra entries refer to the account of the first movement. Together with the entries of the movements, they sum to zero.
+   */
   contra: Entry[];
-  rows?: EventRows;
+  rows?: AccompanyingRows;
 }
 
 /** Rows of other tables, written by the same statement as money events. */
-export type EventRows = RowsOf<'payments' | 'notifications' | 'idempotency_keys'> & {
+export type AccompanyingRows = RowsOf<'payments' | 'notifications' | 'idempotency_keys'> & {
   /** The changes in the order of time. Changes of an account need no version. */
   changes?: ChangeRow[];
 };
@@ -217,8 +219,8 @@ function unpaid({ totalMinor, paidMinor }: Pick<AccountBooks, 'totalMinor' | 'pa
 }
 
 /**
- * The amount that the customer owes. On a cancelled account, whose sale was undone, the customer owes only refunds of payments that
- * were reversed later.
+ * The amount that the customer owes. On a cancelled account, the customer owes only refunded money whose payment was reversed
+ * afterwards.
  */
 export function balanceOf(books: Pick<AccountBooks, 'status' | 'totalMinor' | 'paidMinor'>): Minor {
   return unpaid(isStatusIn(books.status, 'saleUndone') ? { ...books, totalMinor: 0n } : books);
@@ -235,8 +237,8 @@ export function accountFull(path: string): AppError {
 }
 
 /**
- * Money arrives on an account. It pays the debt, and the rest becomes the customer's credit. If the debt was written off, the
- * payment is a recovery. On a cancelled account all of it is credit.
+ * Money arrives on an account. The money pays the debt (`balanceOf`), and the rest becomes the customer's credit. If the debt was
+ * written off, the paid debt is a recovery.
  */
 function moneyIn(books: AccountBooks, amountMinor: Minor): AppliedMovement {
   if (!hasRoomFor(books, amountMinor)) throw accountFull('amount');

@@ -4,7 +4,7 @@ import { insertRows, rowsAsJson } from '../core/database/rows.ts';
 import { run } from '../core/database/statements.ts';
 import type { DB } from '../core/database/tables.ts';
 import { insertChanges } from '../events/change-store.ts';
-import type { AccountRow, BooksToWrite, EventRows, NewEntry } from './rules.ts';
+import type { AccompanyingRows, AccountRow, BooksToWrite, NewEntry } from './rules.ts';
 
 const ACCOUNTS = 'select * from accounts where id = any($1::bigint[]) order by id';
 
@@ -29,7 +29,7 @@ export async function findExistingAccounts(tx: Tx, ids: readonly number[]): Prom
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The tables of `EventRows`, and the columns that are written. */
+/** The tables of `AccompanyingRows`, and the columns that are written. */
 const WRITTEN = {
   payments: [
     'id',
@@ -75,7 +75,7 @@ const WRITTEN = {
     'processed_at',
   ],
   idempotency_keys: ['caller', 'path', 'key', 'body_hash', 'status', 'answer'],
-} as const satisfies { [T in keyof Omit<EventRows, 'changes'>]-?: readonly (keyof DB[T])[] };
+} as const satisfies { [T in keyof Omit<AccompanyingRows, 'changes'>]-?: readonly (keyof DB[T])[] };
 
 type WrittenTable = keyof typeof WRITTEN;
 const WRITTEN_TABLES = Object.keys(WRITTEN) as WrittenTable[];
@@ -128,7 +128,7 @@ export function writeEvents(
     entries,
     books,
     rows,
-  }: { count: number; entries: NewEntry[]; books: BooksToWrite[]; rows: EventRows },
+  }: { count: number; entries: NewEntry[]; books: BooksToWrite[]; rows: AccompanyingRows },
 ): Promise<DerivedColumns[]> {
   const tables = WRITTEN_TABLES.filter((table) => rows[table]?.length);
   const { changes = [] } = rows;

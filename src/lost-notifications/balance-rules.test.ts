@@ -5,7 +5,7 @@ const START_MS = Date.parse('2026-11-02T09:00:00Z');
 const at = (seconds: number) => new Date(START_MS + seconds * 1_000);
 const LATER = at(3_600);
 
-/** A payment of an amount, after which the balance is the given one. It is reported at once. */
+/** The report of a payment: its amount, and the balance after it. By default, the report is received at once. */
 const report = (seconds: number, amount: number, balance: number, receivedAfter = seconds) => ({
   time: at(seconds),
   amountMinor: BigInt(amount),

@@ -43,7 +43,7 @@ const TOLERANCE_MS = 60_000;
 export function addReport(segments: readonly Segment[], report: BalanceReport): Segment[] {
   const { time, amountMinor, balanceMinor: afterMinor, receivedAt } = report;
   const beforeMinor = afterMinor - amountMinor;
-  // The latest such segment, because an earlier segment may have ended at the same balance.
+  // Use the latest segment that fits, because an earlier segment may have ended at the same balance.
   const previous = segments.findLast(
     (one) => one.afterMinor === beforeMinor && time.getTime() >= one.lastTime.getTime() - TOLERANCE_MS,
   );
@@ -114,13 +114,13 @@ interface Explanation {
   differenceMinor: Minor;
   lateMinor: Minor;
   foundMinor: Minor;
-  /** The provider has listed all payments of the period, or cannot be asked. */
+  /** Whether the provider has listed all payments of the period, or cannot be asked. */
   isComplete: boolean;
 }
 
 /**
- * Whether a gap is explained. If the balance grew by more than the found payments, the gap stays open: the provider does not list
- * one of the payments.
+ * The state of a gap. If the balance grew by more than the found payments, the gap stays open: the provider does not list one of
+ * the payments.
  */
 export function stateOfGap({ differenceMinor, lateMinor, foundMinor, isComplete }: Explanation): GapState {
   const unexplainedMinor = differenceMinor - lateMinor - foundMinor;

@@ -36,13 +36,13 @@ export const PULL_TASK = 'pull-payments';
 
 /** Windows are halved down to this length if an answer is too large. */
 const SHORTEST_WINDOW_MS = 60_000;
-/** After this time, the job leaves the next windows to its run in the next minute. */
+/** After this time, the next windows wait for the next run of the job, a minute later. */
 const LONGEST_TURN_MS = 60_000;
 /** More pages mean that the provider never reports the end of its rows. */
 const MAX_PAGES = 5_000;
 /** A page repeats the last rows of the previous page, because rows move if the provider adds or hides other rows. */
 const OVERLAPPING_ROWS = 10;
-/** The most times that a window is read until no new row appears. */
+/** A window is read at most this many times. */
 const MAX_PASSES = 6;
 const MAX_FAILURE_LENGTH = 500;
 /** Less than the posting queue can hold, because requests of users need room, too. */
@@ -194,7 +194,7 @@ async function* readPages(
   // There may be other rows, so the window is not complete.
   throw new ProviderApiError(
     'refused',
-    `The provider sent the same payments for the offset ${offset} as before, so the window is not complete. It is tried again.`,
+    `The provider sent the same payments for the offset ${offset} as before, so the window is not complete. The service will read the window again.`,
   );
 }
 

@@ -33,7 +33,7 @@ export function startOfPull(
   return { from: from > oldest ? from : oldest, lost: null };
 }
 
-/** When to pull again after a success. At once, until the pull has caught up. */
+/** When to pull again after a success: at once if the pull has not caught up. */
 export function nextPullAt(completeUntil: Date, now: Date): Date {
   return completeUntil < now ? now : new Date(now.getTime() + INTERVAL_MS);
 }

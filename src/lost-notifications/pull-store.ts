@@ -50,7 +50,9 @@ export async function recordRegistration(db: Db, { provider, shortCode }: PullKe
 }
 
 export interface PullProgress {
-  /** The present value. If the row has another value, an earlier period must be pulled again. */
+  /**
+   * The value of `complete_until` before this pull. If the row has another value by now, an earlier period must be pulled again.
+   */
   expected: Date | null;
   completeUntil: Date;
   foundCount: number;

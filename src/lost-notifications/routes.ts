@@ -17,7 +17,7 @@ export function providerStatusRoutes(api: Api, context: Context): void {
         operationId: 'getProviderStatus',
         summary: 'Show when each provider last sent a notification',
         description:
-          'Shows for each provider when it last posted a notification, whether it is silent for longer than usual, and until when its payments were pulled. A pull asks the provider for payments whose notification was lost.',
+          'For each provider, the answer shows when it last posted a notification, whether it has been silent for longer than usual, and up to which time its payments were pulled. A pull asks the provider for payments whose notification was lost.',
         response: { 200: Envelope(ProviderStatuses, 'Status of the providers.') },
       },
     },
@@ -33,7 +33,7 @@ export function providerStatusRoutes(api: Api, context: Context): void {
         operationId: 'listBalanceGaps',
         summary: 'List gaps in the running balance',
         description:
-          'A notification contains the balance after its payment. If the balance before the next payment differs, a notification was lost, or money left the short code. A gap changes nothing in the books. It makes the service pull the payments of the period.',
+          'A notification contains the balance after its payment. If the balance before the next payment differs, a notification was lost, or money left the short code. A gap changes nothing in the books, but makes the service pull the payments of the period.',
         querystring: balanceGapList.query,
         response: { 200: ListEnvelope(BalanceGap, 'Gaps found.') },
       },

@@ -12,8 +12,12 @@ const Pull = Type.Object(
         'Up to this time, every payment in the provider’s list is recorded. Null before the first pull.',
     }),
     succeededAt: Nullable(Timestamp),
-    failure: Nullable(Type.String({ description: 'Why the last pull failed. It is tried again.' })),
-    foundCount: Type.Integer({ description: 'Payments that were found only by asking the provider.' }),
+    failure: Nullable(
+      Type.String({ description: 'Why the last pull failed. The service tries the pull again.' }),
+    ),
+    foundCount: Type.Integer({
+      description: 'The number of payments that were found only by asking the provider.',
+    }),
     lostPeriod: Nullable(
       Type.Object(
         { from: Timestamp, until: Timestamp },
@@ -37,7 +41,9 @@ const ProviderStatus = Type.Object(
       description:
         'The last notification before a silence that is longer than usual. Null without a silence.',
     }),
-    openBalanceGaps: Type.Integer({ description: 'Gaps in the running balance that nothing explains yet.' }),
+    openBalanceGaps: Type.Integer({
+      description: 'The number of gaps in the running balance that nothing explains yet.',
+    }),
     pulls: Type.Array(Pull, { description: 'One for each short code whose payments the service asks for.' }),
   },
   {

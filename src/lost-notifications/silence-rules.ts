@@ -10,7 +10,7 @@ const USUAL_WEEKS = 3;
 /** With at least this many notifications in the same hours of a usual week, a silence is not a coincidence. */
 export const USUAL_COUNT = 10;
 const SHORTEST_SILENCE_MS = 10 * MINUTE_MS;
-/** Limits the read of the history. */
+/** Only this part of a longer silence is compared with earlier weeks, so that few rows are read. */
 const LONGEST_SILENCE_MS = 48 * 60 * MINUTE_MS;
 
 /**

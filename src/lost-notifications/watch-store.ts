@@ -45,8 +45,8 @@ export interface ReadNotification {
   trans_time: string | null;
   business_short_code: string | null;
   /**
-   * Whether the notification reports a payment that the balance includes. A pending notification does: it is posted later, and not
-   * read again.
+   * Whether the notification reports a payment that the balance includes. A pending notification counts, because it is posted
+   * later and is not read again.
    */
   counts: boolean;
 }
@@ -112,7 +112,7 @@ export async function storeSegments(
     on conflict (provider, short_code) do update set segments = excluded.segments`.execute(tx);
 }
 
-/** @returns its id. */
+/** @returns the id of the gap. */
 export async function insertGap(tx: Tx, provider: string, shortCode: string, gap: Gap): Promise<number> {
   const { id } = await tx
     .insertInto('balance_gaps')
@@ -159,7 +159,7 @@ export type OpenGap = GapRow & {
   pulled_until: string | null;
 };
 
-/** The open gaps of the last days, oldest first. */
+/** The open gaps of the last 30 days, oldest first. */
 export async function findOpenGaps(db: Db, limit: number): Promise<OpenGap[]> {
   const { rows } = await sql<OpenGap>`
     select g.*, p.complete_until as pulled_until, (

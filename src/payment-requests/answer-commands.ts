@@ -44,8 +44,8 @@ import {
 type Queue = Pick<PostingQueue, 'submit'>;
 
 /**
- * Stores the provider's answer to a request, and posts the payment that it reports. An answer that does not fit its request is
- * stored as a rejected notification, and the provider is asked for the outcome.
+ * Stores the provider's answer to a request, and posts the payment that the answer reports. An answer that does not fit its
+ * request is stored as a rejected notification, and the provider is asked for the outcome.
  */
 export async function receiveAnswer(
   context: Context,
@@ -103,7 +103,7 @@ async function storeAnswer(
   });
 }
 
-/** @returns why the transaction cannot be the payment of the request, for staff. */
+/** @returns a text for staff: why the transaction cannot be the payment of the request. */
 async function problemOfReceipt(
   tx: Tx,
   row: PaymentRequestRow,
@@ -113,7 +113,7 @@ async function problemOfReceipt(
   if (await isReceiptTaken(tx, row, receipt)) return `another payment request has the transaction ${receipt}`;
   const payment = await findPayment(tx, row.provider, receipt);
   return payment && isOfAnother(payment, row, region)
-    ? `the transaction ${receipt} is payment ${payment.id} of another account, and this phone may not have paid it`
+    ? `the transaction ${receipt} is payment ${payment.id} of another account, and perhaps another phone paid it`
     : undefined;
 }
 
@@ -155,7 +155,7 @@ function notificationOf({ config, currency }: Context, request: PaymentRequestRo
 
 /**
  * Links the payment of the transaction to its request, and moves it to the account of the request. A payment of another amount,
- * or of another phone on another account, is left to staff, who see that the provider's reports differ.
+ * or of another phone on another account, is left to staff. Staff see that the provider's reports differ.
  * @returns false if there is no such payment yet, or if the provider has reported another transaction.
  */
 async function linkPayment(context: Context, id: number, receipt: string): Promise<boolean> {
@@ -163,7 +163,7 @@ async function linkPayment(context: Context, id: number, receipt: string): Promi
     const seen = await findRequest(tx, id);
     const payment = seen && (await findPayment(tx, seen.provider, receipt));
     if (!seen || payment?.amount_minor !== seen.amount_minor) return false;
-    // Its notification may have been posted after the answer was stored.
+    // The payment's notification may have been posted after the answer was stored.
     if (isOfAnother(payment, seen, context.config.PHONE_REGION)) return false;
     const { id: paymentId } = payment;
     const actor = { ...SYSTEM, name: `provider ${seen.provider}` };
@@ -178,8 +178,8 @@ async function linkPayment(context: Context, id: number, receipt: string): Promi
 }
 
 /**
- * Finds the payment of a request that the provider has confirmed without its transaction. The payment has the account, the
- * amount, the phone and the time of the request. If there are two such payments, staff decide.
+ * Finds and links the payment of a request for which the provider confirmed a payment without naming the transaction. The payment
+ * has the account, the amount, the phone and the time of the request. If there are two such payments, staff decide.
  */
 async function findUnnamedPayment(context: Context, request: PaymentRequestRow): Promise<boolean> {
   const { send_started_at: sentAt, ended_at: endedAt, phone } = request;

@@ -11,7 +11,7 @@ import { updateRequest } from './store.ts';
 
 const MAX_MESSAGE_LENGTH = 500;
 
-/** What is known about the request from the provider. */
+/** The provider's ids of the request, as far as they are known. */
 export interface ProviderIds {
   requestId: string | null;
   merchantRequestId: string | null;
@@ -61,7 +61,7 @@ export function setEnded(
     : change(tx, row, changes, 'payment_request.expire', event('payment_request.expired', data));
 }
 
-/** The answer in which the provider reports the payment. Null if it has only confirmed the payment. */
+/** The answer in which the provider reports the payment. Null if the provider has only confirmed that the request is paid. */
 export type PaidAnswer = { receipt: string; body: string } | null;
 
 export function setPaid(

@@ -117,7 +117,7 @@ export interface RequestLimits {
   intervalSeconds: number;
   /** The smallest number of seconds between two requests to a phone for the same amount. */
   sameAmountSeconds: number;
-  /** The requests to a phone in 24 hours. */
+  /** The maximum number of requests to a phone in 24 hours. */
   perDay: number;
 }
 
@@ -197,13 +197,13 @@ export interface ReportedPayment {
   amount_minor: number;
   /** Null for an unmatched payment. */
   account_id: number | null;
-  /** The number in its notification. */
+  /** The payer's number in the notification of the payment. */
   payer: string | null;
 }
 
 /**
- * Whether a payment is on another account and does not certainly come from the phone of the request. Then its transaction in an
- * answer to the request is a contradiction, and the payment is not moved.
+ * Whether a payment is on another account, and may come from another phone than the phone of the request. If an answer to the
+ * request names such a payment, the answer is rejected, and the payment is not moved.
  */
 export function isOfAnother(
   { id, account_id: accountId, payer }: ReportedPayment,
@@ -220,14 +220,16 @@ export function isSamePhone(payer: string | null, phone: string, region: string)
   return isReadable && !isAnotherPhone(payer, phone, region);
 }
 
-/** The provider's prompt ends much earlier. A later payment does not answer the request. */
+/** The provider's prompt ends within this time. A later payment does not answer the request. */
 const PROMPT_MS = 5 * 60_000;
 /** After this time, notifications have arrived and lost ones have been pulled. So all payments that fit are known. */
 const FIND_AFTER_MS = 15 * 60_000;
 /** The provider's clock and the service's clock may differ. */
 const CLOCK_DIFFERENCE_MS = 2 * 60_000;
 
-/** When the payment of a request was made. @param endedAt - undefined if the provider has not reported the outcome. */
+/**
+ * The period in which the payment of a request was made. @param endedAt - undefined if the provider has not reported the outcome.
+ */
 export function paymentPeriod(
   sentAt: Date,
   endedAt = new Date(sentAt.getTime() + PROMPT_MS),
@@ -247,9 +249,9 @@ export function findableBefore(now: Date): Date {
 export interface PossiblePayment {
   id: number;
   receipt: string;
-  /** The number in its notification. */
+  /** The payer's number in the notification of the payment. */
   payer: string | null;
-  /** Whether the time of its notification was readable. */
+  /** Whether the notification of the payment had a readable time. */
   hasTime: boolean;
 }
 

@@ -32,12 +32,12 @@ export const PaymentRequest = Type.Object(
     status: Choice('PaymentRequestStatus', STATUSES, {
       description:
         '`requested`: stored, not yet sent. `sent`: the provider has accepted it, and the customer is asked. `unknown`: the provider has ' +
-        'not yet said what happened. `paid`, `declined` and `expired`: the provider has reported the outcome.',
+        'not yet reported the outcome. `paid`, `declined` and `expired`: the outcome is known.',
     }),
     reason: Nullable(
       Choice('PaymentRequestReason', END_REASONS, {
         description:
-          'Why it was declined or has expired. `refused`: the provider did not accept it. `not_sent`: the provider was not reached.',
+          'Why the request was declined or has expired. `refused`: the provider did not accept the request. `not_sent`: the provider was not reached.',
       }),
     ),
     providerMessage: Nullable(Type.String({ description: 'The message of the provider.' })),

@@ -39,7 +39,7 @@ export function findHolder(tx: Tx, phone: string): Promise<PaymentRequestRow | u
     .executeTakeFirst();
 }
 
-/** The requests since a time that may have reached the phone, the newest first. */
+/** The requests since a time, the newest first. Leaves out requests that were certainly not sent. */
 export function findEarlier(tx: Tx, phone: string, since: Date): Promise<EarlierRequest[]> {
   return tx
     .selectFrom('payment_requests')
@@ -148,8 +148,8 @@ export async function claimUnanswerable(
 }
 
 /**
- * Takes requests for which a payment is searched, first those that were not tried for the longest time. The pause before a try is
- * as long as the time from the start to the last try, up to LONGEST_SEARCH_PAUSE.
+ * Takes requests for which a payment is searched, the least recently tried first. The pause before a try is as long as the time
+ * from the start to the last try, up to LONGEST_SEARCH_PAUSE.
  */
 async function claimForSearch(
   db: Db,
@@ -171,8 +171,8 @@ async function claimForSearch(
 }
 
 /**
- * Whether the payment of this request could also answer another request to the phone, which is open, or paid by a payment that is
- * not known.
+ * Whether the payment of this request could also answer another request to the same phone: a request that is open, or that is
+ * paid by an unknown payment.
  */
 export async function hasRival(
   db: Db,
@@ -219,7 +219,7 @@ export async function isReceiptTaken(
   return row !== undefined;
 }
 
-/** All payments on the account of a request with its amount, made while it was open, that belong to no other request. */
+/** Finds the payments on the account of a request that have its amount, were made while it was open, and belong to no request. */
 export async function findPossiblePayments(
   db: Db,
   { provider, account_id: accountId, amount_minor: amount }: PaymentRequestRow,

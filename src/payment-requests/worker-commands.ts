@@ -28,9 +28,9 @@ const LONGEST_STOP_MS = 5_000;
 
 /** Sends payment requests, and asks for outcomes that the provider has not reported. */
 export interface RequestWorker {
-  /** Requests that the provider accepted, and all other results of calls, since the start. */
+  /** The number of steps since the start, by their result. */
   readonly counts: Readonly<Record<string, number>>;
-  /** Starts no further call, and waits a few seconds for the calls. */
+  /** Starts no more calls, and waits a few seconds for the running calls. */
   stop(): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export function startRequestWorker(context: Context, log: Log): RequestWorker | 
   };
 }
 
-/** @returns what the call resulted in. Undefined without a call. */
+/** @returns the result of the step, for `counts`. Undefined if there is nothing to count. */
 async function takeStep(
   context: Context,
   connection: RequestConnection,
@@ -119,7 +119,10 @@ async function takeStep(
 const RECORD_TRIES = 5;
 const RECORD_PAUSE_MS = 1_000;
 
-/** Only this process knows the provider's id. Without it, nobody could ask for the outcome. */
+/**
+ * Tries several times, because only this process knows the provider's id of the request. Without this id, nobody could ask for
+ * the outcome.
+ */
 async function recordInTries(record: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -225,7 +228,10 @@ async function ask(
   return requestId === null ? undefined : `asked_${result.outcome}`;
 }
 
-/** The address to which the provider posts its answer. Its key names the request, even if the provider's answer to the call is lost. */
+/**
+ * The address to which the provider posts its answer. The key in the address identifies the request, even if the provider's
+ * answer to the call is lost.
+ */
 function answerUrl(config: Config, { provider, callback_key: key }: PaymentRequestRow): string {
   return answerAddress(config, REQUEST_PROVIDER.requester.callbackUrl(config), `${provider}/requests/${key}`);
 }

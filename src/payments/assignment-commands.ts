@@ -39,8 +39,8 @@ export async function assignPayment(
 }
 
 /**
- * Moves a payment to the account of the payment request that it answers. Does nothing for a payment that is reversed, or that
- * staff have recorded or assigned. If the account has no room, the payment stays unmatched.
+ * Moves a payment that answers a payment request to the account of the request. Does nothing if the payment is reversed, or if
+ * staff have recorded or assigned it. If the account has no room, the payment becomes unmatched.
  */
 export async function moveToRequestedAccount(
   tx: Tx,
@@ -74,9 +74,9 @@ function isDecidedByStaff({ source, match_method: method }: PaymentRow): boolean
 }
 
 /**
- * Unassigns a matched payment, so that it is in the worklist again. A reconciled payment stays reconciled: its money has arrived.
- * Above the approval limit, the unassignment is only requested: with a new assignment, it would move the money to another
- * account.
+ * Unassigns a matched payment. The payment is then in the worklist again. A reconciled payment stays reconciled: its money has
+ * arrived. An unassignment and a new assignment together move money to another account. So above the approval limit, the
+ * unassignment is only requested.
  */
 export async function unassignPayment(
   context: Context,

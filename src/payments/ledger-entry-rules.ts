@@ -25,7 +25,7 @@ export function unassignedEvent(payment: PaymentMoney, actor: Actor): MoneyEvent
   return eventOf('payment_unassigned', payment, actor, 'money_out', unmatched(-BigInt(payment.amount_minor)));
 }
 
-/** Posts the opposite of the payment's entries, on the payment's account or on `unmatched`. */
+/** Takes the money of a payment back from its account, or from `unmatched`. */
 export function reversedEvent(payment: PaymentMoney, actor: Actor): MoneyEvent {
   return eventOf('payment_reversed', payment, actor, 'money_out', clearing(payment, -1n));
 }

@@ -15,7 +15,7 @@ import { setReversed } from './store.ts';
 
 /**
  * Reverses a payment: opposite entries undo the payment, and its row stays. A notification that conflicted with a manual payment,
- * or was linked to it, is posted in the same database transaction. A payment that the provider reported keeps the provider's
+ * or was linked to it, is reprocessed in the same database transaction. A payment that the provider reported keeps the provider's
  * transaction, so that a repeated notification does not credit the account again. Above the approval limit, the reversal is only
  * requested.
  */

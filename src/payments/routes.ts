@@ -87,9 +87,9 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'recordPayment',
         summary: 'Record a received payment',
         description:
-          'Accepted in every status of the account, because the money has moved already. An amount above the total becomes credit. ' +
-          'A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. Import ' +
-          'missing lines with their statement. If the payment of the transaction was reversed, and no other payment has the ' +
+          'A payment is accepted in every status of its account, because the money has moved already. An amount above the total becomes credit. ' +
+          'A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. To post a ' +
+          'missing line of a statement, import it from the statement. If the payment of the transaction was reversed, and no other payment has the ' +
           'reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already ' +
           'has, even a reversed payment, gets DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.',
         body: NewPayment,
@@ -113,7 +113,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     operationId: 'recordPayments',
     summary: 'Record up to 1,000 received payments',
     description:
-      `${BULK_DESCRIPTION} Payments are posted in batches of 100, each in its own transaction. If the payment with the \`externalId\` ` +
+      `${BULK_DESCRIPTION} Payments are posted in batches of up to 100. Each batch is one transaction. If the payment with the \`externalId\` ` +
       'of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.',
     item: NewPayment,
     body: NewPayments,
@@ -265,7 +265,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         summary: 'Reverse a payment',
         description:
           'The payment stays in the list as reversed, and opposite ledger entries undo it. A notification that was linked to a ' +
-          'manual payment, or conflicted with it, is posted in the same transaction. An amount above APPROVAL_LIMIT is sent for approval (202).',
+          'manual payment, or conflicted with it, is reprocessed in the same transaction. An amount above APPROVAL_LIMIT is sent for approval (202).',
         params: ReversalParams,
         body: Reversal,
         response: {

@@ -9,7 +9,7 @@ import type { PaymentRow } from './rules.ts';
 import { findPaymentRow, lockPaymentRows } from './store.ts';
 
 /**
- * Locks a payment and its account, and the accounts to which notifications with its reference may be posted.
+ * Locks a payment, its reference and its account, and the accounts to which notifications with this reference may be posted.
  * @param others - further accounts to lock.
  */
 export async function lockPaymentAndAccount(

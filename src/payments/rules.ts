@@ -19,8 +19,9 @@ export function refusedMove({ status }: PaymentRow, to: PaymentStatus): AppError
 }
 
 /**
- * The amount that is compared with the approval limit when a payment is taken from its account. The loss of a written-off or
- * cancelled account grows by the payment, so the whole loss counts: otherwise payments could hide it at the write-off.
+ * The amount that is compared with the approval limit when a payment is taken from its account. On a written-off or cancelled
+ * account, the whole unpaid amount counts. Otherwise, a payment that is recorded before the write-off and reversed after it could
+ * hide the loss from approval.
  * @param othersMinor - the sum of other payments that are taken from the account at the same time.
  */
 export function amountToApprove(

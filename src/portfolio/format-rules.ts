@@ -189,7 +189,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       required(
         'grace_days',
         { kind: 'count', min: 0, max: 365 },
-        'Days after a due date before an account counts as late.',
+        'The number of days after a due date before an account counts as late.',
         '7',
       ),
       optional(

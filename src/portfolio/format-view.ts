@@ -2,7 +2,7 @@ import { BYTE_ORDER_MARK } from '../core/values/csv.ts';
 import { type FileName, FORMAT } from './format-rules.ts';
 import { guarded } from './spreadsheet-guard-rules.ts';
 
-/** A CSV file with the header and an example row, if the file has one. */
+/** A CSV file with the header, and with an example row if the format has examples. */
 export function templateOf(file: FileName): string {
   const { columns } = FORMAT[file];
   const header = columns.map(({ name }) => name);

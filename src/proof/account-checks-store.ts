@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { ACCOUNT_STATUSES, moneyEventOf, statusesIn } from '../account-status/rules.ts';
 import { literalList } from '../core/database/literal-list.ts';
-import { type Check, ON_ACCOUNT } from './store.ts';
+import { type Check, CUSTOMER_LEDGER_ACCOUNTS } from './store.ts';
 
 /** The price that the customer owes in total. */
 const SOLD_MINOR = sql`case when a.status in ${literalList(statusesIn('saleUndone'))} then 0 else a.total_minor end`;
@@ -22,7 +22,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
       from accounts a left join (
         select account_id,
           -sum(amount_minor) filter (
-            where ledger_account in ${ON_ACCOUNT} and not starts_with(event::text, 'account_')) as paid,
+            where ledger_account in ${CUSTOMER_LEDGER_ACCOUNTS} and not starts_with(event::text, 'account_')) as paid,
           sum(amount_minor) filter (where ledger_account = 'receivable') as receivable,
           -sum(amount_minor) filter (where ledger_account = 'customer_credit') as credit,
           sum(amount_minor) filter (where ledger_account = 'bad_debt') as lost,
@@ -97,7 +97,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
         coalesce(sum(e.amount_minor) filter (
           where e.account_id = m.account_id and e.ledger_account = 'customer_credit'), 0) as given,
         coalesce(-sum(e.amount_minor) filter (
-          where e.account_id = m.to_account_id and e.ledger_account in ${ON_ACCOUNT}), 0) as taken,
+          where e.account_id = m.to_account_id and e.ledger_account in ${CUSTOMER_LEDGER_ACCOUNTS}), 0) as taken,
         coalesce(-sum(e.amount_minor) filter (
           where e.ledger_account = 'clearing' and e.payment_method_id = m.payment_method_id), 0) as refunded,
         min(e.id) filter (where e.value_date <> m.value_date) as other_day_id,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Check, ON_ACCOUNT } from './store.ts';
+import { type Check, CUSTOMER_LEDGER_ACCOUNTS } from './store.ts';
 
 export const LEDGER_CHECKS: readonly Check[] = [
   {
@@ -53,9 +53,9 @@ export const LEDGER_CHECKS: readonly Check[] = [
           where e.ledger_account = 'clearing' and e.event <> 'payment_received'), 0) as taken_back,
         coalesce(sum(e.amount_minor) filter (where e.ledger_account = 'unmatched'), 0) as unmatched,
         coalesce(sum(e.amount_minor) filter (
-          where e.ledger_account in ${ON_ACCOUNT} and e.account_id = p.account_id), 0) as on_account,
+          where e.ledger_account in ${CUSTOMER_LEDGER_ACCOUNTS} and e.account_id = p.account_id), 0) as on_account,
         coalesce(sum(e.amount_minor) filter (
-          where e.ledger_account in ${ON_ACCOUNT} and e.account_id is distinct from p.account_id), 0) as elsewhere,
+          where e.ledger_account in ${CUSTOMER_LEDGER_ACCOUNTS} and e.account_id is distinct from p.account_id), 0) as elsewhere,
         min(e.id) filter (where e.value_date <> p.payment_date) as other_day_id,
         min(e.value_date) filter (where e.value_date <> p.payment_date) as other_day,
         min(e.id) filter (where e.payment_method_id <> p.payment_method_id) as other_method_id,
@@ -144,7 +144,7 @@ export const LEDGER_CHECKS: readonly Check[] = [
       ) p
       full join (
         select value_date as day,
-          -sum(amount_minor) filter (where ledger_account in ${ON_ACCOUNT}) as on_accounts,
+          -sum(amount_minor) filter (where ledger_account in ${CUSTOMER_LEDGER_ACCOUNTS}) as on_accounts,
           -sum(amount_minor) filter (where ledger_account = 'unmatched') as set_aside
         from ledger_entries where payment_id is not null group by value_date
       ) e using (day)`,

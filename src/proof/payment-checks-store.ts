@@ -76,7 +76,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
       union all
       select 'payment', p.id, null, null, null, null, null, null, null, null, null, p.payment_date, null, null, null, null
       from payments p
-      -- A provider reported the payments of a portfolio import to another system.
+      -- Imported payments have no notification, because a provider reported them to another system.
       where p.source <> 'manual' and p.import_id is null and (p.provider is not null or p.status <> 'reversed') and not exists (
         select from notifications n
         where n.payment_id = p.id and n.outcome in ('matched', 'unmatched', 'linked'))`,
@@ -114,7 +114,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
     name: 'reported_transactions',
     rule:
       'Every transaction that a provider reported as paid has a payment, or a notification that is pending or in conflict. ' +
-      'The answer to a payment request has one within an hour.',
+      'The answer to a payment request has a payment or such a notification within an hour.',
     checked: sql`
       select r.of_table, r.id, r.trans_id, r.amount_minor, p.amount_minor as paid_minor,
         p.id is null and w.trans_id is null as is_lost

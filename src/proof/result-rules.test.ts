@@ -36,7 +36,7 @@ describe('a result', () => {
   const passed = resultOf('2026-11-02T09:00:00Z');
   const failed = resultOf('2026-11-02T09:00:00Z', 'balances');
 
-  it('is news if other checks fail than the last time, or none any more', () => {
+  it('is news if other checks fail than in the last result, or no check fails any more', () => {
     expect(isNews(failed, undefined)).toBe(true);
     expect(isNews(resultOf('2026-11-02T10:00:00Z', 'balances'), passed)).toBe(true);
     expect(isNews(resultOf('2026-11-02T10:00:00Z', 'balances', 'instalments'), failed)).toBe(true);

@@ -11,7 +11,7 @@ export function dayOfCheck(at: Date, timeZone: string) {
   return businessDay(new Date(at.getTime() - STARTS_AT_HOUR * HOUR_MS), timeZone);
 }
 
-/** Whether the books have to be checked now. @param readAt - of the last check. */
+/** Whether the books have to be checked now. @param readAt - the time of the last check. */
 export function isCheckDue(readAt: Date | undefined, now: Date, timeZone: string): boolean {
   return !readAt || dayOfCheck(readAt, timeZone) < dayOfCheck(now, timeZone);
 }

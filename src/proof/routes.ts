@@ -26,8 +26,8 @@ export function proofRoutes(api: Api, context: Context, verifier: LongReads): vo
         operationId: 'getProof',
         summary: 'Run all checks on the books',
         description:
-          'Compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. ' +
-          'Takes many seconds for large books. Answers 503 while another proof runs.',
+          'The service compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. ' +
+          'This takes many seconds for large books. While another proof runs, the answer is 503.',
         querystring: ProofQuery,
         response: { 200: Envelope(Proof, 'Proof made.') },
       },

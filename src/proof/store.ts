@@ -3,13 +3,13 @@ import type { Tx } from '../core/database/db.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { MAX_VIOLATIONS } from './schema.ts';
 
-/** One proof at a time, because it reads everything. */
+/** Only one proof runs at a time, because a proof reads the whole database. */
 export const PROOF_READS = { what: 'proofs', connections: 1, timeoutMs: 120_000 };
 
 /**
  * A check of the books in SQL. Checks read only the tables, so that they do not repeat a mistake of the code that they check.
- * They share with that code only the definition of the account statuses, the names of providers, and the functions of
- * migrations/0005_reports.sql, which tests compare with the schedule.
+ * They share with that code only the definition of the account statuses, the names of providers, the list of derived event types,
+ * and the functions of migrations/0005_reports.sql. Tests compare these functions with the schedule.
  */
 export interface Check {
   name: string;
@@ -17,7 +17,7 @@ export interface Check {
   rule: string;
   /** `select …`: the rows to check. The two statements below read these rows as `checked`. */
   checked: RawBuilder<unknown>;
-  /** A select of one row: `looked_at`, the number of rows, and named sums in minor units. */
+  /** A select of one row: the number of rows, as `looked_at`, and named sums in minor units. */
   figures: RawBuilder<unknown>;
   /**
    * `select … from checked`, one row for each violation: table, id of the row, name of the wrong value, expected and found value
@@ -26,8 +26,8 @@ export interface Check {
   violations: RawBuilder<unknown>;
 }
 
-/** The ledger accounts whose entries belong to an account. */
-export const ON_ACCOUNT = sql`('receivable', 'customer_credit', 'recovery', 'bad_debt')`;
+/** The ledger accounts (kinds of entry) whose entries belong to a customer's account. */
+export const CUSTOMER_LEDGER_ACCOUNTS = sql`('receivable', 'customer_credit', 'recovery', 'bad_debt')`;
 
 export interface Violation {
   table: string;

@@ -59,8 +59,8 @@ const MARKED_PER_STEP = 5_000;
 const LONGEST_TURN_MS = 60_000;
 
 /**
- * Starts to match a statement (again), to import its missing payments, or to reconcile its matched payments.
- * Does nothing if the same stage is running.
+ * Starts a stage of a statement: matching (again), importing its missing payments, or reconciling its matched payments. Does
+ * nothing if the same stage is running.
  * @throws AppError VALIDATION_ERROR while another stage is running.
  */
 export async function startStage(
@@ -124,7 +124,7 @@ function keyOf(id: number): string {
   return `${STATEMENT_TASK}:${id}`;
 }
 
-/** Works on a statement until its stage ends. If the last attempt fails, the statement is `failed`. */
+/** Works on a statement until its stage or its turn ends. If the last attempt fails, the statement is `failed`. */
 export async function workOnStatement(
   context: Context,
   log: Log,
@@ -188,8 +188,8 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
 }
 
 /**
- * Posts the next lines whose transaction staff have recorded. Each line is posted like a notification, which links the payment to
- * the transaction or makes a conflict. Every line is posted before it is compared.
+ * Posts the next lines whose transaction staff have recorded. Each line is processed like a notification: the payment is linked
+ * to the transaction, or a conflict is stored. Every line is processed before it is compared.
  * @returns false if no line is left to post before the next comparison.
  */
 async function reportNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<boolean> {

@@ -251,7 +251,7 @@ export async function recordReconciled(tx: Tx, id: number, payments: number, toL
     .execute();
 }
 
-/** The lines whose comparison with the books found a difference. */
+/** Counts the lines whose comparison with the books found a difference. */
 export async function countBreaks(tx: Tx, id: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select coalesce(sum(line_count), 0)::integer as count from provider_statement_totals

@@ -76,7 +76,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
           operationId: 'uploadProviderStatement',
           summary: 'Upload a statement of the provider',
           description:
-            'A CSV file as the portal of the provider exports it: at most 64 MiB and 1,000,000 lines, columns separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If one line cannot be stored, nothing is stored. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.',
+            'Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If one line cannot be stored, nothing is stored. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.',
           body: { content: { 'text/csv': { schema: StatementFileBody } } },
           response: { 201: Envelope(ProviderStatement, 'Statement received.') },
         },
@@ -125,7 +125,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
         operationId: 'getProviderStatement',
         summary: 'Get a provider statement and its progress',
         description:
-          'Shows the status of the work on the statement, and the number and sum of the lines of each result.',
+          'The answer shows the status of the work on the statement, and the number and sum of the lines of each result.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Statement found.') },
       },
@@ -163,7 +163,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
         operationId: 'matchProviderStatement',
         summary: 'Compare a provider statement with the books',
         description:
-          'Before a line is compared with a manual payment, the line is processed like a provider notification. Either the payment is linked to the transaction, or there is a conflict, which finance resolves.',
+          'Before a line is compared with a manual payment, the line is processed like a provider notification. Either the payment is linked to the transaction, or there is a conflict. Finance resolves the conflict.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Matching started.') },
       },
@@ -180,7 +180,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
         operationId: 'importProviderStatement',
         summary: 'Import missing payments of a statement',
         description:
-          'Posts each line with the result missing_in_books like a notification. The payment is matched to its account, or is unmatched. Safe to repeat, even if the notifications arrive at the same time.',
+          'A job posts each line with the result missing_in_books, like a notification. The payment is matched to its account, or is unmatched. It is safe to repeat the request, even if the notifications arrive at the same time.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Import started.') },
       },
@@ -197,7 +197,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
         operationId: 'reconcileProviderStatement',
         summary: 'Reconcile the payments that a statement matched',
         description:
-          'Puts the matched payments that are not yet in a batch into new batches of up to 10,000. Safe to repeat. List the batches with GET /reconciliations?filter[providerStatementId]=:id.',
+          'A job puts the matched payments that are not yet in a batch into new batches of up to 10,000. It is safe to repeat the request. To list the batches, use GET /reconciliations?filter[providerStatementId]=:id.',
         params: IdParams,
         body: ReconcileStatementBody,
         response: { 200: Envelope(ProviderStatement, 'Reconciling started.') },

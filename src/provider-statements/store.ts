@@ -96,7 +96,10 @@ export function toCopyRow(statementId: number, lineNumber: number, line: Stateme
   return `${values.map((value) => (value === null ? '\\N' : String(value).replaceAll('\\', '\\\\'))).join('\t')}\n`;
 }
 
-/** Counts each receipt once. A later line with the same receipt is `repeated` if it is equal, otherwise `contradictory`. */
+/**
+ * Counts each receipt once. A later line with the same receipt is `repeated` if it has the same amount and time, otherwise
+ * `contradictory`.
+ */
 export async function setRepeatedReceipts(tx: Tx, statementId: number): Promise<void> {
   await sql`
     with ranked as (
@@ -114,7 +117,7 @@ export async function setRepeatedReceipts(tx: Tx, statementId: number): Promise<
     where l.id = r.id and r.id <> r.first_id`.execute(tx);
 }
 
-/** The columns that need the whole file. */
+/** The columns that are known only after the whole file was read. */
 export interface StatementFile {
   sha256: Buffer;
   organisation: string | null;

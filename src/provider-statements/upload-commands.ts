@@ -28,7 +28,7 @@ const { statement: reader } = STATEMENT_PROVIDER;
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_LINES = 1_000_000;
 const MAX_PREAMBLE_LINES = 100;
-/** The most text that is buffered to find the header. */
+/** The maximum number of characters that are buffered to find the header. */
 const MAX_PREAMBLE_CHARACTERS = 1024 * 1024;
 const MAX_LINE_BYTES = 16 * 1024;
 /** An upload that sends nothing for this time is ended. */
@@ -270,7 +270,7 @@ function asRefusal(error: unknown): unknown {
 
 function noHead(): AppError {
   return refused(
-    `None of the first ${MAX_PREAMBLE_LINES} lines is the header of a statement, which has the columns ${reader.requiredColumns.join(', ')}.`,
+    `None of the first ${MAX_PREAMBLE_LINES} lines is the header of a statement. The header must have the columns ${reader.requiredColumns.join(', ')}.`,
   );
 }
 

@@ -7,7 +7,10 @@ import type { ListPlan } from '../core/lists/query.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { PaymentToReconcile } from './rules.ts';
 
-/** A batch and its payments that were reversed later. The figures of the batch do not change, because the money has arrived. */
+/**
+ * A batch, with the number and the sum of its payments that were reversed later. The other figures of the batch do not change,
+ * because the money has arrived.
+ */
 export type ReconciliationRow = Omit<Row<'reconciliations'>, 'payment_ids'> & {
   reversed_count: number;
   reversed_minor: number;
@@ -56,7 +59,7 @@ export interface NewReconciliation {
 /** Inserts the batch, and marks its payments. The transaction must have locked the payments. */
 export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Promise<number> {
   const paymentIds = ascending(batch.paymentIds);
-  // With this, the foreign key check of each payment uses the index and does not scan the batches.
+  // With this setting, the foreign key check of each payment uses the index and does not scan the batches.
   await sql`set local enable_seqscan = off`.execute(tx);
   const { id } = await tx
     .insertInto('reconciliations')

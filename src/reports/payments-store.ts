@@ -11,7 +11,7 @@ export interface PageOf {
   limit: number;
 }
 
-/** The payments of the period, of a method, or of a day. */
+/** The figures of the whole period, of a payment method, or of a day. */
 export interface Sums {
   payment_method_id: number | null;
   payment_date: PlainDate | null;

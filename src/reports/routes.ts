@@ -37,8 +37,8 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries, re
         description:
           'startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of ' +
           'asOf = min(endDate, today), by the value dates of the payments. The lists of accounts show the present, so figures ' +
-          'for an asOf in the past have no accountsUrl. Ratios follow the GOGLA PAYGo PERFORM definitions. Answers 503 if too ' +
-          'many summaries run.',
+          'for an asOf in the past have no accountsUrl. Ratios follow the GOGLA PAYGo PERFORM definitions. If too many ' +
+          'summaries run, the answer is 503.',
         querystring: SummaryQuery,
         response: { 200: Envelope(AccountSummary, 'Summary made.') },
       },

@@ -80,10 +80,10 @@ export const AccountSummary = Type.Object(
       description: 'All accounts except cancelled ones. Their contract values add up to contractValue.',
     }),
     collectionRate: Ratio(
-      'The sum received for instalments in the period, up to asOf, divided by the instalments due in the period. Excludes deposits and cancelled accounts. The numerator includes prepayments and arrears.',
+      'The sum received for instalments in the period, up to asOf, divided by the instalments due in the period. Deposits and cancelled accounts are excluded. The numerator includes prepayments and arrears.',
     ),
     repaymentRate: Ratio(
-      'The paid part of the instalments due by asOf. Includes written-off accounts. Excludes deposits and cancelled accounts.',
+      'The paid part of the instalments due by asOf. Written-off accounts are included. Deposits and cancelled accounts are excluded.',
     ),
     par30: Ratio('The balance of accounts more than 30 days past due, divided by the gross receivables.'),
     par60: Ratio('The balance of accounts more than 60 days past due, divided by the gross receivables.'),
@@ -105,7 +105,7 @@ export const AccountSummary = Type.Object(
         }),
         recovered: Type.Number({
           description:
-            'The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account at most the sum that it owed at the end of that day.',
+            'The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account, at most the sum that the account owed at the end of that day.',
         }),
         asOf: DateText,
         accountsUrl: Type.String({ description: 'The accounts written off in the period.' }),

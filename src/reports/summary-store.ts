@@ -78,7 +78,7 @@ async function sumUpAccounts(
     placed as (
       select product_id, activation_date, total_minor, deposit_minor, instalment_minor, created_at,
         paid_end, paid_before, is_there, moved_to,
-        -- The stored date belongs to the present sum and status.
+        -- The stored date is right only for the present paid sum and status.
         case
           when paid_end = paid_minor and status not in ${literalList(statusesIn('closed'))} then next_due_date
           else next_due_date(
@@ -197,8 +197,8 @@ export interface WriteOffs {
 }
 
 /**
- * Sums up the debts that were written off in the period, each at the end of its day, and the recoveries in the period. The cost
- * grows with the written-off accounts and their later payments.
+ * Sums up the debts that were written off in the period, each as of the end of the day of its write-off, and the recoveries in
+ * the period. The cost grows with the written-off accounts and their later payments.
  */
 export async function writeOffFigures(
   tx: Tx,

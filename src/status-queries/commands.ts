@@ -147,7 +147,10 @@ export async function queueUnsentQueries({ db, clock }: Context): Promise<number
   return ids.length;
 }
 
-/** Sends a status query. If the provider is busy or does not answer, it is sent again later: a repeat only causes a second answer. */
+/**
+ * Sends a status query. If the provider is busy or does not answer, the query is sent again later: a repeat only causes a second
+ * answer.
+ */
 export async function sendStatusQuery(
   context: Context,
   log: Log,
@@ -228,7 +231,7 @@ export async function receiveStatusAnswer(
   });
 }
 
-/** Ends status queries without an answer. @returns the number of ended status queries. */
+/** Ends the status queries that the provider has not answered in time. @returns the number of ended status queries. */
 export async function endUnanswered({ db, clock }: Context): Promise<number> {
   return inTransaction(db, async (tx) => {
     const now = clock.now();
@@ -290,7 +293,7 @@ function factsOf({ payment_id: paymentId, notification_id: notificationId, provi
   return { paymentId, notificationId, provider };
 }
 
-/** The address to which the provider posts its answer. Its key names the query. */
+/** The address to which the provider posts its answer. The key in the address identifies the query. */
 function answerUrlOf(config: Config, { provider, callback_key: key }: StatusQueryRow): string {
   return answerAddress(
     config,

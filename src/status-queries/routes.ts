@@ -17,8 +17,9 @@ import { toStatusQuery } from './view.ts';
 const ASKED = 'The provider is asked.';
 const DESCRIPTION =
   'The provider answers within seconds, or never. Read the status query again, or follow the events `status_query.*`. The answer is shown ' +
-  'and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). 409 if the operator ' +
-  'has not turned status queries on, see `statusQueries` in `GET /settings`.';
+  'and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if ' +
+  'this service has status queries turned off (`statusQueries` in `GET /settings`), or if there is no transaction of a provider that ' +
+  'answers status queries.';
 
 export function statusQueryRoutes(api: Api, context: Context): void {
   const { db } = context;

@@ -7,7 +7,7 @@ import { readAmountOf } from '../payments/providers/rules.ts';
 
 // The state machine of a status query to a provider about one transaction, and the comparison of its answer with the books.
 
-/** The states of a status query, and the states that follow each of them. A late answer counts. */
+/** The states of a status query, and the states that follow each of them. A late answer still counts. */
 export const QUERY_STATES: Readonly<Record<StatusQueryState, readonly StatusQueryState[]>> = {
   requested: ['answered', 'not_found', 'failed', 'unanswered'],
   answered: [],
@@ -26,7 +26,7 @@ export type StoredAnswer = Omit<DescribedTransaction, 'completedAt'> & { complet
 
 export type StatusQueryRow = Omit<Row<'status_queries'>, 'answer'> & { answer: StoredAnswer | null };
 
-/** What the books say about the transaction. Null if they say nothing. */
+/** The values of the transaction in the books. A value is null if the books do not have it. */
 export interface BookedTransaction {
   amount_minor: number | null;
   payer: string | null;

@@ -12,7 +12,7 @@ export const NewStatusQuery = Type.Object(
     transactionRef: Type.Optional(
       Label(64, {
         description:
-          'The transaction, only for a rejected notification whose transaction the service could not read.',
+          'The id of the transaction. Only for a rejected notification whose transaction the service could not read.',
       }),
     ),
   },
@@ -38,8 +38,8 @@ const Answer = Type.Object(
 const DifferenceShown = Type.Object(
   {
     field: Choice('ComparedField', COMPARED_FIELDS),
-    ours: Type.String({ description: 'What the books say now.' }),
-    provider: Type.String({ description: 'What the provider said.' }),
+    ours: Type.String({ description: 'The present value in the books.' }),
+    provider: Type.String({ description: 'The value in the provider’s answer.' }),
   },
   { title: 'StatusDifference' },
 );
@@ -53,9 +53,9 @@ export const StatusQuery = Type.Object(
     transactionRef: Type.String(),
     state: Choice('StatusQueryState', STATES, {
       description:
-        '`requested`: waits for the provider. `answered`: the provider described the transaction. `not_found`: it says that there is no such ' +
-        'transaction. `failed`: it could not say, or the query could not be sent, see `message`. `unanswered`: no answer within ten ' +
-        'minutes. A late answer still counts.',
+        '`requested`: waits for the provider. `answered`: the provider described the transaction. `not_found`: the provider ' +
+        'reports that there is no such transaction. `failed`: the provider gave no result, or the query could not be sent (see ' +
+        '`message`). `unanswered`: no answer within ten minutes. A late answer still counts.',
     }),
     message: Nullable(
       Type.String({ description: 'Why there is no answer, or the message of the provider.' }),

@@ -136,7 +136,7 @@ export function deleteEndedQueries(db: Db, before: Date, signal: AbortSignal): P
   return deleteInBatches(db, signal, { table: 'status_queries', where });
 }
 
-/** A status query with what the books say about its transaction. */
+/** A status query with the values of its transaction in the books. */
 export type ListedQueryRow = StatusQueryRow & BookedTransaction;
 
 /** A payment without a notification is compared by its own columns. */

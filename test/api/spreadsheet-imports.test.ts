@@ -114,7 +114,9 @@ it('names the known pay plans beside a mistyped one, and the terms in which an a
     [2, 'pay_plan'],
     [3, 'pay_plan'],
   ]);
-  expect(problems[1].problem).toMatch(/^is not in the column name of .*, which have .*"Weekly, one year"/);
+  expect(problems[1].problem).toMatch(
+    /^is not in the column name of .*; the known values are .*"Weekly, one year"/,
+  );
   expect(problems[2].problem).toBe(
     'has terms that differ from those of the account: instalment_count is 52, and 50 for the account',
   );

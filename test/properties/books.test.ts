@@ -260,7 +260,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
         const reported: Notification = {
           provider: 'mobilemoney',
           methodCode: 'mobile_money',
-          mustMatch: false,
+          isRefusable: false,
           source: 'webhook',
           providerStatementId: null,
           paymentRequestId: null,

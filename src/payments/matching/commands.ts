@@ -12,8 +12,10 @@ import {
 } from './store.ts';
 
 /**
- * Learns that staff assigned this reference from this payer to an account. The next payment with both matches the account.
- * @returns false if the reference or the exact number of the payer is unknown.
+ * Learns that staff assigned this reference from this payer to an account. The next payment with the same reference and payer
+ * matches this account.
+ * @returns false if nothing is learned: the reference or the payer's exact number is unknown, or the money was sent to another
+ *   short code.
  */
 export async function learnAssignment(
   tx: Tx,

@@ -108,7 +108,7 @@ describe('the key of a reference', () => {
   const keyOf = (reference: string) => readReference(reference, null, 'KE').typedKey;
 
   it.each(['Kamau house', 'KAMAU-HOUSE', ' kamau  house. ', 'ｋａｍａｕ house'])(
-    'has only letters and digits, without letter case: %s',
+    'has only letters and digits, all in upper case: %s',
     (typed) => {
       expect(keyOf(typed)).toBe('KAMAUHOUSE');
     },
@@ -200,7 +200,7 @@ describe('decideMatch', () => {
     ['national_id', 'phone'],
     ['phone', 'account_id'],
     ['phone', 'phone'],
-  ])('decides nothing when %s and %s point to two accounts', (one, other) => {
+  ])('chooses no account when %s and %s point to two accounts', (one, other) => {
     const candidates = [found(one, 7), found(other, 8)];
     expect(decideMatch(candidates, false)).toEqual({ accountId: null, candidates });
   });
@@ -210,7 +210,7 @@ describe('decideMatch', () => {
     expect(decideMatch(candidates, true)).toEqual({ accountId: null, candidates });
   });
 
-  it('is not affected by another account of the payer', () => {
+  it('ignores another account of the payer if a reference is typed', () => {
     const candidates = [found('national_id', 7), found('payer_phone', 8)];
     expect(decideMatch(candidates, false)).toEqual({ accountId: 7, method: 'national_id' });
   });
@@ -225,21 +225,21 @@ describe('decideMatch', () => {
     });
     const learned = { accountId: 9, method: 'learned', assignedOn: '2026-11-02' };
 
-    it('chooses it if the interpretations find no account, or more than one', () => {
+    it('chooses the learned account if the interpretations find no account, or more than one', () => {
       expect(decideMatch([taught(9)], false)).toEqual(learned);
       expect(decideMatch([found('payer_phone', 7), taught(9)], false)).toEqual(learned);
       expect(decideMatch([found('phone', 8), found('phone', 9), taught(9)], false)).toEqual(learned);
       expect(decideMatch([found('phone', 7), found('national_id', 8), taught(9)], false)).toEqual(learned);
     });
 
-    it('returns the method of the interpretation that agrees with it', () => {
+    it('returns the method of the interpretation that agrees with the learned account', () => {
       expect(decideMatch([found('phone', 9), taught(9)], false)).toEqual({ accountId: 9, method: 'phone' });
       const closed = found('account_number', 9, false);
       expect(decideMatch([closed, taught(9)], false)).toEqual({ accountId: 9, method: 'account_number' });
     });
 
     it.each<ReadingMethod>(['national_id', 'phone', 'account_id'])(
-      'prefers it only to the account that staff corrected, found by %s',
+      'prefers the learned account only to the account that staff replaced, found by %s',
       (method) => {
         expect(decideMatch([found(method, 7), taught(9, 7)], false)).toEqual(learned);
         for (const overruled of [null, 8]) {
@@ -249,7 +249,7 @@ describe('decideMatch', () => {
       },
     );
 
-    it('never prefers it to the typed number of another open account', () => {
+    it('never prefers the learned account to the typed number of another open account', () => {
       for (const others of [[], [found('national_id', 9)], [found('phone', 8)]]) {
         for (const overruled of [null, 7]) {
           const candidates = [found('account_number', 7), ...others, taught(9, overruled)];
@@ -258,7 +258,7 @@ describe('decideMatch', () => {
       }
     });
 
-    it('prefers it to the typed number of a closed account only if staff corrected this account', () => {
+    it('prefers the learned account to the typed number of a closed account only if staff replaced this account', () => {
       const closed = found('account_number', 7, false);
       expect(decideMatch([closed, taught(9, 7)], false)).toEqual(learned);
       const candidates = [closed, taught(9)];

@@ -108,7 +108,7 @@ export function readReference(
   };
 }
 
-/** Only the account that the reference names counts. The payer's number does not matter. */
+/** Reads only an account number from the reference. Ignores its other meanings and the payer's number. */
 export function readNumberOnly(reference: string | null): Interpretations {
   return {
     accountId: readAccountNumber(reference ?? '') ?? null,
@@ -129,7 +129,7 @@ export function readPayer(payer: string | null, region: string): Buffer | null {
   return phone ? phoneSha256(phone) : null;
 }
 
-/** A number that is neither masked nor hashed, in E.164. */
+/** The payer's number in E.164; undefined for a masked or hashed number. */
 function readPlainPayer(payer: string | null, region: string): string | undefined {
   const text = (payer ?? '').trim();
   return readPhone(/^[1-9]\d{9,14}$/.test(text) ? `+${text}` : text, region);
@@ -142,7 +142,9 @@ export interface MaskedNumber {
   end: string;
 }
 
-/** A masked number must show this many digits at its end. The index has the same number of digits. */
+/**
+ * A masked number must show this many digits at its end. The index on the ends of phone numbers has the same number of digits.
+ */
 export const MASK_END_LENGTH = 3;
 
 /** @returns undefined unless the middle is hidden and enough of both ends is visible. */
@@ -238,9 +240,10 @@ export interface RelatedAssignment {
 }
 
 /**
- * The accounts to suggest for a notification without a match, from clues of at least medium confidence. If no account fits the
- * typed reference, suggests the accounts of the payer's phone, those of the payer's earlier assignments, and account numbers with
- * one typing error. An account with such a number may not exist: the store ignores it.
+ * The ids of the accounts to suggest for a notification without a match, from clues of at least medium confidence. If accounts
+ * fit the typed reference, only these are suggested. Otherwise, these are suggested: the accounts of the payer's phone, the
+ * accounts of the payer's earlier assignments, and the accounts whose number differs from the reference by one typing error. An
+ * account with such a number may not exist: the store ignores its id.
  */
 export function suggestedAccountIds(
   candidates: readonly Candidate[],

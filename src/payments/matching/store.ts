@@ -19,7 +19,7 @@ import {
 } from './rules.ts';
 import type { Holder } from './suggestion-rules.ts';
 
-/** The most candidates for each interpretation of a reference. More would not change the decision. */
+/** The maximum number of candidates for each interpretation of a reference. More would not change the decision. */
 const MAX_CANDIDATES = 20;
 /** A name or a masked number is not a clue if more customers than this have it. */
 const MAX_NAMESAKES = 20;
@@ -190,13 +190,14 @@ export async function findByMasks(
   );
 }
 
-/** @param found the possible customers (`ids`) of each payer (`at`). */
+/** @param found - a query for the possible customers (`ids`) of each payer (`at`). */
 async function findOpenAccountsOf(
   db: Db,
   payers: number,
   found: RawBuilder<{ at: number; ids: number[] | null }>,
 ): Promise<number[][]> {
-  // Unnamed, because a generic query plan would scan the whole table: it expects to find enough rows early.
+  // An unnamed statement is planned with its values. A generic plan would expect to find enough rows early, and would scan the
+  // whole table.
   const { rows } = await sql<At<{ accountId: number }>>`${sql.raw(UNNAMED)}
     select distinct found.at, a.id as "accountId"
     from (${found}) found

@@ -11,7 +11,7 @@ import {
 } from './rules.ts';
 
 // Suggested accounts for an unmatched payment. Clues come from three sources: the typed reference, the payer's phone and the
-// payer's name. The weight of an account is the sum of its best clue from each source.
+// payer's name. The weight of an account is the sum of the weights of its best clue from each source.
 
 type Source = 'typed' | 'phone' | 'name';
 
@@ -138,7 +138,6 @@ function cluesOfPayer(accountId: number, { words, masked }: Payer, holder: Holde
   const names = nameWords(nameOf(holder));
   const shared = words.filter((word) => names.includes(word)).length;
   if (shared >= 2) clues.push({ accountId, kind: 'full_name', reason: 'the payer has the customer’s name' });
-  // A weak clue: it only adds to others.
   else if (shared === 1)
     clues.push({ accountId, kind: 'part_of_name', reason: 'the payer shares a name with the customer' });
   return clues;

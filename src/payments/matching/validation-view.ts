@@ -43,7 +43,7 @@ export async function validatePayment(
   return { verdict: 'accepted', accountNumber: formatAccountNumber(account.id) };
 }
 
-/** Whether nothing is owed. A cancelled account may owe refunds of payments that were reversed later. */
+/** Whether nothing is owed. On a cancelled account, the customer owes refunded money whose payment was reversed afterwards. */
 function isSettled(account: AccountRow): boolean {
   if (account.status === 'completed') return true;
   return isStatusIn(account.status, 'saleUndone') && balanceOf(booksOf(account)) === 0n;

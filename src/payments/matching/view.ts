@@ -105,7 +105,7 @@ function standingNow(context: Context, account: HeldAccountRow | undefined) {
   return { status, balance, nextDueDate, nextDueAmount };
 }
 
-/** Like `findByNames`, with a time limit, because the other clues have more weight. */
+/** Like `findByNames`, but stops at a time limit. The other clues give suggestions without names. */
 async function findByNamesInTime(db: Db, log: Log, names: string[][]): Promise<number[][]> {
   const end = performance.now() + NAMES_TIMEOUT_MS;
   const found: number[][] = names.map(() => []);

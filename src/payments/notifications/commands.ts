@@ -26,7 +26,7 @@ export async function importNotifications(
   notifications: readonly Notification[],
 ): Promise<void> {
   const queue = openPostingQueue(context);
-  // Wait for all of them before throwing an error, so that none still runs during the next step.
+  // Wait until every notification has ended before throwing an error, so that none still runs during the next step.
   const ends = await Promise.allSettled(
     notifications.map((notification) => receiveNotification(context, log, queue, notification)),
   );
@@ -35,7 +35,7 @@ export async function importNotifications(
 
 const RETRIED_AT_ONCE = 100;
 const RETRIED_IN_A_RUN = 500;
-/** After this time, the job leaves the rest of a failed batch to its run in the next minute. */
+/** After this time, the rest of a failed batch waits for the next run of the job, a minute later. */
 const LONGEST_ONE_BY_ONE_MS = 20_000;
 
 /**
@@ -91,8 +91,8 @@ function incomingOf(
 }
 
 /**
- * Reprocesses notifications after a change of a manual payment: those in conflict with payments of the same reference, and the one
- * that was linked to the reversed payment.
+ * Reprocesses notifications after a manual payment was unassigned or reversed: the notifications in conflict under its reference,
+ * and the notification that was linked to the reversed payment.
  */
 export async function reprocessNotifications(
   tx: Tx,

@@ -75,7 +75,10 @@ function checkResolution(
   const accepted = payments.find((payment) => payment.id === paymentId);
   if (!accepted) {
     const ids = payments.map((payment) => payment.id).join(', ');
-    throw invalidField('paymentId', `must be null or a payment that conflicts with the notification: ${ids}`);
+    throw invalidField(
+      'paymentId',
+      `must be null or the id of one of the manual payments in conflict (${ids || 'none'})`,
+    );
   }
   if (accepted.amount_minor !== reported) {
     const amount = reported === null ? 'none' : amountOf(reported, currency);
@@ -84,8 +87,8 @@ function checkResolution(
 }
 
 /**
- * The reversal of a payment above the limit must be requested separately. Once approved, it resolves the conflict as this command
- * would.
+ * The reversal of a payment above the approval limit must be requested separately. The approved reversal reprocesses the
+ * notification.
  */
 function checkNeedsNoApproval(
   { config, currency }: Context,
@@ -99,7 +102,7 @@ function checkNeedsNoApproval(
   if (!large) return;
   throw invalidField(
     'paymentId',
-    `would reverse payment ${large.id} of ${amountOf(large.amount_minor, currency)}, which needs approval; request it with POST /api/payments/${large.id}/reverse`,
+    `cannot be accepted: the reversal of payment ${large.id} (${amountOf(large.amount_minor, currency)}) needs approval; request this reversal first with POST /api/payments/${large.id}/reverse`,
   );
 }
 

@@ -23,12 +23,14 @@ export function notificationRoutes(api: Api, context: Context): void {
         summary: 'List notifications and their outcomes',
         description:
           'Imported lines of a provider statement are notifications too. These filters select the notifications that need work. ' +
-          '`filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve it. ' +
-          'Either the amounts differ, or there are two manual payments, or the notification names another account or customer and the user ' +
-          'who recorded the payment may not assign payments. `filter[flags][contains]=payment_reversed`: the manual payment was reversed before an ' +
-          'upgrade. `filter[outcome]=differs`: a transaction was repeated with other fields. `filter[flags][contains]=repeated_after_reversal`: ' +
-          'a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or ' +
-          'was refused. `filter[status]=pending`: the service will retry it.',
+          '`filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. ' +
+          'There are three reasons: (1) the amounts differ; (2) there are two manual payments; (3) the notification names another account or ' +
+          'customer, and the user who recorded the payment has no permission to assign payments. ' +
+          '`filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been ' +
+          'reversed when the service was upgraded. `filter[outcome]=differs`: a transaction was repeated with other fields. ' +
+          '`filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. ' +
+          '`filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the ' +
+          'service will retry the notification.',
         querystring: notificationList.query,
         response: { 200: ListEnvelope(Notification, 'Notifications found.') },
       },
@@ -68,8 +70,8 @@ export function notificationRoutes(api: Api, context: Context): void {
         operationId: 'resolveNotification',
         summary: 'Resolve a notification in conflict',
         description:
-          'Choose one of the manual payments with the same reference and amount. The notification is linked to this payment, which ' +
-          'stays on its account. Or choose none (`paymentId: null`), and the notification is posted. All other manual payments with ' +
+          'Choose one of the manual payments with the same reference and amount. The notification is linked to this payment, and the ' +
+          'payment stays on its account. Or choose none (`paymentId: null`), and the notification is posted. All other manual payments with ' +
           'the reference are reversed in the same transaction.',
         params: ConflictParams,
         body: Resolution,

@@ -3,7 +3,7 @@ import { lockName } from '../../core/database/named-locks.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { auditRow, type ChangeRow, event, eventRow } from '../../events/change-rules.ts';
-import { booksOf, type EventRows, hasRoomFor } from '../../ledger/rules.ts';
+import { type AccompanyingRows, booksOf, hasRoomFor } from '../../ledger/rules.ts';
 import { mayDo } from '../../rights.ts';
 import { type Match, matchColumns, readNumberOnly, readReference } from '../matching/rules.ts';
 import {
@@ -35,7 +35,7 @@ import type { NotificationRow, PaymentRow } from '../rules.ts';
 const OTHER_ACCOUNT = 'other_account';
 const ACCOUNT_FULL = 'account_full';
 const DIFFERS_FROM_FIRST = 'differs_from_first';
-/** Flags that every decision sets again. */
+/** The flags that a decision sets. A later decision about the same notification replaces them. */
 const FLAGS_OF_DECISION = [
   DIFFERS_FROM_FIRST,
   OTHER_ACCOUNT,
@@ -152,10 +152,10 @@ function decideNewPayment(
   { match, account }: Facts,
   { timeZone, now }: PlanSettings,
 ): Decision {
-  const { provider, transId, amountMinor, mustMatch } = notification;
+  const { provider, transId, amountMinor, isRefusable } = notification;
   const giveBack = (refusal: RefusalReason): Plan => ({ result: { outcome: { refusal } } });
-  if (mustMatch && notification.flags.includes(OTHER_SHORT_CODE)) return giveBack('wrong_short_code');
-  if (mustMatch && match.accountId === null) return giveBack('wrong_account');
+  if (isRefusable && notification.flags.includes(OTHER_SHORT_CODE)) return giveBack('wrong_short_code');
+  if (isRefusable && match.accountId === null) return giveBack('wrong_account');
   const post = (paymentId: number, accountId: number | null, postedFlags: string[]): Plan => {
     const actor = actorOf(notification);
     const payment = paymentRow(paymentId, now, {
@@ -182,9 +182,9 @@ function decideNewPayment(
     return { ...plan, event: recordedEvent(payment, actor, now, rows) };
   };
   const ifFull = (paymentId: number) =>
-    mustMatch ? giveBack('wrong_amount') : post(paymentId, null, [...flags, ACCOUNT_FULL]);
+    isRefusable ? giveBack('wrong_amount') : post(paymentId, null, [...flags, ACCOUNT_FULL]);
   if (account && !hasRoomFor(booksOf(account), amountMinor))
-    return mustMatch ? giveBack('wrong_amount') : ifFull;
+    return isRefusable ? giveBack('wrong_amount') : ifFull;
   return (paymentId) => ({ ...post(paymentId, match.accountId, flags), ifFull: () => ifFull(paymentId) });
 }
 
@@ -195,12 +195,12 @@ function matchOf({ paymentRequestId }: Notification, accountId: number | null, m
     : { match_method: 'payment_request' as const, match_reason: null };
 }
 
-/** Inserts a new notification, or updates the outcome of a stored notification. */
+/** A plan that inserts a new notification, or that updates the outcome of a stored notification. */
 function outcomePlan(
   notification: Notification,
   outcome: StoredOutcome,
   now: Date,
-  rows: EventRows = {},
+  rows: AccompanyingRows = {},
 ): Plan {
   const result = { outcome: { outcome: outcome.outcome, paymentId: outcome.paymentId } };
   const isConflict = outcome.outcome === 'conflict';
@@ -266,8 +266,8 @@ function hasAmount({ amount_minor: amount }: Pick<PaymentRow, 'amount_minor'>, a
 
 /**
  * Whether the payment belongs to the notification. The content of a provider's own call has already been compared. Other reports
- * (statement, import, pull, answer to a payment request) have payer, time and reference in other forms, so only their amount is
- * compared.
+ * (imported statement lines, pulled payments, answers to payment requests) have payer, time and reference in other forms, so only
+ * their amount is compared.
  *
  * @param others - the other notifications of the transaction.
  */
@@ -278,10 +278,10 @@ function isSamePayment(
 ): boolean {
   const reported = others.filter(({ payment_id: id }) => id === payment.id).map((one) => one.source);
   const { source, amountMinor } = notification;
-  const isOneNotPosted = [source, payment.source, ...reported].some(
+  const isAnyInOtherForm = [source, payment.source, ...reported].some(
     (one) => one === 'import' || one === 'pull',
   );
-  const isComparable = isOneNotPosted || isAnyAnswer(notification, others);
+  const isComparable = isAnyInOtherForm || isAnyAnswer(notification, others);
   return isComparable && hasAmount(payment, amountMinor);
 }
 
@@ -290,7 +290,10 @@ function isAnyAnswer({ paymentRequestId }: Notification, others: readonly KnownN
   return paymentRequestId !== null || others.some((one) => one.payment_request_id !== null);
 }
 
-/** Whether another notification of the transaction comes first: one that was processed, or that is pending and older. */
+/**
+ * Whether this other notification of the transaction comes first: it was processed and its outcome counts
+ * (`isComparedWithLater`), or it is pending and older.
+ */
 function precedes(
   { id, status, outcome, payment_id: paymentId }: KnownNotification,
   storedId = Number.POSITIVE_INFINITY,
@@ -338,7 +341,7 @@ export function notificationOf(row: NotificationRow, methodCode: string): Notifi
   return {
     provider: row.provider,
     methodCode,
-    mustMatch: false, // The service has already accepted it.
+    isRefusable: false, // The service has already accepted the payment.
     source: row.source,
     providerStatementId: row.provider_statement_id,
     paymentRequestId: row.payment_request_id,

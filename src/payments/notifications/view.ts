@@ -8,7 +8,7 @@ export function notificationsFound(page: Page<ListedNotification>, currency: Cur
   return okList({ ...page, rows }, 'Notifications found.');
 }
 
-const WILL_BE_TRIED_AGAIN = 'Processing failed; it is retried every minute.';
+const WILL_BE_TRIED_AGAIN = 'Processing failed. The service retries it every minute.';
 
 export function toNotification(row: ListedNotification, currency: Currency) {
   return {

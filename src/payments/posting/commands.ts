@@ -81,12 +81,12 @@ export async function recordPayment(
 }
 
 /**
- * Stores a notification and posts its payment. If posting fails, the notification is stored and a job retries it every minute.
- * If the provider needs the outcome at once, the failure is thrown instead.
+ * Stores a notification and posts its payment. If posting fails, the notification is stored and a job retries it every minute. If
+ * the provider needs the outcome at once, the failure is thrown instead.
  *
  * @returns the outcome, or why the provider returns the money to the payer.
- * @throws if the notification could not be stored, or if posting failed and the provider needs the outcome. The provider must send
- *   it again.
+ * @throws if the notification could not be stored, or if posting failed and the provider needs the outcome. The provider must
+ *   then send the notification again.
  */
 export async function receiveNotification(
   context: Context,
@@ -106,7 +106,7 @@ export async function receiveNotification(
     throw new Error('Posting a notification returned no outcome.');
   } catch (error) {
     // Neither accept nor refuse: another instance may be posting the same notification.
-    if (notification.mustMatch) throw unavailable(error);
+    if (notification.isRefusable) throw unavailable(error);
     await insertPending(context.db, notification, messageOf(error));
     log.error({ err: error, transId: notification.transId }, 'a notification is stored and will be retried');
     return { outcome: 'pending', paymentId: null };
@@ -157,7 +157,8 @@ async function postBatch(context: Context, batch: readonly Incoming[]): Promise<
 }
 
 /**
- * Posts incoming payments in one transaction: locks and reads the data that they need, decides about each payment, and writes.
+ * Posts incoming payments in one transaction: locks and reads the data that the payments need, decides about each payment, and
+ * writes.
  *
  * It does not wait for locks: a payment is `busy` if another transaction has locked its reference, key or account. Each payment
  * has its own result. A refused payment does not affect the others.
@@ -271,8 +272,8 @@ function idsOf(ids: readonly (number | null)[]): number[] {
 }
 
 /**
- * Finds the customers that the worklist suggests for a notification without a match. Returns none if staff have not recorded the
- * transaction on an account, because no other decision depends on the suggestions.
+ * Finds the customers that the worklist suggests for a notification without a match. The decision needs these customers only if
+ * staff have recorded the same transaction on an account. Otherwise returns none, without a search.
  */
 async function findSuggestedCustomers(
   tx: Tx,
@@ -331,14 +332,17 @@ function linkedPaymentId({ link, unlinkPaymentId }: Plan): number | undefined {
   return link?.paymentId ?? unlinkPaymentId;
 }
 
-/** Writes the plan for an account that earlier payments of the batch have filled. */
+/**
+ * Handles a plan that the ledger refused: earlier payments of the same batch have brought the account to its limit (10^15 minor
+ * units). Writes the alternative plan `ifFull`, or returns the refusal.
+ */
 async function writeRefused(
   tx: Tx,
   context: Context,
   { ifFull, unlinkPaymentId }: Plan,
   refusal: AppError,
 ): Promise<ItemResult<Recorded>> {
-  // The error rolls the transaction back, and with it the unlinking.
+  // This error rolls back the whole transaction, including the unlinking.
   if (unlinkPaymentId)
     throw new Error('Earlier payments of the batch left no room on the account for this payment.');
   if (!ifFull) return { error: refusal };

@@ -8,7 +8,7 @@ import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { auditRow, type ChangeRow, event, eventRow, type NewEvent } from '../../events/change-rules.ts';
-import type { AccountRow, EventRows, MoneyEvent } from '../../ledger/rules.ts';
+import type { AccompanyingRows, AccountRow, MoneyEvent } from '../../ledger/rules.ts';
 import { receivedEvent } from '../ledger-entry-rules.ts';
 import type { Interpretations, Match } from '../matching/rules.ts';
 import type { PaymentRow } from '../rules.ts';
@@ -30,8 +30,11 @@ export interface Notification {
   provider: string;
   /** The code of the payment method that the provider's payments have. */
   methodCode: string;
-  /** Refuse the payment if it matches no account. The provider then returns the money to the payer. */
-  mustMatch: boolean;
+  /**
+   * Whether the provider waits for the outcome, and returns the money of a refused payment to the payer. Such a payment is
+   * refused if it matches no account, and is not stored for a retry if posting fails.
+   */
+  isRefusable: boolean;
   source: PaymentSource;
   /** The provider's statement that an imported notification comes from. */
   providerStatementId: number | null;
@@ -151,9 +154,9 @@ export interface Plan {
   /** The money event of a new payment. */
   event?: MoneyEvent;
   /** Rows without a money event. */
-  rows?: EventRows;
-  /** A new notification in conflict. Its event needs the id that it gets. */
-  conflict?: { row: NonNullable<EventRows['notifications']>[number]; changeOf(id: number): ChangeRow };
+  rows?: AccompanyingRows;
+  /** A new notification in conflict. Its event needs the id of the inserted row. */
+  conflict?: { row: NonNullable<AccompanyingRows['notifications']>[number]; changeOf(id: number): ChangeRow };
   /** The new outcome of a notification that is stored already. */
   stored?: { id: number; outcome: StoredOutcome };
   /** The manual payment to which the provider's transaction is linked. */
@@ -194,8 +197,9 @@ export const OTHER_SHORT_CODE = 'other_short_code';
 export const REPEATED_AFTER_REVERSAL = 'repeated_after_reversal';
 /** The manual payment of the transaction has another payment method. */
 export const OTHER_METHOD = 'other_method';
-/** The provider's time cannot be read, or is later than now. */
+/** The provider's time is missing, unreadable or before the year 2000. */
 export const UNREADABLE_TIME = 'unreadable_time';
+/** The provider's time is on a later business day. */
 export const FUTURE_TIME = 'future_time';
 
 /** A plan, or, for a new payment, a function that makes the plan from the id that the payment will get. */
@@ -246,7 +250,7 @@ export function recordedEvent(
   payment: PaymentRow,
   actor: Actor,
   now: Date,
-  rows: EventRows = {},
+  rows: AccompanyingRows = {},
 ): MoneyEvent {
   return {
     ...receivedEvent(payment, actor),

@@ -163,7 +163,7 @@ export async function unlinkFromProvider(tx: Tx, id: number): Promise<void> {
     .execute();
 }
 
-/** @returns its id. */
+/** @returns the id of the new row. */
 export async function insertNotification(tx: Tx, row: Insertable<Notifications>): Promise<number> {
   const { id } = await tx.insertInto('notifications').values(row).returning('id').executeTakeFirstOrThrow();
   return id;

@@ -21,7 +21,7 @@ export function acceptBytes(inbound: Api): void {
 
 /**
  * The address to which a provider posts its answer to a call of the service.
- * @param base - of this service, without a slash at its end.
+ * @param base - the address of this service, without a slash at its end.
  */
 export function answerAddress({ WEBHOOK_SECRET: secret }: Config, base: string, path: string): string {
   const token = secret === '' ? '' : `?token=${encodeURIComponent(secret)}`;

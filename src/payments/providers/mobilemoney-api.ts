@@ -114,7 +114,7 @@ async function requestToken(settings: MobilemoneyApiSettings): Promise<Token> {
   throw asNotSent(errorOf(TOKEN_PATH, answer, fields));
 }
 
-/** Without a token, no operation was called. */
+/** Without a token, the operation was not called. So every error except `busy` becomes `not_sent`. */
 function asNotSent(error: unknown): unknown {
   if (!(error instanceof ProviderApiError) || error.problem === 'busy') return error;
   return new ProviderApiError('not_sent', error.message, error.retryAfterSeconds);

@@ -20,7 +20,7 @@ import { amountTextOf, parseJsonObject, textOf } from './rules.ts';
 
 const SEND_PATH = '/mpesa/stkpush/v1/processrequest';
 const QUERY_PATH = '/mpesa/stkpushquery/v1/query';
-/** Customers see it. At most 13 characters. */
+/** Customers see this text. The provider allows at most 13 characters. */
 const DESCRIPTION = 'Solar payment';
 /** The phones that have mobile money: +2547… and +2541…. */
 const PHONE = /^\+254[17]\d{8}$/;
@@ -48,7 +48,9 @@ const END_REASONS: Readonly<Record<string, EndReason>> = {
 const STILL_PROCESSING = '4999';
 /** While the customer has not answered, the API fails with this message. */
 const IS_PROCESSING = /being processed|under processing/i;
-/** The provider allows one prompt per phone. It reports this failure like an outage, but has not processed the request. */
+/**
+ * A phone can show one prompt at a time. The provider reports a second prompt like an outage, but has not processed the request.
+ */
 const IS_PHONE_BUSY = /unable to lock subscriber/i;
 
 const AnswerBody = Type.Object(
@@ -121,7 +123,7 @@ export const mobilemoneyRequester: PaymentRequester = {
     operationId: 'receiveMobileMoneyRequestAnswer',
     summary: 'Receive the answer to a payment request',
     description:
-      'The provider reports the outcome of a payment request. The service sends this address with each request. Authenticated like a notification. ' +
+      'The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. ' +
       'An answer that fits no request is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.',
     body: { contentType: 'application/json', schema: AnswerBody },
     answer: { contentType: 'application/json', schema: Acknowledged },

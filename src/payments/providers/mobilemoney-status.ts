@@ -26,8 +26,9 @@ const QUERY_PATH = '/mpesa/transactionstatus/v1/query';
 const ACCEPTED = '0';
 const FOUND = '0';
 /**
- * "The transaction receipt number does not exist." The documentation has no code for it. This is the code in recorded answers, and in
- * those of M-PESA Ethiopia (https://m-pesabusiness.safaricom.et). Every other code is about the query, not about the transaction.
+ * "The transaction receipt number does not exist." The documentation has no code for it. This is the code in recorded answers,
+ * and in the answers of M-PESA Ethiopia (https://m-pesabusiness.safaricom.et). Every other code is about the query, not about the
+ * transaction.
  */
 const DOES_NOT_EXIST = '2032';
 /** PartyA is a short code of an organisation. */
@@ -49,7 +50,7 @@ export function mobilemoneyStatus(api: MobilemoneyApi, settings: MobilemoneyStat
         PartyA: settings.shortCode,
         IdentifierType: SHORT_CODE,
         ResultURL: answerUrl,
-        // A status query that the provider could not process in time is answered there, too.
+        // If the provider could not process a query in time, it posts its answer to this address, too.
         QueueTimeOutURL: answerUrl,
         Remarks: REMARKS,
         Occasion: transactionRef,
@@ -155,7 +156,7 @@ export const mobilemoneyStatusAnswers: StatusAnswers = {
     operationId: 'receiveMobileMoneyStatusAnswer',
     summary: 'Receive the status of a transaction',
     description:
-      'The provider answers a status query. The service sends this address with each query. Authenticated like a notification. ' +
+      'The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. ' +
       'An answer that fits no query is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.',
     body: { contentType: 'application/json', schema: AnswerBody },
     answer: { contentType: 'application/json', schema: Acknowledged },
@@ -178,7 +179,10 @@ function readTransaction(values: ReadonlyMap<string, string>): DescribedTransact
   };
 }
 
-/** The parameters by key, without spaces and in lower case. A list of one parameter may be the parameter itself. */
+/**
+ * The parameters by their keys, which are in lower case and without spaces. A list of one parameter may be sent as the parameter
+ * itself.
+ */
 function parametersOf(result: Record<string, unknown>): Map<string, string> {
   const list = recordOf(result.ResultParameters)?.ResultParameter;
   const values = new Map<string, string>();

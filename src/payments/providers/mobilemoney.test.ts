@@ -34,7 +34,7 @@ function refused(body: unknown): string[] {
 }
 
 describe('a notification', () => {
-  it('is read as promised, its time as East Africa Time', () => {
+  it('is read with all fields, and with its time as East Africa Time', () => {
     expect(accepted(SENT)).toMatchObject({
       provider: 'mobilemoney',
       rawBody: JSON.stringify(SENT),

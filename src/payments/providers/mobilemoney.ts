@@ -174,8 +174,8 @@ export const mobilemoney: PaymentProvider = {
       operationId: 'validateMobileMoneyPayment',
       summary: 'Validate a mobile-money payment',
       description:
-        'The provider validates a payment before the money moves. Accepts payments that match an account, and every existing account ' +
-        'number, unless the account is completed or cancelled. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 ' +
+        'The provider validates a payment before the money moves. The service accepts a payment that matches an account or names an existing ' +
+        'account number, unless the account is completed, or is cancelled and owes nothing. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 ' +
         'means a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the ' +
         'answer is 503 within 2 seconds, and the provider applies its registered default.',
       body: { contentType: 'application/json', schema: NotificationBody },
@@ -192,8 +192,8 @@ export const mobilemoney: PaymentProvider = {
     operationId: 'receiveMobileMoneyPayment',
     summary: 'Receive a mobile-money payment',
     description:
-      'The provider reports a payment of a customer. Other fields are stored with the body. Authenticated by X-Webhook-Secret, ' +
-      '?token= or the network address. Each TransID is posted once. A repeat is accepted and changes nothing.',
+      'The provider reports a payment of a customer. Other fields are stored with the body. The service checks the secret ' +
+      '(X-Webhook-Secret or ?token=) and the network address, if they are configured. Each TransID is posted once. A repeat is accepted and changes nothing.',
     body: { contentType: 'application/json', schema: NotificationBody },
     answer: { contentType: 'application/json', schema: Acknowledgement },
   },

@@ -95,7 +95,7 @@ export interface StatusAnswers {
   /** Reads an answer. @returns undefined if it is unreadable. */
   read(body: Buffer): StatusAnswer | undefined;
   readonly description: RouteDescription;
-  /** The answer to every readable call, even if it fits no query: the provider cannot correct it. */
+  /** The answer to every readable call, even to a call that fits no query: the provider could not correct it. */
   readonly acknowledgement: ProviderAnswer;
 }
 
@@ -165,7 +165,7 @@ export interface PulledPayment {
 export interface PaymentRequester {
   /** Whether the settings turn payment requests on. */
   isOn(config: Config): boolean;
-  /** The part of a request that the provider does not accept. */
+  /** The fields of a request that the provider would not accept, with the reasons. */
   problemsOf(request: Pick<PaymentToRequest, 'phone' | 'amountMinor'>, currency: Currency): FieldProblem[];
   /** The short code that is paid. */
   shortCode(config: Config): string;
@@ -176,7 +176,7 @@ export interface PaymentRequester {
   /** Reads the answer that the provider posts later. @returns undefined if it is unreadable. */
   readAnswer(body: Buffer): RequestAnswer | undefined;
   readonly description: RouteDescription;
-  /** The answer to every readable call, even if it fits no request: the provider cannot correct it. */
+  /** The answer to every readable call, even to a call that fits no request: the provider could not correct it. */
   readonly acknowledgement: ProviderAnswer;
 }
 
@@ -340,7 +340,7 @@ export interface RouteDescription {
  */
 export type ProviderApiProblem = 'not_sent' | 'unauthorized' | 'busy' | 'refused' | 'no_answer' | 'too_large';
 
-/** A call that is repeated with a new access token takes up to four time limits of 30 s. */
+/** A call may be repeated with a new access token: 2 × 30 s for the tokens, and 2 × 60 s for the slowest call. */
 export const LONGEST_CALL_SECONDS = 180;
 
 /** The message names the operation and the provider's reason, and never contains a credential. */

@@ -2,6 +2,6 @@ import { expect, it } from 'vitest';
 import { PROVIDER_NAMES } from './provider-name-rules.ts';
 import { PROVIDERS } from './registry.ts';
 
-it('each name of a provider has its provider', () => {
+it('the registry has one provider for each name, in the same order', () => {
   expect(PROVIDERS.map(({ name }) => name)).toEqual([...PROVIDER_NAMES]);
 });

@@ -30,8 +30,8 @@ interface ReadingSettings {
 }
 
 /**
- * Parses a payment that a provider sent. Only a transaction id and an amount are required. Other fields that are missing or
- * unreadable are flagged, because the money may have moved already.
+ * Parses a payment that a provider sent. Only a transaction id and an amount are required. A missing or wrong time is replaced by
+ * the time of receipt and flagged, because the money may have moved already.
  *
  * @param rawBody the body of the call.
  */
@@ -71,7 +71,10 @@ export function readNotification(
   };
 }
 
-/** Like `readNotification`, for a payment that the service asked for. It is posted in any case, because the money has moved. */
+/**
+ * Like `readNotification`, for a payment that the service asked for. Such a payment is posted in any case, because the money has
+ * moved.
+ */
 export function readPulled(
   provider: PaymentProvider,
   { sent, time, raw }: PulledPayment,
@@ -80,7 +83,7 @@ export function readPulled(
 ): { notification: Notification } | { problems: FieldProblem[] } {
   const reading = readNotification({ ...provider, readTime: () => time }, sent, raw, receivedAt, settings);
   if ('problems' in reading) return reading;
-  return { notification: { ...reading.notification, source: 'pull', mustMatch: false } };
+  return { notification: { ...reading.notification, source: 'pull', isRefusable: false } };
 }
 
 /** A payment as the provider describes it, in a call or on a statement. */
@@ -100,7 +103,7 @@ export function notificationFields(
   return {
     provider: provider.name,
     methodCode: provider.methodCode,
-    mustMatch: !provider.acceptsUnmatched,
+    isRefusable: !provider.acceptsUnmatched,
     transId,
     amountMinor,
     contentHash: contentHash(payment),
@@ -146,7 +149,7 @@ function contentHash({ amountMinor, time, businessShortCode, reference, payer }:
 
 /**
  * Parses a JSON object. Bytes that are not UTF-8 are replaced, so that one wrong letter of a name does not block a payment.
- * @returns undefined for anything else.
+ * @returns undefined if the body is not a JSON object.
  */
 export function parseJsonObject(body: Buffer): Record<string, unknown> | undefined {
   try {

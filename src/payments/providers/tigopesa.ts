@@ -38,8 +38,8 @@ const BillPayment = Type.String({
 const BillPaymentAnswer = Type.String({
   title: 'TigoPesaBillPaymentAnswer',
   description:
-    'RESULT TS: accepted, and REFID is the id of the payment, or empty while staff resolve a conflict. TF: ' +
-    'refused, and the payer gets the money back. ERRORCODE: error000 accepted; error010 wrong account; error012 wrong amount; ' +
+    'RESULT is TS if the payment is accepted. REFID is then the id of the payment, or empty while staff resolve a conflict. ' +
+    'RESULT is TF if the payment is refused. The payer then gets the money back. ERRORCODE: error000 accepted; error010 wrong account; error012 wrong amount; ' +
     'error100 unreadable, or for another company. After a status of 5xx the result is unknown: send the request again.',
   examples: [
     '<?xml version="1.0" encoding="UTF-8"?><COMMAND><TYPE>SYNC_BILLPAY_RESPONSE</TYPE>' +
@@ -64,8 +64,8 @@ export const tigopesa: PaymentProvider = {
     summary: 'Receive a Tigo Pesa bill payment',
     description:
       'A payment is posted if its account is certain and has room for the whole amount. Otherwise the payment is refused, and the ' +
-      'payer gets the money back. Authenticated by X-Webhook-Secret, ?token= or the network address. Each TXNID is posted once. A ' +
-      'repeat of a posted payment gets the same answer.',
+      'payer gets the money back. The service checks the secret (X-Webhook-Secret or ?token=) and the network address, if they are ' +
+      'configured. Each TXNID is posted once. A repeat of a posted payment gets the same answer.',
     body: { contentType: 'text/xml', schema: BillPayment },
     answer: { contentType: 'text/xml', schema: BillPaymentAnswer },
   },

@@ -17,14 +17,15 @@ export interface FileQuery {
   quoted: string[];
 }
 
-/** The queries of all files. Rows are in the order of their ids, in which an import creates them again. */
+/** The queries of all files. Rows are in the order of their ids. An import creates the rows again in this order. */
 export function exportQueries(currency: Currency): FileQuery[] {
   return FILE_NAMES.map((name) => fileQuery(name, SOURCES[name], currency));
 }
 
 /**
- * The key by which other files refer to a row: its external id. A row without external id gets one such as `export1-17`, which an
- * import stores. The number after `export` is above those in all external ids, so that the key of a later export is never taken.
+ * The key by which other files refer to a row: its external id. A row without external id gets an external id such as
+ * `export1-17`, and an import stores it. The number after `export` is higher than in all stored external ids, so that the key of
+ * a later export is never taken.
  */
 function key(alias: string, table: 'accounts' | 'customers' | 'employees'): string {
   // PostgreSQL runs the subquery once, because it does not depend on the row.
@@ -41,7 +42,10 @@ const SALE_UNDONE = `(${statusesIn('saleUndone')
   .map((status) => `'${status}'`)
   .join(', ')})`;
 
-/** The earlier assignments of each payment that was unassigned. The books need them: credit may have left the account before. */
+/**
+ * The earlier assignments of each payment that was unassigned. The books need these assignments: credit may have left the account
+ * before the payment was unassigned.
+ */
 const EARLIER_ASSIGNMENTS = `
   select u.payment_id, json_agg(json_build_object(
     'account', ${key('x', 'accounts')},

@@ -47,7 +47,7 @@ async function* withMark(rows: Readable): AsyncGenerator<Buffer> {
 
 /**
  * An export as one ZIP file.
- * @returns the bytes after the export has started. So a refusal can still be answered as an error.
+ * @returns the bytes when the export has started. Until then, a refusal can still be answered as an error.
  */
 export function archivePortfolio(
   copies: CopyPool,

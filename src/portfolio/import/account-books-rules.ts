@@ -15,7 +15,7 @@ import type { FileName } from '../format-rules.ts';
 
 // Computes the books of an imported account from its history, by the rules of live accounts.
 
-/** What the source system says about an account. */
+/** The figures of an account in the source system. */
 export interface SourceFigures {
   asOf: PlainDate;
   paymentCount: number | null;
@@ -55,7 +55,7 @@ export interface HistoryItem {
   status: AccountStatus | null;
   reason: string | null;
   cause: StatusCause | null;
-  /** When it happened, ISO 8601. */
+  /** When the item happened, ISO 8601. */
   moment: string;
 }
 
@@ -87,7 +87,10 @@ export interface ComputedAccount {
   differences: { figure: string; source: string; computed: string }[];
 }
 
-/** @param history - in the order of its moments, starting with the opening. */
+/**
+ * Computes the books of an account.
+ * @param history - the items in the order of their moments. The first item is the opening.
+ */
 export function computeAccountBooks(
   account: ImportedAccount,
   history: readonly HistoryItem[],
@@ -256,7 +259,7 @@ function fullyPaidOn(history: readonly HistoryItem[], total: Minor): PlainDate {
     paid += paidBy(item);
     if (!wasFull && paid >= total) day = item.day;
   }
-  if (day === undefined) throw new Error('The history of an account begins with its opening.');
+  if (day === undefined) throw new Error('The history of the account is empty; its opening is missing.');
   return day;
 }
 
@@ -321,7 +324,7 @@ function statusProblem(
   if (hasChanges) {
     return {
       ...place,
-      problem: `is not the last status in account_changes.csv, which is ${given}`,
+      problem: `differs from the last status in account_changes.csv (${given})`,
       allowed: `${given}, or an empty cell`,
     };
   }

@@ -26,7 +26,9 @@ export interface CellSettings {
   allowsDecimalComma: boolean;
 }
 
-/** The order of day and month in the dates of a column, such as 31/12/2026. Undefined if no date of the column shows it. */
+/**
+ * The order of day and month in the dates of a column, such as 31/12/2026. Undefined if no date of the column shows the order.
+ */
 export type DateOrder = 'day_first' | 'month_first' | undefined;
 
 export type Cell =
@@ -36,7 +38,7 @@ export type Cell =
 
 const EMPTY: Cell = { value: null };
 const SPREADSHEET_NUMBER = /^[+-]?\d+(?:[.,]\d+)?E[+-]?\d+$/i;
-/** With a sign, which a reference such as 1E12345678 does not have. */
+/** Requires the sign of the exponent, because a text such as 1E12345678 may be a reference. */
 const SPREADSHEET_NUMBER_IN_TEXT = /^\d+(?:[.,]\d+)?E\+\d+$/i;
 const ROUNDED: Cell = {
   problem: 'is a number that the spreadsheet has shortened, so its last digits are lost',
@@ -176,7 +178,7 @@ export function allowedIn(column: Column): string {
     case 'external_id':
       return 'an id of at most 100 visible characters';
     case 'reference':
-      return `a row of ${column.file}.csv, or one that this service has already`;
+      return `a row of ${column.file}.csv, or a row that this service already has`;
     case 'code':
       return `at most ${column.maxLength} lower-case letters, digits and underscores, with a letter first`;
     case 'national_id':

@@ -170,10 +170,10 @@ function unknown(file: FileName, column: string, target: FileName): ImportCheck 
       ${inDatabase}`,
     problem: (names) => {
       const places = `the column ${key} of ${target}.csv${table ? ' nor in the database' : ''}`;
-      return `is not in ${places}${names === '' ? '' : `, which have ${names}`}`;
+      return `is not in ${places}${names === '' ? '' : `; the known values are ${names}`}`;
     },
     allowed: table
-      ? `a row of ${target}.csv, or one that this service has already`
+      ? `a row of ${target}.csv, or a row that this service already has`
       : `a row of ${target}.csv`,
   };
 }
@@ -186,7 +186,7 @@ function taken({ file, column, of = column, table, key }: (typeof TAKEN)[number]
       from (select line, ${sql.ref(of)} as compared, ${shownValue(file, column)} as value from ${sql.table(stagingTable(file))}) n
       join ${sql.table(table)} t on t.${sql.ref(key)} = n.compared`,
     problem: (id) => `is in the database already (id ${id})`,
-    allowed: 'a value that the database does not have; leave out rows that it has already',
+    allowed: 'a value that the database does not have; leave out rows that are already in the database',
   };
 }
 
@@ -286,7 +286,7 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
       'opening_paid',
       sql`where n.opening_paid is not null and exists (
         select from new_payments p where p.account = n.external_id and p.line is not null)`,
-      'is given, but payments.csv has payments of the account, which would count twice',
+      'is given, but payments.csv has payments of the account; these payments would count twice',
       'opening_paid or payments, not both',
       { value: amountText(sql`n.opening_paid`, decimals) },
     ),
@@ -397,7 +397,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
         'transaction_ref',
         sql`where n.provider is not null and n.reference_key <> n.transaction_key`,
         (id) => `is not the provider_transaction_id ${id}`,
-        'the same value in both columns: a notification of the provider finds the payment by it',
+        'the same value in both columns: a notification of the provider finds the payment by this value',
         { detail: sql`n.provider_transaction_id` },
       ),
       pairedWith: 'provider_transaction_id',
@@ -438,7 +438,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
             < coalesce(n.received_at, n.payment_date::timestamp at time zone ${timeZone})
           or l.ended_at > coalesce(n.assigned_at, n.reversed_at) or (l.ended_at at time zone ${timeZone})::date > ${day}
           or n.account is not null and n.assigned_at is null)`,
-      'must be between received_at and the assignment, the reversal or today, and needs assigned_at if the payment has an account',
+      'must lie between received_at and assigned_at (without assigned_at: reversed_at or today); if the payment has an account, assigned_at is needed',
       'an empty cell, or the assignments of the payment before that of the column account',
     ),
     check(

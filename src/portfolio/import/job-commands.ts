@@ -73,7 +73,7 @@ class BrokenBooks extends Error {}
 
 const LONGEST_LOCK_WAIT = '60s';
 
-/** Does the work that a user has asked for. Does nothing if another process does it. */
+/** Does the work that a user has requested. Does nothing if another process does this work. */
 export async function workOnImport(
   parts: ImportParts,
   id: number,
@@ -241,7 +241,7 @@ async function prepare(
   const checks = importChecks({ ...settings, decimals: currency.decimals });
   for (const [at, check] of checks.entries()) {
     const { severity = 'error', refersTo, pairedWith } = check;
-    // Its rows are unknown. The problem is already reported.
+    // The rows of that file are unknown. This problem is already reported.
     if (refersTo !== undefined && unreadable.has(refersTo)) continue;
     const { total, rows } = await findBroken(tx, check);
     for (const { line, value, detail } of rows) {
@@ -322,7 +322,7 @@ async function prove(tx: Tx, log: Log, outcome: string, report: (share: number) 
     log.error({ broken }, `${outcome}, because the books would not pass all checks`);
     const names = broken.map(({ check, violationCount }) => `${check} (${violationCount})`).join(', ');
     throw new BrokenBooks(
-      `${outcome}, because the books would not pass these checks of npm run verify: ${names}. Run it to see whether they fail now.`,
+      `${outcome}, because the books would not pass these checks of npm run verify: ${names}. Run npm run verify to see whether the checks fail now.`,
     );
   }
   return findings.map(({ check, lookedAt }) => ({ check, lookedAt, violationCount: 0 }));
@@ -335,7 +335,7 @@ async function actorOf(tx: Tx, userId: number | null): Promise<Actor> {
 
 const PROGRESS_PAUSE_MS = 1_000;
 
-/** Stores the progress between two percentages, at most every second. The work continues if it cannot be stored. */
+/** Stores the progress between two percentages, at most every second. The work continues if the progress cannot be stored. */
 function progressOf({ context, log }: ImportParts, id: number, from: number, to: number) {
   let last = 0;
   return async (share: number): Promise<void> => {

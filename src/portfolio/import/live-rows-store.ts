@@ -146,7 +146,10 @@ export async function writeCatalogue(tx: Tx, importId: number, report: Report): 
   await sql`analyze customers`.execute(tx);
 }
 
-/** Writes accounts. An account with the number of one whose import was undone continues the numbering of its events. */
+/**
+ * Writes accounts. If an account has the number of an account whose import was undone, it continues the event numbers of that
+ * account.
+ */
 export async function writeAccounts(
   tx: Tx,
   { importId, actorId }: { importId: number; actorId: number | null },

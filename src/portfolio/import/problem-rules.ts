@@ -13,7 +13,7 @@ export interface Problem {
   allowed: string | null;
 }
 
-/** A figure of an account that the source computes in another way. */
+/** A figure of an account that has another value in the source system. */
 export interface Difference {
   line: number;
   /** The external id of the account. */

@@ -18,7 +18,7 @@ import { rowAsText } from './staging-rules.ts';
 
 const MAX_LINE_BYTES = 64 * 1024;
 const CHUNK_CHARACTERS = 64 * 1024;
-/** The rows in which the order of day and month is looked for. */
+/** The number of rows that are read to find the order of day and month. */
 const SAMPLED_ROWS = 5_000;
 const DELIMITERS = [',', ';', '\t'] as const;
 const OTHER_FILES = [
@@ -181,7 +181,7 @@ interface PlacedColumn {
   /** Undefined if the file does not have the column. */
   at: number | undefined;
   order: DateOrder;
-  /** Dates such as 12/11/2026 cannot be read. The problem is reported only once. */
+  /** Whether dates such as 12/11/2026 cannot be read. The problem is reported only once. */
   hasNoOrder: boolean;
 }
 

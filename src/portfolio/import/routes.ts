@@ -68,7 +68,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
         operationId: 'createImport',
         summary: 'Start the import of a portfolio',
         description:
-          'Then upload the files, check them, and run the import. Nothing is in the books before the run is done.',
+          'After this request, upload the files, check them, and run the import. Nothing is in the books before the run is done.',
         response: { 201: Envelope(Import, 'Import created.') },
       },
     },
@@ -139,8 +139,8 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
           operationId: 'uploadImportFile',
           summary: 'Upload a file of an import',
           description:
-            'A CSV file in UTF-8 of at most 1 GiB, with commas, semicolons or tabs. The header names the columns in any order. ' +
-            'Replaces a file with the same name. The file is read when the import is checked.',
+            'Send a CSV file in UTF-8 of at most 1 GiB, with commas, semicolons or tabs. The header names the columns in any order. ' +
+            'The file replaces an earlier file with the same name. The file is read when the import is checked.',
           params: ImportFileParams,
           body: { content: { 'text/csv': { schema: ImportFileBody } } },
           response: { 200: Envelope(Import, 'File received.') },
@@ -191,7 +191,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
         summary: 'Write a checked import to the books',
         description:
           'A job checks the files again and writes all rows in one transaction. Before it commits, all checks of the books run. If ' +
-          'anything fails, nothing is written. Needs the status checked and no errors.',
+          'anything fails, nothing is written. The import must have the status checked and no errors.',
         params: IdParams,
         response: { 200: Envelope(Import, 'Run started.') },
       },
@@ -225,7 +225,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
         tags: ['Portfolio'],
         operationId: 'listImportProblems',
         summary: 'List the errors and warnings of an import',
-        description: 'From the last check. The first 10,000 errors and warnings are listed.',
+        description: 'The list has the first 10,000 errors and warnings of the last check.',
         params: IdParams,
         querystring: importProblemList.query,
         response: { 200: ListEnvelope(ImportProblem, 'Problems found.') },
@@ -270,7 +270,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
         operationId: 'listImportDifferences',
         summary: 'List figures that differ from the source',
         description:
-          'Accounts whose source_ columns or status differ from what this service computes. The first 10,000 are listed. A ' +
+          'The list has the first 10,000 figures of accounts whose source_ columns or status differ from what this service computes. A ' +
           'difference does not prevent the run.',
         params: IdParams,
         querystring: importDifferenceList.query,

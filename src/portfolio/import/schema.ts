@@ -48,7 +48,7 @@ export const Import = Type.Object(
       { description: 'The uploaded files. They are deleted when the import is done.' },
     ),
     rows: Type.Object(Object.fromEntries(FILE_NAMES.map((file) => [file, Type.Optional(Type.Integer())])), {
-      description: 'The rows of each file, from the last check.',
+      description: 'The number of rows of each file, from the last check.',
     }),
     errors: Type.Integer({ description: 'The number of errors that the last check found.' }),
     warnings: Type.Integer(),
@@ -131,8 +131,8 @@ export const ImportDifference = Type.Object(
     figure: Type.String({
       description: 'payment_count, paid, balance, arrears, paid_until or status.',
     }),
-    source: Type.String({ description: 'What the file says.' }),
-    computed: Type.String({ description: 'What this service computes.' }),
+    source: Type.String({ description: 'The value in the file.' }),
+    computed: Type.String({ description: 'The value that this service computes.' }),
   },
   {
     title: 'ImportDifference',

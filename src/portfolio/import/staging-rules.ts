@@ -50,7 +50,10 @@ const TYPES: Readonly<Record<Kind['kind'], string>> = {
   assignments: 'jsonb',
 };
 
-/** The tables that the rows of a file become. Their rows get ids before they are written, because other rows refer to them. */
+/**
+ * The id sequences of the tables for the rows of each file. Rows get ids before they are written, because other rows refer to
+ * them.
+ */
 const ID_SEQUENCES: Readonly<Partial<Record<FileName, string>>> = {
   payment_methods: 'payment_methods_id_seq',
   employees: 'employees_id_seq',

@@ -7,8 +7,7 @@ import { FILE_NAMES } from '../format-rules.ts';
 import type { HistoryItem } from './account-books-rules.ts';
 import { stagingTable, stagingTableStatements } from './staging-rules.ts';
 
-// The rows of an import in its staging tables: the columns that are derived from other rows, and the history of each account in its
-// order.
+// The rows of an import in its staging tables: the columns that are derived from other rows, and the history of each account.
 
 export interface StagingSettings {
   today: PlainDate;
@@ -102,7 +101,7 @@ async function takeAccountIds(tx: Tx): Promise<void> {
 }
 
 /**
- * Puts everything that happened to the accounts into its order. Rows with unreadable cells are left out.
+ * Creates the history of all accounts, in the order of time. Rows with unreadable cells are left out.
  * @returns the number of items.
  */
 export async function createHistory(tx: Tx, { timeZone, takesIds }: StagingSettings): Promise<number> {
@@ -163,7 +162,7 @@ export async function createHistory(tx: Tx, { timeZone, takesIds }: StagingSetti
   return rows[0]?.count ?? 0;
 }
 
-/** An account with its terms, or an item of its history. The first item of an account is its opening. */
+/** An item of the history of an account. The first item of an account is its opening. */
 export interface HistoryRow {
   account: number;
   kind: HistoryItem['kind'];

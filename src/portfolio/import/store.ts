@@ -97,7 +97,7 @@ export async function deleteFiles(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('import_files').where('import_id', '=', id).execute();
 }
 
-/** Starts a file, whose size and hash are known after its last chunk. */
+/** Inserts a file. `completeFile` stores its size and hash after its last chunk. */
 export async function insertFile(tx: Tx, id: number, file: FileName): Promise<void> {
   await tx
     .insertInto('import_files')
@@ -159,7 +159,7 @@ export async function emptyImport(tx: Tx, id: number): Promise<void> {
   await setImportStatus(tx, id, 'uploading');
 }
 
-/** Shows the progress while the transaction of the work is open. */
+/** Stores the progress. `db` must not be the transaction of the work, so that users see the progress before the work commits. */
 export async function setProgress(db: Db, id: number, progress: number): Promise<void> {
   await sql`update imports set progress = ${progress} where id = ${id} and status = any(${AT_WORK}::import_status[])`.execute(
     db,
@@ -212,7 +212,7 @@ export async function storeFindings(
     .execute();
 }
 
-/** Takes the work on an import until the end of the transaction. @returns false if another process works on it. */
+/** Takes the work on an import until the end of the transaction. @returns false if another process works on the import. */
 export async function tryTakeImport(tx: Tx, id: number): Promise<boolean> {
   const { rows } = await sql<{ isFree: boolean }>`
     select pg_try_advisory_xact_lock(${IMPORT_LOCK}, ${id}::integer) as "isFree"`.execute(tx);

@@ -34,7 +34,7 @@ export interface Obstacle {
   /** The rows that refer to imported rows, or the action in the audit trail. */
   what: string;
   count: number;
-  /** The first of these imported rows. */
+  /** The first imported row that is concerned. */
   first: string;
 }
 
@@ -65,7 +65,7 @@ export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[
      from pg_constraint c join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
      where c.contype = 'f' and cardinality(c.conkey) = 1 and c.connamespace = 'public'::regnamespace
        and not c.conrelid::regclass::text = any($1)
-       and c.conparentid = 0 -- not that of a partition
+       and c.conparentid = 0 -- not the constraint of a partition
        and c.confrelid in (select attrelid from pg_attribute where attname = 'import_id' and not attisdropped)
        and c.confrelid <> 'import_files'::regclass and c.confrelid::regclass::text !~ '^import'
      order by 1, 2`,
@@ -128,9 +128,9 @@ async function toObstacles(
 }
 
 /**
- * The statements for the index by which PostgreSQL finds the ledger entries of an account that is deleted. Nothing else needs it, so
- * it exists only while an import is undone. Each partition needs its own, because an index of the whole ledger would block payments
- * while it is built.
+ * The statements for the index by which PostgreSQL finds the ledger entries of an account that is deleted. Nothing else needs
+ * this index, so it exists only while an import is undone. Each partition needs its own index, because building an index of the
+ * whole ledger would block payments.
  */
 export async function undoIndexes(db: Db): Promise<{ create: string; drop: string }[]> {
   const { rows } = await sql<{ name: string }>`

@@ -3,7 +3,7 @@ import type { FileName } from '../format-rules.ts';
 import type { Problem } from './problem-rules.ts';
 import type { DifferenceRow, ImportFileRow, ImportRow, ProblemRow } from './store.ts';
 
-/** @param files - of this import, and perhaps of other imports. */
+/** @param files - the files of this import, and perhaps of other imports. */
 export function toImport(row: ImportRow, files: readonly ImportFileRow[]) {
   return {
     id: row.id,
@@ -47,7 +47,7 @@ export function toImportDifference(row: DifferenceRow) {
   return { id, line, account, figure, source: row.source_value, computed: row.computed_value };
 }
 
-/** The problems as a file for a spreadsheet, beside the file to correct. */
+/** The problems as a CSV file. Staff open it beside the file that they correct. */
 export function problemsCsv(rows: readonly ProblemRow[]): string {
   const header = ['file', 'line', 'column', 'value', 'severity', 'problem', 'allowed'];
   const lines = rows.map((row) =>

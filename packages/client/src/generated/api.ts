@@ -769,7 +769,7 @@ export interface paths {
         };
         /**
          * List the status changes of an account
-         * @description Shows who made each change, when and why.
+         * @description Each change shows who made it, when and why.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -833,7 +833,7 @@ export interface paths {
         };
         /**
          * Quote what an account owes
-         * @description Assumes that nothing else is paid before the day. A pending account counts as active from its activation date.
+         * @description The quote assumes that nothing is paid before the day. A pending account counts as active from its activation date.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -861,7 +861,7 @@ export interface paths {
         put?: never;
         /**
          * Record a received payment
-         * @description Accepted in every status of the account, because the money has moved already. An amount above the total becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. Import missing lines with their statement. If the payment of the transaction was reversed, and no other payment has the reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already has, even a reversed payment, gets DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
+         * @description A payment is accepted in every status of its account, because the money has moved already. An amount above the total becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. To post a missing line of a statement, import it from the statement. If the payment of the transaction was reversed, and no other payment has the reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already has, even a reversed payment, gets DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
          *
          *     Needs the permission `payments:record`: admin, manager, finance, agent.
          */
@@ -883,7 +883,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 1,000 received payments
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: it creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and its row is not changed. A call counts as one bulk operation. Payments are posted in batches of 100, each in its own transaction. If the payment with the `externalId` of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: it creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and its row is not changed. A call counts as one bulk operation. Payments are posted in batches of up to 100. Each batch is one transaction. If the payment with the `externalId` of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.
          *
          *     Needs the permission `payments:record`: admin, manager, finance, agent.
          */
@@ -1017,7 +1017,7 @@ export interface paths {
         put?: never;
         /**
          * Reverse a payment
-         * @description The payment stays in the list as reversed, and opposite ledger entries undo it. A notification that was linked to a manual payment, or conflicted with it, is posted in the same transaction. An amount above APPROVAL_LIMIT is sent for approval (202).
+         * @description The payment stays in the list as reversed, and opposite ledger entries undo it. A notification that was linked to a manual payment, or conflicted with it, is reprocessed in the same transaction. An amount above APPROVAL_LIMIT is sent for approval (202).
          *
          *     Needs the permission `payments:reverse`: admin, manager, finance.
          */
@@ -1063,7 +1063,7 @@ export interface paths {
         put?: never;
         /**
          * Ask a phone to pay
-         * @description The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes. 409 if the operator has not turned payment requests on, see `paymentRequests` in `GET /settings`.
+         * @description The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes. The request gets 409 if the operator has not turned payment requests on (`paymentRequests` in `GET /settings`).
          *
          *     Needs the permission `payment-requests:create`: admin, manager, finance, agent.
          */
@@ -1123,7 +1123,7 @@ export interface paths {
         };
         /**
          * List notifications and their outcomes
-         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve it. Either the amounts differ, or there are two manual payments, or the notification names another account or customer and the user who recorded the payment may not assign payments. `filter[flags][contains]=payment_reversed`: the manual payment was reversed before an upgrade. `filter[outcome]=differs`: a transaction was repeated with other fields. `filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: the service will retry it.
+         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) there are two manual payments; (3) the notification names another account or customer, and the user who recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been reversed when the service was upgraded. `filter[outcome]=differs`: a transaction was repeated with other fields. `filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
@@ -1169,7 +1169,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve a notification in conflict
-         * @description Choose one of the manual payments with the same reference and amount. The notification is linked to this payment, which stays on its account. Or choose none (`paymentId: null`), and the notification is posted. All other manual payments with the reference are reversed in the same transaction.
+         * @description Choose one of the manual payments with the same reference and amount. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`), and the notification is posted. All other manual payments with the reference are reversed in the same transaction.
          *
          *     Needs the permission `payments:reverse`: admin, manager, finance.
          */
@@ -1189,7 +1189,7 @@ export interface paths {
         };
         /**
          * Show when each provider last sent a notification
-         * @description Shows for each provider when it last posted a notification, whether it is silent for longer than usual, and until when its payments were pulled. A pull asks the provider for payments whose notification was lost.
+         * @description For each provider, the answer shows when it last posted a notification, whether it has been silent for longer than usual, and up to which time its payments were pulled. A pull asks the provider for payments whose notification was lost.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
@@ -1211,7 +1211,7 @@ export interface paths {
         };
         /**
          * List gaps in the running balance
-         * @description A notification contains the balance after its payment. If the balance before the next payment differs, a notification was lost, or money left the short code. A gap changes nothing in the books. It makes the service pull the payments of the period.
+         * @description A notification contains the balance after its payment. If the balance before the next payment differs, a notification was lost, or money left the short code. A gap changes nothing in the books, but makes the service pull the payments of the period.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
@@ -1235,7 +1235,7 @@ export interface paths {
         put?: never;
         /**
          * Ask the provider about a payment
-         * @description The provider answers within seconds, or never. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). 409 if the operator has not turned status queries on, see `statusQueries` in `GET /settings`.
+         * @description The provider answers within seconds, or never. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if there is no transaction of a provider that answers status queries.
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
@@ -1257,7 +1257,7 @@ export interface paths {
         put?: never;
         /**
          * Ask the provider about a notification
-         * @description The provider answers within seconds, or never. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). 409 if the operator has not turned status queries on, see `statusQueries` in `GET /settings`.
+         * @description The provider answers within seconds, or never. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if there is no transaction of a provider that answers status queries.
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
@@ -1361,7 +1361,7 @@ export interface paths {
         };
         /**
          * List the credit moves of an account
-         * @description Lists transfers from and to the account, and refunds.
+         * @description The list contains the transfers from and to the account, and its refunds.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -1583,7 +1583,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a statement of the provider
-         * @description A CSV file as the portal of the provider exports it: at most 64 MiB and 1,000,000 lines, columns separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If one line cannot be stored, nothing is stored. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.
+         * @description Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If one line cannot be stored, nothing is stored. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
@@ -1603,7 +1603,7 @@ export interface paths {
         };
         /**
          * Get a provider statement and its progress
-         * @description Shows the status of the work on the statement, and the number and sum of the lines of each result.
+         * @description The answer shows the status of the work on the statement, and the number and sum of the lines of each result.
          *
          *     Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
          */
@@ -1649,7 +1649,7 @@ export interface paths {
         put?: never;
         /**
          * Compare a provider statement with the books
-         * @description Before a line is compared with a manual payment, the line is processed like a provider notification. Either the payment is linked to the transaction, or there is a conflict, which finance resolves.
+         * @description Before a line is compared with a manual payment, the line is processed like a provider notification. Either the payment is linked to the transaction, or there is a conflict. Finance resolves the conflict.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
@@ -1671,7 +1671,7 @@ export interface paths {
         put?: never;
         /**
          * Import missing payments of a statement
-         * @description Posts each line with the result missing_in_books like a notification. The payment is matched to its account, or is unmatched. Safe to repeat, even if the notifications arrive at the same time.
+         * @description A job posts each line with the result missing_in_books, like a notification. The payment is matched to its account, or is unmatched. It is safe to repeat the request, even if the notifications arrive at the same time.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
@@ -1693,7 +1693,7 @@ export interface paths {
         put?: never;
         /**
          * Reconcile the payments that a statement matched
-         * @description Puts the matched payments that are not yet in a batch into new batches of up to 10,000. Safe to repeat. List the batches with GET /reconciliations?filter[providerStatementId]=:id.
+         * @description A job puts the matched payments that are not yet in a batch into new batches of up to 10,000. It is safe to repeat the request. To list the batches, use GET /reconciliations?filter[providerStatementId]=:id.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
@@ -2195,7 +2195,7 @@ export interface paths {
         };
         /**
          * Summarise the portfolio for a period
-         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today), by the value dates of the payments. The lists of accounts show the present, so figures for an asOf in the past have no accountsUrl. Ratios follow the GOGLA PAYGo PERFORM definitions. Answers 503 if too many summaries run.
+         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today), by the value dates of the payments. The lists of accounts show the present, so figures for an asOf in the past have no accountsUrl. Ratios follow the GOGLA PAYGo PERFORM definitions. If too many summaries run, the answer is 503.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -2289,7 +2289,7 @@ export interface paths {
         put?: never;
         /**
          * Start the import of a portfolio
-         * @description Then upload the files, check them, and run the import. Nothing is in the books before the run is done.
+         * @description After this request, upload the files, check them, and run the import. Nothing is in the books before the run is done.
          *
          *     Needs the permission `imports:run`: admin. API keys are refused.
          */
@@ -2353,7 +2353,7 @@ export interface paths {
         put?: never;
         /**
          * Write a checked import to the books
-         * @description A job checks the files again and writes all rows in one transaction. Before it commits, all checks of the books run. If anything fails, nothing is written. Needs the status checked and no errors.
+         * @description A job checks the files again and writes all rows in one transaction. Before it commits, all checks of the books run. If anything fails, nothing is written. The import must have the status checked and no errors.
          *
          *     Needs the permission `imports:run`: admin. API keys are refused.
          */
@@ -2395,7 +2395,7 @@ export interface paths {
         };
         /**
          * List the errors and warnings of an import
-         * @description From the last check. The first 10,000 errors and warnings are listed.
+         * @description The list has the first 10,000 errors and warnings of the last check.
          *
          *     Needs the permission `imports:run`: admin. API keys are refused.
          */
@@ -2437,7 +2437,7 @@ export interface paths {
         };
         /**
          * List figures that differ from the source
-         * @description Accounts whose source_ columns or status differ from what this service computes. The first 10,000 are listed. A difference does not prevent the run.
+         * @description The list has the first 10,000 figures of accounts whose source_ columns or status differ from what this service computes. A difference does not prevent the run.
          *
          *     Needs the permission `imports:run`: admin. API keys are refused.
          */
@@ -2459,7 +2459,7 @@ export interface paths {
         };
         /**
          * Run all checks on the books
-         * @description Compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. Takes many seconds for large books. Answers 503 while another proof runs.
+         * @description The service compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. This takes many seconds for large books. While another proof runs, the answer is 503.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -2715,7 +2715,7 @@ export interface paths {
         put?: never;
         /**
          * Receive the answer to a payment request
-         * @description The provider reports the outcome of a payment request. The service sends this address with each request. Authenticated like a notification. An answer that fits no request is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.
+         * @description The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. An answer that fits no request is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.
          *
          *     Needs no token.
          */
@@ -2737,7 +2737,7 @@ export interface paths {
         put?: never;
         /**
          * Receive the status of a transaction
-         * @description The provider answers a status query. The service sends this address with each query. Authenticated like a notification. An answer that fits no query is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.
+         * @description The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. An answer that fits no query is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.
          *
          *     Needs no token.
          */
@@ -2758,7 +2758,7 @@ export interface paths {
         get?: never;
         /**
          * Upload a file of an import
-         * @description A CSV file in UTF-8 of at most 1 GiB, with commas, semicolons or tabs. The header names the columns in any order. Replaces a file with the same name. The file is read when the import is checked.
+         * @description Send a CSV file in UTF-8 of at most 1 GiB, with commas, semicolons or tabs. The header names the columns in any order. The file replaces an earlier file with the same name. The file is read when the import is checked.
          *
          *     Needs the permission `imports:run`: admin. API keys are refused.
          */
@@ -2781,7 +2781,7 @@ export interface paths {
         put?: never;
         /**
          * Validate a mobile-money payment
-         * @description The provider validates a payment before the money moves. Accepts payments that match an account, and every existing account number, unless the account is completed or cancelled. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the answer is 503 within 2 seconds, and the provider applies its registered default.
+         * @description The provider validates a payment before the money moves. The service accepts a payment that matches an account or names an existing account number, unless the account is completed, or is cancelled and owes nothing. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the answer is 503 within 2 seconds, and the provider applies its registered default.
          *
          *     Needs no token.
          */
@@ -2803,7 +2803,7 @@ export interface paths {
         put?: never;
         /**
          * Receive a mobile-money payment
-         * @description The provider reports a payment of a customer. Other fields are stored with the body. Authenticated by X-Webhook-Secret, ?token= or the network address. Each TransID is posted once. A repeat is accepted and changes nothing.
+         * @description The provider reports a payment of a customer. Other fields are stored with the body. The service checks the secret (X-Webhook-Secret or ?token=) and the network address, if they are configured. Each TransID is posted once. A repeat is accepted and changes nothing.
          *
          *     Needs no token.
          */
@@ -2825,7 +2825,7 @@ export interface paths {
         put?: never;
         /**
          * Receive a Tigo Pesa bill payment
-         * @description A payment is posted if its account is certain and has room for the whole amount. Otherwise the payment is refused, and the payer gets the money back. Authenticated by X-Webhook-Secret, ?token= or the network address. Each TXNID is posted once. A repeat of a posted payment gets the same answer.
+         * @description A payment is posted if its account is certain and has room for the whole amount. Otherwise the payment is refused, and the payer gets the money back. The service checks the secret (X-Webhook-Secret or ?token=) and the network address, if they are configured. Each TXNID is posted once. A repeat of a posted payment gets the same answer.
          *
          *     Needs no token.
          */
@@ -3696,7 +3696,7 @@ export interface components {
                 arrears: number;
                 accountsUrl: string | null;
             }[];
-            /** @description The sum received for instalments in the period, up to asOf, divided by the instalments due in the period. Excludes deposits and cancelled accounts. The numerator includes prepayments and arrears. */
+            /** @description The sum received for instalments in the period, up to asOf, divided by the instalments due in the period. Deposits and cancelled accounts are excluded. The numerator includes prepayments and arrears. */
             collectionRate: {
                 /** @description In units of the currency. */
                 numerator: number;
@@ -3712,7 +3712,7 @@ export interface components {
                 count: number;
                 accountsUrl: string | null;
             };
-            /** @description The paid part of the instalments due by asOf. Includes written-off accounts. Excludes deposits and cancelled accounts. */
+            /** @description The paid part of the instalments due by asOf. Written-off accounts are included. Deposits and cancelled accounts are excluded. */
             repaymentRate: {
                 /** @description In units of the currency. */
                 numerator: number;
@@ -3790,7 +3790,7 @@ export interface components {
                 count: number;
                 /** @description The sum that the accounts owed at the end of the day of their write-off. */
                 amount: number;
-                /** @description The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account at most the sum that it owed at the end of that day. */
+                /** @description The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account, at most the sum that the account owed at the end of that day. */
                 recovered: number;
                 /**
                  * Format: date
@@ -4133,7 +4133,7 @@ export interface components {
             toAccountNumber: string | null;
             /** @description The amount of the payment or credit, or the unpaid balance that a write-off or cancellation removes. In units of the currency. */
             amount: number;
-            /** @description The amount that was compared with APPROVAL_LIMIT. For credit, it includes the other transfers and refunds from the account on that day. For a payment on a written-off or cancelled account, it is the unpaid amount of the account after the payment is removed, but at least the amount of the payment. */
+            /** @description The amount that was compared with APPROVAL_LIMIT. For credit, it includes the other transfers and refunds from the account on the day of the request. For a payment on a written-off or cancelled account, it is the unpaid amount of the account after the payment is removed, but at least the amount of the payment. */
             countedAmount: number;
             currency: string;
             /** @description The requester’s reason for the action. */
@@ -5445,7 +5445,7 @@ export interface components {
             failure: string | null;
             /** @description The uploaded files. They are deleted when the import is done. */
             files: components["schemas"]["ImportFile"][];
-            /** @description The rows of each file, from the last check. */
+            /** @description The number of rows of each file, from the last check. */
             rows: {
                 payment_methods?: number;
                 employees?: number;
@@ -5571,9 +5571,9 @@ export interface components {
             account: string;
             /** @description payment_count, paid, balance, arrears, paid_until or status. */
             figure: string;
-            /** @description What the file says. */
+            /** @description The value in the file. */
             source: string;
-            /** @description What this service computes. */
+            /** @description The value that this service computes. */
             computed: string;
         };
         /** @description The check, the run or the undo of a portfolio import failed, and changed nothing. */
@@ -6552,7 +6552,7 @@ export interface components {
             rateBasisPoints: number;
         };
         NewStatusQuery: {
-            /** @description The transaction, only for a rejected notification whose transaction the service could not read. */
+            /** @description The id of the transaction. Only for a rejected notification whose transaction the service could not read. */
             transactionRef?: string;
         };
         NewUser: {
@@ -7135,7 +7135,7 @@ export interface components {
             /** @description In units of the currency. */
             amount: number;
             currency: string;
-            /** @description `requested`: stored, not yet sent. `sent`: the provider has accepted it, and the customer is asked. `unknown`: the provider has not yet said what happened. `paid`, `declined` and `expired`: the provider has reported the outcome. */
+            /** @description `requested`: stored, not yet sent. `sent`: the provider has accepted it, and the customer is asked. `unknown`: the provider has not yet reported the outcome. `paid`, `declined` and `expired`: the outcome is known. */
             status: components["schemas"]["PaymentRequestStatus"];
             reason: components["schemas"]["PaymentRequestReason"] | null;
             providerMessage: string | null;
@@ -8427,7 +8427,7 @@ export interface components {
             provider: string;
             lastHeardAt: string | null;
             silentSince: string | null;
-            /** @description Gaps in the running balance that nothing explains yet. */
+            /** @description The number of gaps in the running balance that nothing explains yet. */
             openBalanceGaps: number;
             /** @description One for each short code whose payments the service asks for. */
             pulls: components["schemas"]["PullState"][];
@@ -8458,7 +8458,7 @@ export interface components {
             completeUntil: string | null;
             succeededAt: string | null;
             failure: string | null;
-            /** @description Payments that were found only by asking the provider. */
+            /** @description The number of payments that were found only by asking the provider. */
             foundCount: number;
             lostPeriod: components["schemas"]["LostPeriod"] | null;
         };
@@ -9197,9 +9197,9 @@ export interface components {
         };
         StatusDifference: {
             field: components["schemas"]["ComparedField"];
-            /** @description What the books say now. */
+            /** @description The present value in the books. */
             ours: string;
-            /** @description What the provider said. */
+            /** @description The value in the provider’s answer. */
             provider: string;
         };
         /**
@@ -9239,7 +9239,7 @@ export interface components {
             notificationId: number | null;
             provider: string;
             transactionRef: string;
-            /** @description `requested`: waits for the provider. `answered`: the provider described the transaction. `not_found`: it says that there is no such transaction. `failed`: it could not say, or the query could not be sent, see `message`. `unanswered`: no answer within ten minutes. A late answer still counts. */
+            /** @description `requested`: waits for the provider. `answered`: the provider described the transaction. `not_found`: the provider reports that there is no such transaction. `failed`: the provider gave no result, or the query could not be sent (see `message`). `unanswered`: no answer within ten minutes. A late answer still counts. */
             state: components["schemas"]["StatusQueryState"];
             message: string | null;
             answer: components["schemas"]["TransactionStatusAnswer"] | null;
@@ -24922,7 +24922,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description RESULT TS: accepted, and REFID is the id of the payment, or empty while staff resolve a conflict. TF: refused, and the payer gets the money back. ERRORCODE: error000 accepted; error010 wrong account; error012 wrong amount; error100 unreadable, or for another company. After a status of 5xx the result is unknown: send the request again. */
+            /** @description RESULT is TS if the payment is accepted. REFID is then the id of the payment, or empty while staff resolve a conflict. RESULT is TF if the payment is refused. The payer then gets the money back. ERRORCODE: error000 accepted; error010 wrong account; error012 wrong amount; error100 unreadable, or for another company. After a status of 5xx the result is unknown: send the request again. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
