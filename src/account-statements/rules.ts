@@ -81,7 +81,7 @@ export interface Row extends StatementFigures {
   item: number | null;
   /** The items that a payment covers, or the payments that cover an item. */
   covers: Cover[];
-  /** The part of a payment beyond the total. */
+  /** The part of a payment that exceeds the total. */
   creditMinor: Minor;
   money: MoneyMove | null;
   event: AccountEvent | null;
@@ -175,7 +175,7 @@ function knownBy(history: AccountHistory, to: PlainDate) {
     total: totalMinor(terms),
     counted: money.filter(({ reversedOn }) => reversedOn === null),
     reversed: history.money.filter(isReversed),
-    /** The last day on which an item falls due. */
+    /** The last day on which items can fall due. */
     lastDay: end === undefined ? to : earlier(end.date, to),
   };
 }

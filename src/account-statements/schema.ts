@@ -50,7 +50,7 @@ const StatementRow = Type.Object({
     description: 'For a payment: the items that it covers. For a due item: the payments that cover it.',
   }),
   covered: Nullable(Type.Number({ description: 'For a due item: the paid part.' })),
-  credit: Nullable(Type.Number({ description: 'For a payment: the part beyond the total.' })),
+  credit: Nullable(Type.Number({ description: 'For a payment: the part that exceeds the total.' })),
   paymentId: Nullable(Type.Integer()),
   creditMoveId: Nullable(Type.Integer({ description: 'Set for a transfer or a refund of credit.' })),
   paymentMethod: Nullable(Type.String()),

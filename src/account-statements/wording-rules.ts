@@ -13,12 +13,12 @@ export interface Spelling {
   amount(minor: Minor): string;
 }
 
-/** 2026-11-02, 1234.50 */
+/** For example 2026-11-02 and 1234.50. */
 export function plainSpelling(decimals: number): Spelling {
   return { date: (date) => date, amount: (minor) => minorToText(minor, decimals) };
 }
 
-/** 2 Nov 2026, 1,234.50 */
+/** For example 2 Nov 2026 and 1,234.50. */
 export function printedSpelling(decimals: number): Spelling {
   return {
     date: (date) => {

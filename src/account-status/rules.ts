@@ -20,7 +20,7 @@ type StatusSet =
   | 'receivable'
   /** The system completes the account when it is paid in full. */
   | 'completesWhenPaid'
-  /** The suspension policy suspends the account. */
+  /** The suspension policy may suspend the account. */
   | 'suspendedWhenLate';
 
 type StatusRow = {

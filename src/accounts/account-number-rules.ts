@@ -54,8 +54,9 @@ export function readAccountNumber(reference: string): number | undefined {
 }
 
 /**
- * An import may bring account numbers up to the number of this id, which has nine digits before the check digit. After such an
- * import, new accounts get larger ids. These stay far below the largest exact number, and a search finds their numbers.
+ * The largest id of an account whose number has nine digits before the check digit. An import may bring account numbers up to
+ * this one. After such an import, new accounts get larger ids. These stay far below the largest exact number, and a search finds
+ * their numbers.
  */
 export const LARGEST_IMPORTED_ID = 999_999_999 - FIRST_NUMBER;
 
@@ -114,7 +115,7 @@ export type IdRange = [from: number, to: number];
 
 /** With fewer digits nearly every account number would match. */
 const MIN_BEGINNING = 3;
-/** How many digits a number has before its check digit. Longer numbers are not searched. */
+/** The lengths of account numbers without the check digit. Longer numbers are not searched. */
 const SEARCHED_LENGTHS = [7, 8, 9, 10];
 // A search must not ignore all characters of DROPPED: `+255` is the beginning of a phone number, not of an account number.
 const BEGINNING = new RegExp(`^(?:${PREFIX})?([1-9][0-9]*)$`);

@@ -20,7 +20,7 @@ export interface Terms {
   instalmentMinor: Minor;
   instalmentCount: number;
   frequency: Frequency;
-  /** Days past due before the account counts as late. */
+  /** The number of days past due after which the account counts as late. */
   graceDays: number;
   activationDate: PlainDate;
 }

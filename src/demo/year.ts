@@ -131,9 +131,9 @@ interface Contract {
   payer: { firstName: string; phone: string };
   manner: Manner;
   startsOn: PlainDate;
-  /** Days before the due date on which the customer pays. */
+  /** The customer pays this many days before the due date. */
   leadDays: number;
-  /** Days after the start on which a losing customer stops paying. */
+  /** A losing customer stops paying this many days after the start. */
   stopsAfter: number;
   /** The sum that the customer has sent, in whole units, including money that waits to be assigned. */
   sent: number;

@@ -6,7 +6,7 @@ import { numberChanges } from './event-rules.ts';
 import { type AccompanyingRows, type AccountRow, applyEvents, type MoneyEvent } from './rules.ts';
 import { writeEvents } from './store.ts';
 
-// README.md draws the path of a payment. `postAll` is its steps 3 and 4.
+// README.md draws the path of a payment. `postAll` does steps 3 and 4 of that path.
 
 export interface PostedEvents {
   /** The error of each event that did not pass the checks of an account; undefined for a posted event. */

@@ -53,7 +53,7 @@ describe('the running balance', () => {
     expect(gaps).toMatchObject([{ differenceMinor: -50n }]);
   });
 
-  it('reports a notification that comes after its gap as late', () => {
+  it('reports a notification as late if it comes after its gap was reported', () => {
     const reports = [report(0, 10, 110), report(9, 5, 135)];
     const { segments } = settleSegments(segmentsOf(reports), LATER);
     const withLate = addReport(segments, report(5, 20, 130, 3_600));

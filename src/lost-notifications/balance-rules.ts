@@ -34,7 +34,7 @@ export interface LateReport {
   amountMinor: Minor;
 }
 
-/** Notifications may arrive in another order, so a gap is reported only after this time. */
+/** Notifications may arrive in another order than their payments, so a gap is reported only after this time. */
 const PATIENCE_MS = 10 * 60_000;
 /** The provider's times are in seconds, and the times of concurrent payments are not always in the order of the balances. */
 const TOLERANCE_MS = 60_000;

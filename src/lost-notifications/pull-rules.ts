@@ -13,10 +13,10 @@ export interface Period {
 }
 
 /**
- * Where a pull starts.
+ * The start of the period to pull.
  * @param completeUntil - null before the first pull.
- * @param importedAt - the end of the last import of a portfolio. The first pull starts there at the earliest, because the import may
- *   contain earlier payments without the ids of the provider.
+ * @param importedAt - the end of the last import of a portfolio. The first pull starts there at the earliest, because the import
+ *   may contain earlier payments without the ids of the provider.
  * @param historyMs - how far back the provider lists payments.
  * @returns `lost`: the part since the last complete pull that the provider no longer lists.
  */

@@ -197,7 +197,7 @@ const POSTED_AT_ONCE = 20;
 /** After this time, the service no longer expects a report of the payment. */
 const REPORTED_WITHIN_MS = 7 * 24 * 3_600_000;
 
-/** Posts and links the payments of paid requests that have none yet. @returns the number of linked payments. */
+/** Posts and links the payments of paid requests that have no payment yet. @returns the number of linked payments. */
 export async function postPaidRequests(context: Context, log: Log, signal: AbortSignal): Promise<number> {
   const since = new Date(context.clock.now().getTime() - REPORTED_WITHIN_MS);
   const requests = await claimWithoutPayment(context.db, since, context.clock.now(), POSTED_IN_A_RUN);

@@ -165,7 +165,7 @@ export function exceededLimit(
 /**
  * Compares the provider's answer with the request.
  * @param amountMinor - the amount in the answer. Null if the answer has none, undefined if it is unreadable.
- * @returns what differs, for staff. Undefined if the answer belongs to the request.
+ * @returns a text for staff that says what differs. Undefined if the answer belongs to the request.
  */
 export function problemOfAnswer(
   request: PaymentRequestRow,

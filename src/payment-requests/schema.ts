@@ -31,8 +31,8 @@ export const PaymentRequest = Type.Object(
     currency: Type.String(),
     status: Choice('PaymentRequestStatus', STATUSES, {
       description:
-        '`requested`: stored, not yet sent. `sent`: the provider has accepted it, and the customer is asked. `unknown`: the provider has ' +
-        'not yet reported the outcome. `paid`, `declined` and `expired`: the outcome is known.',
+        '`requested`: stored, not yet sent. `sent`: the provider has accepted the request, and the customer is asked. `unknown`: ' +
+        'the provider has not yet reported the outcome. `paid`, `declined` and `expired`: the outcome is known.',
     }),
     reason: Nullable(
       Choice('PaymentRequestReason', END_REASONS, {

@@ -8,7 +8,7 @@ import type { ListPlan } from '../core/lists/query.ts';
 import { FUTURE_TIME, UNREADABLE_TIME } from '../payments/posting/rules.ts';
 import type { EarlierRequest, PaymentRequestRow, PossiblePayment, ReportedPayment } from './rules.ts';
 
-/** Locks a phone until the end of the transaction, so that two requests cannot pass its limits together. */
+/** Locks a phone until the end of the transaction, so that two concurrent requests cannot exceed its limits together. */
 export async function lockPhone(tx: Tx, phone: string): Promise<void> {
   await takeLock(tx, lockName('payment request phone', phone));
 }

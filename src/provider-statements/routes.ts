@@ -27,7 +27,7 @@ import { toLine, toProviderStatement } from './view.ts';
 
 /** The time for 64 MiB at 75 kB/s, a slow connection of a field office. */
 const LONGEST_UPLOAD_MS = 15 * 60_000;
-/** From the last byte of the file until it is stored. */
+/** The time from the last byte of the file until the file is stored. */
 const LONGEST_STORING_MS = 60_000;
 
 export function providerStatementRoutes(api: Api, context: Context, copies: CopyPool): void {

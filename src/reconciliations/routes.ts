@@ -30,8 +30,9 @@ export function reconciliationRoutes(api: Api, context: Context): void {
         operationId: 'reconcilePayments',
         summary: 'Reconcile up to 10,000 payments',
         description:
-          'Creates one batch of the payments that are not reconciled yet, and returns the result of each id. Unmatched payments can be ' +
-          'reconciled. Reversed payments and payments dated after the batch cannot. Repeating the request changes nothing.',
+          'The service creates one batch of the payments that are not reconciled yet, and returns the result of each id. ' +
+          'Unmatched payments can be reconciled. Reversed payments and payments dated after the batch cannot. Repeating the ' +
+          'request changes nothing.',
         body: ReconcileBody,
         response: { 200: Envelope(ReconciliationResult, 'Payments reconciled.') },
       },

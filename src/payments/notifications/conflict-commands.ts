@@ -47,7 +47,7 @@ export async function resolveConflict(
       locked.filter(({ payment }) => payment.id !== paymentId),
     );
     for (const payment of reversed) {
-      // Read the account again: two of the payments may be on one account, which the first reversal has changed.
+      // Read the account again: two of the payments may be on one account. The first reversal has then changed this account.
       const accounts = payment.account_id === null ? undefined : await lockAccounts(tx, [payment.account_id]);
       const [account] = accounts?.values() ?? [];
       await reverseLocked(tx, context, actor, { payment, account, reason });

@@ -29,7 +29,8 @@ import {
 } from '../posting/rules.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
 
-// Decides the effects of a provider's notification. A provider transaction is posted as one payment, which has its id.
+// Decides the effects of a provider's notification. A provider transaction is posted as one payment. The payment has the id of
+// the transaction.
 
 /** The notification does not refer to the account of the manual payment: it names another account or suggests another customer. */
 const OTHER_ACCOUNT = 'other_account';

@@ -30,7 +30,7 @@ const EAST_AFRICA_TIME = 3;
 const REGISTER_PATH = '/pulltransactions/v1/register';
 const QUERY_PATH = '/pulltransactions/v1/query';
 const SUCCESS = '1000';
-/** No payments, or already registered. */
+/** The code for `no payments` and for `already registered`. */
 const NONE = '1001';
 /** Slower than other calls, because the provider searches its archive. */
 const TIMEOUT_MS = 60_000;

@@ -5,8 +5,8 @@ import { referenceKey } from '../../core/values/reference.ts';
 import type { Delimiter, LineRules, StatementLine, StatementReader } from './provider.ts';
 
 /**
- * Reads the CSV statement of the mobile-money provider's portal. It has some lines about the organisation, then the line of column
- * names (the header), then one line for each transaction.
+ * Reads the CSV statement of the mobile-money provider's portal. The statement has some lines about the organisation, then the
+ * line of column names (the header), then one line for each transaction.
  */
 
 /** The names of the columns that we read. They may have any order. Other columns are ignored. */

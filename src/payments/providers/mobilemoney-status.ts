@@ -31,7 +31,7 @@ const FOUND = '0';
  * transaction.
  */
 const DOES_NOT_EXIST = '2032';
-/** PartyA is a short code of an organisation. */
+/** The identifier type: PartyA is the short code of an organisation. */
 const SHORT_CODE = '4';
 const REMARKS = 'Status of a payment';
 /** Hours ahead of UTC, all year. */

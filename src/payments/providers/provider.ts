@@ -106,7 +106,7 @@ export interface StatusAnswer {
   transaction: DescribedTransaction | null;
   /** Whether the provider says that there is no such transaction. */
   doesNotExist: boolean;
-  /** The words of the provider. */
+  /** The message of the provider. */
   message: string | null;
 }
 
@@ -155,7 +155,7 @@ export interface PulledPage {
 
 export interface PulledPayment {
   sent: SentPayment;
-  /** Undefined if it is unreadable. */
+  /** Undefined for an unreadable time. */
   time: Date | undefined;
   /** The row as the provider sent it. */
   raw: string;
@@ -325,7 +325,7 @@ export interface RouteDescription {
   summary: string;
   description: string;
   body: Content;
-  /** With status 200. */
+  /** The answer with status 200. */
   answer: Content;
 }
 

@@ -41,7 +41,9 @@ export function providerNamed(name: string): PaymentProvider {
 /** The APIs that the settings turn on, by the name of the provider. */
 export type ProviderApis = ReadonlyMap<string, ProviderApi>;
 
-/** Open them once for each process, because the calls of an API share an access token. */
+/**
+ * Opens the APIs that the settings turn on. Call this once in each process, because the calls of an API share an access token.
+ */
 export function openProviderApis(config: Config): ProviderApis {
   const apis = PROVIDERS.map(({ name, openApi }) => [name, openApi?.(config)] as const);
   return new Map(apis.flatMap(([name, api]) => (api ? [[name, api]] : [])));

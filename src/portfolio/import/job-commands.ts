@@ -241,7 +241,7 @@ async function prepare(
   const checks = importChecks({ ...settings, decimals: currency.decimals });
   for (const [at, check] of checks.entries()) {
     const { severity = 'error', refersTo, pairedWith } = check;
-    // The rows of that file are unknown. This problem is already reported.
+    // The file that the column refers to could not be read. This problem is already reported.
     if (refersTo !== undefined && unreadable.has(refersTo)) continue;
     const { total, rows } = await findBroken(tx, check);
     for (const { line, value, detail } of rows) {

@@ -173,7 +173,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
         summary: 'Check the files of an import',
         description:
           'A job reads the files, finds all errors, and compares the figures of the source system with those that this service ' +
-          'computes. It writes nothing to the books.',
+          'computes. The job writes nothing to the books.',
         params: IdParams,
         response: { 200: Envelope(Import, 'Check started.') },
       },

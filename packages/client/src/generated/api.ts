@@ -1515,7 +1515,7 @@ export interface paths {
         put?: never;
         /**
          * Reconcile up to 10,000 payments
-         * @description Creates one batch of the payments that are not reconciled yet, and returns the result of each id. Unmatched payments can be reconciled. Reversed payments and payments dated after the batch cannot. Repeating the request changes nothing.
+         * @description The service creates one batch of the payments that are not reconciled yet, and returns the result of each id. Unmatched payments can be reconciled. Reversed payments and payments dated after the batch cannot. Repeating the request changes nothing.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
@@ -2331,7 +2331,7 @@ export interface paths {
         put?: never;
         /**
          * Check the files of an import
-         * @description A job reads the files, finds all errors, and compares the figures of the source system with those that this service computes. It writes nothing to the books.
+         * @description A job reads the files, finds all errors, and compares the figures of the source system with those that this service computes. The job writes nothing to the books.
          *
          *     Needs the permission `imports:run`: admin. API keys are refused.
          */
@@ -7135,7 +7135,7 @@ export interface components {
             /** @description In units of the currency. */
             amount: number;
             currency: string;
-            /** @description `requested`: stored, not yet sent. `sent`: the provider has accepted it, and the customer is asked. `unknown`: the provider has not yet reported the outcome. `paid`, `declined` and `expired`: the outcome is known. */
+            /** @description `requested`: stored, not yet sent. `sent`: the provider has accepted the request, and the customer is asked. `unknown`: the provider has not yet reported the outcome. `paid`, `declined` and `expired`: the outcome is known. */
             status: components["schemas"]["PaymentRequestStatus"];
             reason: components["schemas"]["PaymentRequestReason"] | null;
             providerMessage: string | null;
