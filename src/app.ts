@@ -81,13 +81,13 @@ export interface AppParts
   version: string;
   /** The build of the staff console. If undefined, a start page is served instead. */
   consoleFolder: string | undefined;
-  /** The kind of database, for /metrics: embedded, PostgreSQL or behind a pooler. */
+  /** The kind of database that /metrics shows, such as `embedded PostgreSQL`. */
   databaseKind: string;
   /** When this instance last completed the minute jobs. */
   jobsCompletedAt(): Date | undefined;
-  /** Attempts of this instance to deliver events, by outcome. */
+  /** How often this instance attempted to deliver an event, by outcome. */
   deliveryCounts(): Readonly<Record<string, number>>;
-  /** Calls of this instance about payment requests, by result. */
+  /** How many calls about payment requests this instance made to the provider, by result. */
   requestCounts(): Readonly<Record<string, number>>;
   /** False after the process has started to stop. */
   accepting(): boolean;
@@ -135,7 +135,7 @@ export function buildApp({
   const bulkSlots = openBulkSlots(config.DATABASE_POOL_SIZE);
 
   const app = createHttpServer(context, log);
-  // Compression comes before load shedding, which counts the compressed bytes.
+  // Compression comes before load shedding, because load shedding counts the compressed bytes.
   compressJson(app, { mayHoldTokens: (route) => /^\/api(\/v1)?\/auth\//.test(route) });
   shedLoad(app);
   guardRoutes(app, {

@@ -188,7 +188,7 @@ describe('a value', () => {
     ]);
     expect(problems({ WEBHOOK_ALLOWED_IPS: '0.0.0.0/1' })).toEqual([
       'WEBHOOK_ALLOWED_IPS must not contain a network wider than /8 (IPv4) or /16 (IPv6), because without WEBHOOK_SECRET ' +
-        'everyone in it can post payments; list only the networks of the provider, or set WEBHOOK_SECRET and leave it empty',
+        'everyone in it can post payments; list only the networks of the provider, or set WEBHOOK_SECRET and leave WEBHOOK_ALLOWED_IPS empty',
     ]);
   });
 
@@ -283,7 +283,7 @@ describe('payment requests', () => {
       'MOBILEMONEY_API_URL is required with MOBILEMONEY_PASSKEY',
       'MOBILEMONEY_SHORT_CODE is required with MOBILEMONEY_PASSKEY',
       'MOBILEMONEY_CALLBACK_URL or PUBLIC_URL is required with MOBILEMONEY_PASSKEY',
-      'MOBILEMONEY_PASSKEY must be empty unless CURRENCY is KES, in which customers are asked',
+      'MOBILEMONEY_PASSKEY must be empty unless CURRENCY is KES, because payment requests are in KES',
     ]);
     expect(problems({ ...requests, PAYBILL_NUMBERS: '600000' })).toEqual([
       'MOBILEMONEY_SHORT_CODE must be one of PAYBILL_NUMBERS',
@@ -458,7 +458,7 @@ describe('identity providers', () => {
       OAUTH_LOGIN_CLIENT_ID: 'a',
       OAUTH_LOGIN_CLIENT_SECRET: 'b',
     };
-    expect(problems(login)).toEqual([expect.stringMatching(/^OAUTH_LOGIN_ISSUER holds a provider name/)]);
+    expect(problems(login)).toEqual([expect.stringMatching(/^OAUTH_LOGIN_ISSUER contains a provider name/)]);
   });
 
   it('may admit the people of e-mail domains with a role', () => {

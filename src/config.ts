@@ -28,9 +28,9 @@ import { callingCode } from './core/values/phone.ts';
 import { rolesWith, USER_ROLES } from './rights.ts';
 
 const MAX_LOGO_BYTES = 1024 * 1024;
-/** The minimum for secrets that only machines enter. */
+/** The minimum length, in production, of secrets that programs send. */
 const MIN_SECRET_LENGTH = 16;
-/** The minimum of different characters, because repeated characters make a secret long but not strong. */
+/** The minimum number of different characters. Repeated characters make a secret long but not strong. */
 const MIN_SECRET_CHARACTERS = 3;
 
 /**
@@ -78,7 +78,7 @@ export const settingsSchema = Type.Object({
   DATABASE_REPLICA_MAX_LAG: setting(
     Type.Integer({ minimum: 2, maximum: 300 }),
     5,
-    'Seconds that a report waits until the standby has everything that the primary had at the start of the report. After that, the report reads the primary.',
+    'How many seconds a report waits for the standby to have everything that the primary had when the report started. If the standby takes longer, the report reads the primary.',
   ),
   DATABASE_POOL_SIZE: setting(
     Type.Integer({ minimum: 2, maximum: 100 }),
@@ -115,7 +115,7 @@ export const settingsSchema = Type.Object({
   DEMO_DATA: setting(
     Type.Enum(['on', 'off', 'company']),
     'on',
-    'Data that is added to a new database. on: a small catalogue. company: a company with a year of payments, in up to a minute. off: nothing. Production adds nothing and refuses company.',
+    'Data that is added to a new database. on: a small catalogue. company: a company with a year of payments, which takes up to a minute. off: nothing. Production adds nothing and refuses company.',
   ),
 
   APPROVAL_LIMIT: setting(
@@ -240,7 +240,7 @@ export const settingsSchema = Type.Object({
   PAYMENT_REQUESTS_PER_DAY: setting(
     Type.Integer({ minimum: 1, maximum: 1_000 }),
     10,
-    'Payment requests to a phone in 24 hours.',
+    'Largest number of payment requests to a phone in 24 hours.',
   ),
   WEBHOOKS_OUT_ALLOW: setting(
     Type.String(),
@@ -303,11 +303,11 @@ export const settingsSchema = Type.Object({
 /** Descriptions of the variables OAUTH_<NAME>_… of each identity provider, for `.env.example`. */
 export const PROVIDER_SETTINGS: Readonly<Record<ProviderPart, string>> = {
   ISSUER:
-    'Issuer of an identity provider (OpenID Connect). The name GOOGLE adds /api/auth/google; register PUBLIC_URL/api/auth/google/callback as its redirect URI.',
+    'Issuer of an identity provider (OpenID Connect). With the name GOOGLE, the service has the route /api/auth/google. Register PUBLIC_URL/api/auth/google/callback as the redirect URI at the provider.',
   CLIENT_ID: 'Client id of this service at the provider.',
   CLIENT_SECRET: 'Client secret of this service at the provider.',
   DOMAINS:
-    'E-mail domains, separated by commas. People with an e-mail in one of them become users even if registration is closed. The provider must report email_verified. Empty: none.',
+    'E-mail domains, separated by commas. People whose e-mail address is in one of these domains become users even if registration is closed. The provider must report email_verified. Empty: none.',
   ROLE: 'Role of users from DOMAINS. Required if DOMAINS is set.',
 };
 
@@ -320,11 +320,11 @@ declare module './core/context.ts' {
     /** Has no slash at its end. Undefined: the host of the request is used. */
     readonly publicUrl: string | undefined;
     readonly production: boolean;
-    /** Whether DATABASE_URL is a pooler in transaction mode. Callers then share database sessions. */
+    /** Whether DATABASE_URL is the address of a pooler in transaction mode. Callers then share database sessions. */
     readonly pooled: boolean;
     /** The address for work that needs a database session. Empty: the embedded PostgreSQL. */
     readonly directUrl: string;
-    /** False with a pooler, because names of statements belong to a session, which callers share. */
+    /** Whether to name prepared statements. False behind a pooler: the names belong to a session, and callers share sessions. */
     readonly namedStatements: boolean;
     readonly registration: { readonly open: boolean; readonly role: UserRole };
     /** A list of CIDR networks. Undefined: no proxy is trusted. */
@@ -414,7 +414,8 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     {
       name: 'WEBHOOK_ALLOWED_IPS',
       danger: 'without WEBHOOK_SECRET everyone in it can post payments',
-      remedy: 'list only the networks of the provider, or set WEBHOOK_SECRET and leave it empty',
+      remedy:
+        'list only the networks of the provider, or set WEBHOOK_SECRET and leave WEBHOOK_ALLOWED_IPS empty',
       refusesWide: settings.WEBHOOK_SECRET === '',
     },
     settings,
@@ -531,7 +532,9 @@ function readMobilemoneyRequests(
   }
   const callbackUrl = readCallbackUrl(settings, 'MOBILEMONEY_PASSKEY', problems);
   if (settings.CURRENCY !== 'KES')
-    problems.push('MOBILEMONEY_PASSKEY must be empty unless CURRENCY is KES, in which customers are asked');
+    problems.push(
+      'MOBILEMONEY_PASSKEY must be empty unless CURRENCY is KES, because payment requests are in KES',
+    );
   if (isOtherShortCode(shortCode, paybillNumbers))
     problems.push('MOBILEMONEY_SHORT_CODE must be one of PAYBILL_NUMBERS');
   return Object.freeze({ shortCode, passkey, callbackUrl });
@@ -691,7 +694,7 @@ function readProviders(
     const issuerVariable = providerVariable(capitals, 'ISSUER');
     if (!canNameProvider(capitals)) {
       problems.push(
-        `${issuerVariable} holds a provider name that is too long or one of ${RESERVED_PROVIDER_NAMES.join(', ')}`,
+        `${issuerVariable} contains a provider name that is too long or is one of ${RESERVED_PROVIDER_NAMES.join(', ')}`,
       );
     }
     checkWebAddress(issuerVariable, issuer, production, problems);
@@ -865,7 +868,7 @@ function checkUrl(name: string, text: string, protocols: string[], problems: str
 /** Without this check, ioredis would select the database NaN, and only Redis would refuse it. */
 function checkRedisDatabase(text: string, problems: string[]): void {
   if (URL.canParse(text) && !/^(\/\d*)?$/.test(new URL(text).pathname))
-    problems.push('REDIS_URL must end with a database number, such as /0, or without a path');
+    problems.push('REDIS_URL must end with a database number such as /0, or have no path');
 }
 
 function checkWebAddress(name: string, text: string, production: boolean, problems: string[]): void {

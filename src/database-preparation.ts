@@ -21,7 +21,7 @@ const LOCK_POLL_MS = 100;
  */
 const PREPARATION_TIMEOUT_MS = 24 * 3_600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** The SQLSTATE of an argument that a function cannot use, such as the name of a time zone. */
+/** The SQLSTATE of an argument that a function refuses, such as the name of an unknown time zone. */
 const INVALID_PARAMETER_VALUE = '22023';
 
 export interface Preparation {
@@ -84,7 +84,8 @@ export async function withPreparationLock<T>(
   const { pool, client, close } = await connectDirectly(connection, config);
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   try {
-    // A statement that waits for the lock would have a snapshot, and `create index concurrently` under the lock waits for snapshots.
+    // Polls, because a statement that waited for the lock would keep its snapshot meanwhile. A `create index concurrently` under
+    // the lock would wait for this snapshot.
     while (!(await tryLock(client))) await sleep(LOCK_POLL_MS);
     return await work(db, client, pool);
   } finally {
@@ -185,8 +186,8 @@ async function checkServer(client: pg.PoolClient, variable: AddressVariable): Pr
 }
 
 /**
- * Checks that connections through the pooler have time-outs, and that they lead to the database that is being prepared. In this
- * database the preparation lock is held now.
+ * Checks that connections through the pooler have time-outs, and that they lead to the database that is being prepared: this
+ * process holds the preparation lock there.
  */
 async function checkPooler(url: string): Promise<void> {
   const client = new pg.Client({

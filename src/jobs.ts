@@ -75,7 +75,7 @@ const STEPS: readonly Step[] = [
     name: 'queue the daily check of the books',
     run: async (context) => {
       await queueDailyCheck(context);
-      return 0; // A job is not a processed row: a log line here would follow the addresses, the last lines of a first start.
+      return 0; // No log line: it would follow the addresses that a first start prints last.
     },
   },
   {

@@ -38,9 +38,9 @@ interface PoolOptions {
   direct?: Connection;
   pooler?: string | undefined;
   testClock?: TestClock | undefined;
-  /** For the states of the replica. */
+  /** Receives the changes of the state of the replica. */
   log?: { info(message: string): void; warn(message: string): void };
-  /** @param name of the pool, for the log. */
+  /** @param name - the name of the pool, for the log. */
   onConnectionLost?(name: string, error: Error): void;
 }
 

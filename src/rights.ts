@@ -42,7 +42,8 @@ export const RIGHTS = {
   'reports:read': ['admin', 'manager', 'finance', 'viewer'],
   'audit:read': ['admin'],
   'events:read': ['admin', 'manager', 'finance'],
-  // A user sees only the events of what the user may read, see events/rules.ts. An API key with events:read sees all events.
+  // A user sees only events about resources that the user may read, see events/rules.ts. An API key with events:read sees all
+  // events.
   'events:follow': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'users:administer': ['admin'],
   'api-keys:administer': ['admin'],
@@ -82,7 +83,7 @@ const API_KEYS_NEED: Readonly<Partial<Record<Permission, Permission | null>>> = 
   'webhook-endpoints:administer': null,
   // The decision must be made by a person.
   'approvals:decide': null,
-  // An import changes all books at once. A person judges its check before it runs.
+  // An import changes all books at once. A person must judge the result of its check before it runs.
   'imports:run': null,
   // An API key is not an employee and has no commissions of its own.
   'commissions:read-own': 'commissions:read',

@@ -8,8 +8,8 @@ import { startService } from './service.ts';
 
 const LONGEST_CLOSE_MS = 10_000;
 /**
- * How far the heap may grow before a garbage collection. With much memory, V8's default is four times as large, without a
- * measurable gain.
+ * How far, in percent, the heap may grow between two garbage collections. On machines with much memory, V8's default is four times
+ * as large, without a measurable gain.
  */
 const HEAP_GROWTH = '--heap-growing-percent=100';
 

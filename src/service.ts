@@ -22,8 +22,8 @@ import { mayDo } from './rights.ts';
 import { type Dispatcher, startDispatcher } from './webhook-endpoints/dispatch-commands.ts';
 
 /**
- * The time between "not ready" and closing, in which load balancers stop sending requests. Under load, HAProxy needs up to two
- * seconds for the two checks after which it does so (deploy/haproxy.cfg).
+ * The time between "not ready" and closing, in which load balancers stop sending requests. HAProxy stops after two failed checks,
+ * which take up to two seconds under load (deploy/haproxy.cfg).
  */
 const READINESS_DRAIN_MS = 3_000;
 
@@ -156,9 +156,9 @@ function welcome(
   if (config.production) return lines;
   return [
     ...lines,
-    `The API listens on ${address}/api, its health is at ${address}/health.`,
+    `The API is at ${address}/api, and its health at ${address}/health.`,
     isNew
-      ? 'Create the first user with npm run create-admin, or register it (POST /api/auth/register): it becomes the admin.'
+      ? 'Create the first user, who becomes the admin: run npm run create-admin, or call POST /api/auth/register.'
       : 'Sign in in the console, or with POST /api/auth/login.',
     `Open ${address}${DOCS_PATH} to read and try the API.`,
     ...(consoleFolder === undefined ? [] : [`Open ${address}/ for the staff console.`]),

@@ -9,7 +9,7 @@ import { readArguments, runCommand, withDatabase } from './connect.ts';
 const USAGE =
   'Usage: npm run apply-policy [-- --dry-run]\n' +
   'Suspends accounts that are late by more than their days of grace, if their pay plan has autoSuspend. The service does the same\nevery minute.\n' +
-  'With --dry-run it lists them and changes nothing.';
+  'With --dry-run, the command lists these accounts and changes nothing.';
 const PAGE_SIZE = 1_000;
 
 await runCommand(async (config) => {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { isNotLocked } from '../core/database/lock-attempts.ts';
+import { isLockRefused } from '../core/database/lock-attempts.ts';
 import { addPartition, readPartitions, removePartitions } from '../core/database/partitions.ts';
 import { withPreparationLock } from '../database-preparation.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
@@ -19,7 +19,7 @@ await runCommand(async (config) => {
     // No migration may run meanwhile.
     withPreparationLock(connection, config, (_db, client) => run(client, option === '--revert')),
   ).catch((error: unknown) => {
-    if (!isNotLocked(error)) throw error;
+    if (!isLockRefused(error)) throw error;
     throw new UsageError(
       'Other work kept the tables locked for minutes. Try again when no report or backup runs.',
       {

@@ -97,7 +97,7 @@ export function createSharedSlots({
     for (const [caller, [next, ...others]] of waiting) {
       if (running.size >= slots) return;
       if (!next || running.has(caller)) continue;
-      // Move this caller to the end of the turns.
+      // Move this caller to the end of the queue.
       waiting.delete(caller);
       if (others.length > 0) waiting.set(caller, others);
       running.add(caller);

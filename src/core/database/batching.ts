@@ -5,7 +5,7 @@ import { inSavepoint } from './transactions.ts';
 
 /**
  * Runs items in batches: while batches are in flight, new items form the next batch. There is no timer, so an idle batcher runs a
- * single item at once.
+ * single item immediately.
  */
 export interface Batcher<Item, Outcome> {
   /**
@@ -184,7 +184,8 @@ export async function runIsolated<Item, Outcome>(
 }
 
 /**
- * Runs items in a savepoint of the transaction. If one fails, all of them run again one by one. An item that fails changes nothing.
+ * Runs all items in one savepoint of the transaction. If an item fails, runs each item again in its own savepoint. An item that
+ * fails changes nothing.
  * @param run returns the outcome of each item that it receives. It rejects only after all its statements have been answered.
  * @returns the results in the order of the items.
  */

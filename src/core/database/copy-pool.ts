@@ -12,26 +12,26 @@ import type { Replica, Snapshot } from './replica.ts';
 import { followClock } from './test-clock.ts';
 
 /**
- * Streams large results as CSV with `COPY … TO STDOUT`, on separate connections, which uploads share (see copy-in.ts). PostgreSQL
- * writes the CSV, because csv-stringify would use more CPU time in this process than the query. Exports use the replica if it can
- * serve them. If the replica fails after the first bytes, the export fails.
+ * Streams large results as CSV with `COPY … TO STDOUT`, on separate connections, which uploads also use (see copy-in.ts).
+ * PostgreSQL writes the CSV, because csv-stringify would use more CPU time in this process than the query. Exports use the replica
+ * if it can serve them. If the replica fails after the first bytes, the export fails.
  */
 export interface CopyPool {
   /**
    * Starts an export and waits for its first bytes, so that an early failure can still be answered as an error. The stream has a
-   * byte order mark, a header and one line per row, in UTF-8 with CRLF (RFC 4180). Destroying the stream cancels the statement.
-   * If the statement fails later, the stream fails.
+   * byte order mark, a header and one line per row, in UTF-8 with CRLF (RFC 4180). Destroying the stream cancels the statement. If
+   * the statement fails later, the stream fails.
    *
    * @param caller see `callerOf` in access.ts.
    * @param query `select …` whose column names become the header. COPY accepts no parameters; see `dateLiteral`. No cell may
-   *   contain a line break.
+   * contain a line break.
    * @param quoted the names of text columns. They are quoted, so that programs that respect quotes do not convert them.
-   * @throws AppError 429 while an export of the same caller runs, 503 while no connection is free.
+   * @throws AppError 429 if an earlier export of the caller does not end in time, 503 if no connection becomes free in time.
    */
   open(caller: string, query: string, quoted: readonly string[]): Promise<Snapshot<Readable>>;
   /**
-   * Runs work that exports several results, one after the other, from one snapshot of the database. They are CSV with LF, and
-   * their cells may contain line breaks.
+   * Runs work that exports several results, one after the other, from one snapshot of the database. The results are CSV with LF,
+   * and their cells may contain line breaks.
    * @throws AppError like `open`.
    */
   openSnapshot<T>(caller: string, work: (copyOut: Snapshot<CopyOut>) => Promise<T>): Promise<T>;
@@ -48,10 +48,9 @@ export type CopyOut = (query: string, quoted: readonly string[]) => Readable & {
 const EXPORTS = 2;
 const CONNECT_TIMEOUT_MS = 3_000;
 export const EXPORT_TIMEOUT_MS = 10 * 60_000;
-/** Long enough for the last statements of another copy. */
 const LOCK_TIMEOUT_MS = 3_000;
 
-// An export may sort in memory. Dates are ISO 8601 on every server.
+// Lets an export sort in memory. Writes dates as ISO 8601, whatever the setting of the server is.
 const BEGIN = `
   begin transaction read only;
   set local datestyle = 'ISO';
@@ -207,14 +206,14 @@ function openExportPool(
   return pool;
 }
 
-/** A connection in the middle of a COPY is closed, which ends the statement on the server. */
+/** Returns the connection to the pool. After a failure, closes it, which ends the statement on the server. */
 async function giveBack(client: pg.PoolClient, failure: Error | null | undefined): Promise<void> {
   if (failure) return client.release(true);
   try {
     await client.query('commit');
     client.release();
   } catch {
-    client.release(true); // All rows were read before the connection was lost.
+    client.release(true); // The export is complete: all rows were read before this failure.
   }
 }
 

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { LOCK_TIMEOUT_MS, repeatUntilLocked } from './lock-attempts.ts';
+import { LOCK_TIMEOUT_MS, retryUntilLockObtained } from './lock-attempts.ts';
 
 /**
  * Divides a table with a growing id into partitions by id, while the service runs. No row moves: the existing table becomes the
- * first partition. Each partition holds about a month. The ids decide and not the dates, so the primary key stays unique over all
- * partitions and a read by id searches one of them. The last partition has no upper bound, so every new row has a partition.
+ * first partition. Each partition holds about a month. Rows are divided by id and not by date, so the primary key stays unique over
+ * all partitions, and a read by id searches only one partition. The last partition has no upper bound, so every new row has a
+ * partition.
  */
 
 /** A partition. `until` is null for the last one. Both are null for a table without partitions. */
@@ -47,9 +48,9 @@ export async function readPartitions(client: pg.ClientBase, table: string): Prom
 }
 
 /**
- * Bounds the last partition, or the table if it has no partitions, and adds a partition after it. Does nothing if no row has reached
- * the last partition yet.
- * @param idsAhead - how far the bound is from the last id. Default: the ids of the last 30 days.
+ * Bounds the last partition, or the table if it has no partitions, and adds a partition after it. Does nothing if no row has
+ * reached the last partition yet.
+ * @param idsAhead - how far the bound is from the last id. Default: as many ids as in the last 30 days, and at least FEWEST_IDS.
  * @returns whether a partition was added.
  */
 export async function addPartition(
@@ -62,7 +63,7 @@ export async function addPartition(
   const open = last?.name ?? table;
   const bound = `${open}_bound`;
   const lastId = await readLastId(client, table);
-  // An interrupted run leaves the check. It would refuse rows after the bound.
+  // An interrupted run leaves its check in place. The check would refuse ids from the bound on.
   await locked(client, [], () =>
     client.query(`alter table ${quoted(open)} drop constraint if exists ${quoted(bound)}`),
   );
@@ -102,7 +103,7 @@ export async function addPartition(
     );
     if (isDropped) throw error;
     throw new Error(
-      `${open} has kept the check ${bound}, which refuses ids from ${until}. Run this again soon.`,
+      `The table ${open} still has the check ${bound}, which refuses ids from ${until} on. Run this command again soon.`,
       {
         cause: error,
       },
@@ -114,8 +115,8 @@ export async function addPartition(
 }
 
 /**
- * Makes a table without partitions again: the first partition takes the rows of the others. Other connections wait for the table
- * meanwhile.
+ * Removes the partitions of a table: the first partition takes the rows of the others, and becomes the table. Other connections
+ * wait for the table meanwhile.
  * @returns the number of rows that moved.
  */
 export async function removePartitions(client: pg.ClientBase, table: string): Promise<number> {
@@ -160,7 +161,7 @@ export async function removePartitions(client: pg.ClientBase, table: string): Pr
   return moved;
 }
 
-/** Renames the table, and makes a partitioned table of the same shape with its name. @returns the new name of the table. */
+/** Renames the table, and creates a partitioned table of the same shape under its old name. @returns the new name of the table. */
 async function replaceByParent(client: pg.ClientBase, table: string, shape: Shape): Promise<string> {
   const first = `${table}_1`;
   const sequence = await readSequence(client, table);
@@ -186,8 +187,8 @@ async function replaceByParent(client: pg.ClientBase, table: string, shape: Shap
 }
 
 /**
- * Adds what a new table or partition does not take over from another table. A partition gets the triggers, too: those of the parent
- * see only statements on the parent.
+ * Adds what `create table` does not copy: triggers, grants and owner. A partition needs its own triggers, because those of the
+ * parent see only statements on the parent.
  */
 async function finish(client: pg.ClientBase, table: string, shape: Shape): Promise<void> {
   for (const { definition } of shape.triggers)
@@ -236,7 +237,7 @@ async function readShape(client: pg.ClientBase, table: string): Promise<Shape> {
   };
 }
 
-/** The grants to other users, as statements for an object with the name `$object`. */
+/** The grants to other users, as statements with the placeholder `$object` for the name of the object. */
 async function readGrants(client: pg.ClientBase, name: string): Promise<string[]> {
   const { rows } = await client.query<{ statement: string }>(
     `select format('grant %s on %s $object to %s%s', privilege_type,
@@ -274,7 +275,7 @@ async function addSequence(client: pg.ClientBase, table: string, { name, lastVal
   await grantAll(client, name, grants);
 }
 
-/** The columns that an insert names. */
+/** The columns that an insert can name: all except generated columns. */
 async function readColumns(client: pg.ClientBase, table: string): Promise<string> {
   const { rows } = await client.query<{ columns: string }>(
     `select string_agg(quote_ident(attname), ', ' order by attnum) as columns from pg_attribute
@@ -306,7 +307,7 @@ async function countIdsOfMonth(client: pg.ClientBase, table: string, lastId: big
   return ids > FEWEST_IDS ? ids : FEWEST_IDS;
 }
 
-/** PostgreSQL also locks the tables that foreign keys refer to. Locked first, they cannot cause a deadlock later. */
+/** Later statements also lock the tables that foreign keys refer to. Locking them first avoids a deadlock. */
 function locksOf(table: string, { foreignKeys }: Shape): string[] {
   const referenced = [...new Set(foreignKeys.map(({ references }) => references))].sort();
   return [...referenced, quoted(table)].map((name) => `lock table ${name} in access exclusive mode`);
@@ -326,7 +327,7 @@ async function locked(client: pg.ClientBase, locks: string[], work: () => Promis
       throw error;
     }
   }
-  await repeatUntilLocked(runOnce, async (attempt, error) => {
+  await retryUntilLockObtained(runOnce, async (attempt, error) => {
     if (attempt === LOCK_ATTEMPTS) throw error;
     await delay(LOCK_PAUSE_MS);
   });

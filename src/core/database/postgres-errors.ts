@@ -4,7 +4,10 @@ import { AppError, unavailable } from '../http/errors.ts';
 /** Another transaction was faster. Run the transaction again, so that it sees the changes of the other one. */
 export class LostRace extends Error {}
 
-/** The answer to a commit was lost, so the transaction may have been committed or not. Check before repeating it. */
+/**
+ * The answer to a commit was lost, so it is unknown whether the transaction was committed. Check this before repeating the
+ * transaction.
+ */
 export class CommitUnknown extends Error {}
 
 /** Whether a failed transaction certainly changed nothing. */

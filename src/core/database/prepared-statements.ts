@@ -2,7 +2,7 @@ import type { PostgresCursor, PostgresPoolClient, PostgresQueryResult } from 'ky
 import pg from 'pg';
 import { isStale } from './postgres-errors.ts';
 
-/** The maximum number of names for each connection. The filters of callers can cause any number of statement texts. */
+/** The maximum number of names for each connection. Filters of lists can produce any number of statement texts. */
 const MAX_NAMES = 200;
 
 /**
@@ -41,8 +41,9 @@ export function namingPool(pool: pg.Pool, prepare: boolean) {
 }
 
 /**
- * Names the statements of a connection. Closes the connection after a failure on our side, such as a read time-out or a broken
- * socket, because the connection may still be busy or inside a transaction.
+ * Names the statements of a connection. `release` closes the connection after an error that PostgreSQL did not send, such as a read
+ * time-out or a broken socket, because the connection may still be busy or inside a transaction. It also closes a connection whose
+ * named statements are stale.
  */
 export function namingClient(client: pg.PoolClient, prepare: boolean): PostgresPoolClient {
   const nameOf = nameStatements('s');

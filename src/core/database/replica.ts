@@ -7,7 +7,7 @@ import { asUnavailable, isTimeout } from './postgres-errors.ts';
 /**
  * A hot standby that serves reports, so that they do not slow down the primary. Each report asks the primary for its position in
  * the write-ahead log, and reads the standby only once it has replayed the log up to this position. So a report shows everything
- * that was acknowledged before it was asked for, on this or another instance. The time of the last replayed transaction cannot be
+ * that this or another instance acknowledged before the report was requested. The time of the last replayed transaction cannot be
  * used instead, because it does not change while nothing is written.
  */
 export interface Replica {
@@ -15,13 +15,13 @@ export interface Replica {
   readonly connection: Connection;
   /**
    * Waits until the replica has replayed everything that was acknowledged before this call.
-   * @param pool - of connections to the replica.
+   * @param pool - the connections to the replica.
    * @returns undefined if the primary must serve the report.
    */
   connect(pool: pg.Pool): Promise<ReplicaConnection | undefined>;
   /**
    * Runs a read on the replica. The read may run again on the primary afterwards.
-   * @returns undefined if the primary must serve the report, also because the replica failed during the read.
+   * @returns undefined if the primary must serve the report, for example because the replica failed during the read.
    */
   read<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<Snapshot<T> | undefined>;
   status(): ReplicaStatus;
@@ -42,7 +42,7 @@ export interface Snapshot<T> {
 }
 
 /**
- * - behind: further than the limit, or the primary has changed in the last minute.
+ * - behind: further than the limit, or a failover has replaced the primary in the last minute.
  * - not a standby: a server that is not in recovery, or a standby of another database. A primary that was cut off and replaced is
  *   also refused, because it does not have the newest payments.
  */
@@ -52,7 +52,7 @@ export interface ReplicaStatus {
   state: ReplicaState;
   /** How far the replica was behind when it was last asked, with a precision of a second. Undefined if it is not known. */
   lagSeconds: number | undefined;
-  /** Reports of this instance by the server that they used. */
+  /** The number of reports of this instance, by the server that they used. */
   reports: { replica: number; primary: number };
 }
 
@@ -67,11 +67,11 @@ interface ReplicaOptions {
 const INTERVAL_MS = 1_000;
 const TIMEOUT_MS = 2_000;
 const POLL_MS = 10;
-/** A bound for the memory while the replica is away. */
+/** Limits the memory use while the replica replays nothing. */
 const MAX_POSITIONS = 1_000;
 /**
- * A standby may have received changes that were never acknowledged, and that the new primary does not have. It needs some seconds
- * to notice that, and to discard them.
+ * A standby may have received changes that were never acknowledged, and that the new primary does not have. The standby needs some
+ * seconds to notice and discard them.
  */
 const PAUSE_AFTER_FAILOVER_MS = 60_000;
 
@@ -291,7 +291,7 @@ export function isFailureOfServer(error: unknown): boolean {
   return !(error instanceof AppError) && !isTimeout(error) && asUnavailable(error) !== undefined;
 }
 
-/** One connection, which never waits for the reports. */
+/** A pool of one connection, so that the checks of the state never wait for reports. */
 function openMonitor(connection: Connection): pg.Pool {
   const target = typeof connection === 'string' ? { connectionString: connection } : connection;
   const pool = new pg.Pool({

@@ -7,8 +7,8 @@ export type TimestampColumn = ColumnType<string, Date, Date>;
 const toDate: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 
 /**
- * Reads PostgreSQL's text of a timestamptz, from a column or from JSON. If the session uses UTC, it only slices the text, because
- * parsing each timestamp of a list as a `Date` would be slow.
+ * Reads PostgreSQL's text of a timestamptz, from a column or from JSON. For a session in UTC, only slices the text, because parsing
+ * each timestamp of a list as a `Date` would be slow.
  */
 export function parseTimestamp(text: string): string {
   const isPlain = text[4] === '-' && (text[10] === ' ' || text[10] === 'T');

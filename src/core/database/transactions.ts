@@ -17,13 +17,16 @@ import { namingClient } from './prepared-statements.ts';
 import type { DB } from './tables.ts';
 
 const MAX_RETRIES = 3;
-/** The maximum number of retries after stale statements. Each connection of a pool may have them, and a pool has at most 100. */
+/**
+ * The maximum number of retries after stale statements. Each connection of a pool may have stale statements, and a pool has at most
+ * 100 connections.
+ */
 const MAX_STALE_CONNECTIONS = 100;
 /** Short, because the transaction may have used most of the time of the request. */
 const EXISTING_ID_TIMEOUT_MS = 1_000;
 
 /**
- * A transaction that pipelines its statements: each statement is sent at once, without waiting for earlier answers. PostgreSQL
+ * A transaction that pipelines its statements: each statement is sent immediately, without waiting for earlier answers. PostgreSQL
  * runs them in the order sent. `Promise.all` of several statements takes one round trip.
  */
 class PipelinedTransaction extends Transaction<DB> {
@@ -52,9 +55,9 @@ export function databaseOf(db: Db | Tx): Database {
  * Runs the work in one transaction. Retries up to three times after a lost race, a deadlock or a serialization failure, and once
  * for each connection with stale named statements. If `db` is a transaction, the work joins it.
  *
- * @param startsWithReads whether the work reads or locks before it writes. Its first statements are then sent together with
- *   BEGIN. If BEGIN were cancelled, these statements would run outside a transaction.
- * @throws CommitUnknown if the transaction may or may not have been committed.
+ * @param startsWithReads whether the work reads or locks before it writes. Its first statements are then sent together with BEGIN.
+ * If BEGIN were cancelled, these statements would run outside a transaction.
+ * @throws CommitUnknown if it is unknown whether the transaction was committed.
  */
 export async function inTransaction<T>(
   db: Db | Tx,
@@ -75,8 +78,8 @@ export async function inTransaction<T>(
 }
 
 /**
- * Adds the id of the existing row to DUPLICATE_ENTRY, in a query after the failed transaction. The error is correct without
- * the id, so a failed or slow query only omits it.
+ * Adds the id of the existing row to DUPLICATE_ENTRY, in a query after the failed transaction. The error is correct without the id.
+ * If the query fails or is slow, the id is omitted.
  */
 async function withExistingId(db: Db | Tx, error: unknown): Promise<unknown> {
   if (!(error instanceof AppError) || !error.existing) return error;

@@ -19,7 +19,7 @@ declare module 'fastify' {
     bodyTimeoutMs?: number;
     /** The time limit for the first byte of the answer, see server.ts. */
     answerTimeoutMs?: number;
-    /** Requests may wait for long without work. They have their own limits, see load-shedding.ts. */
+    /** Requests to this route may stay open for long without doing work. They have their own limits, see load-shedding.ts. */
     mayWait?: true;
     /** Whether the route accepts an `Idempotency-Key`, see idempotency.ts. If false, the route refuses requests with one. */
     repeatable?: boolean;
@@ -94,7 +94,7 @@ function budgetKey(request: FastifyRequest, rate: RateClass): string {
   return callerOf(request);
 }
 
-/** The name of the caller for shares of a resource: the user, the API key, or the client address. */
+/** The name under which limits and shares of a resource count the caller: the user, the API key, or the client address. */
 export function callerOf({ actor, ip }: FastifyRequest): string {
   return actor ? nameCaller(actor) : clientKey(ip);
 }
@@ -106,7 +106,7 @@ export function nameCaller({ userId, apiKey }: Actor): string {
   return `user ${userId}`;
 }
 
-/** Makes the start fail if a route declares no access. */
+/** Makes the start fail if a route declares no access or no schema. */
 function declareAccess(route: RouteOptions): void {
   if (!route.config?.access) throw new Error(`${route.method} ${route.url} declares no access.`);
   if (!route.schema) throw new Error(`${route.method} ${route.url} declares no schema.`);

@@ -50,9 +50,9 @@ const MAX_WAIT_MS = 10_000;
 
 export const BULK_DESCRIPTION =
   `Up to ${MAX_ITEMS} items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect ` +
-  'the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: it creates ' +
+  'the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: the repeat creates ' +
   'only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the ' +
-  '`externalId` of an item exists, its outcome is `existing`, and its row is not changed. A call counts as one bulk operation.';
+  '`externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation.';
 
 /**
  * Limits the concurrent bulk calls of an instance, because each may hold a database connection until it ends.
@@ -68,7 +68,10 @@ export function openBulkSlots(poolSize: number): SharedSlots {
   });
 }
 
-/** Schema of the body. The route validates the items, because a wrong item must not cause the refusal of the whole call. */
+/**
+ * Schema of the body. It does not validate the items. The route validates each item, so that a wrong item does not cause the
+ * refusal of the whole call.
+ */
 export function BulkBody<T extends TSchema>(item: T, title: string) {
   // The API description shows the examples of an item beside the schema of the body, not inside it.
   const { examples: _shownBeside, ...described } = item as T & { examples?: unknown[] };
@@ -218,7 +221,7 @@ export function bulkRoute<Item extends TSchema, Data>(
           const results: ItemResult<Data>[] = [];
           for (let start = 0; start < valid.length; start += SLICE) {
             results.push(...(await create(actorOf(request), valid.slice(start, start + SLICE), key)));
-            // PostgreSQL would end the transaction of the key if it were idle for too long.
+            // Keeps PostgreSQL from ending the transaction of the key, which would otherwise be idle for too long.
             if (key) await sql`select 1`.execute(db);
           }
           const items = outcomesOf(request, checked, results);
@@ -234,8 +237,8 @@ export function bulkRoute<Item extends TSchema, Data>(
 }
 
 /**
- * Refuses another body if an interrupted call has used the key. Such a call has stored no answer. Only the stored answers of its
- * items show which body it had.
+ * Refuses the key if an interrupted call has used it with another body. Such a call has stored no answer. Only the stored answers
+ * of its items show which body the call had.
  */
 function refuseInterrupted(context: Context, key: IdempotencyKey): Promise<void> {
   return inTransaction(context.db, async (tx) => {
@@ -248,7 +251,7 @@ function refuseInterrupted(context: Context, key: IdempotencyKey): Promise<void>
 /**
  * Creates the items of a slice in one transaction. Leaves out items that an interrupted call with the same key has created, and
  * items whose external id exists. An item that fails leaves no trace and does not affect the others.
- * @param create rejects after all its statements have been answered. @returns the answers of its items.
+ * @param create creates items and returns their answers. It rejects only after all its statements have been answered.
  */
 export function createMissing<Body extends ExternalValues, Data>(
   context: Context,
@@ -328,8 +331,8 @@ function outcomesOf<Data>(
 
 /**
  * The error of an item.
- * @throws an error that leaves open whether the item was created. The call fails with this error, and a repeat of the call finds
- *   out.
+ * @throws the error if it is unknown whether the item was created. The call then fails, and a repeat of the call returns the
+ * outcome.
  */
 function errorOf(
   request: FastifyRequest,

@@ -9,7 +9,9 @@ import {
 import type { Socket } from 'node:net';
 import type { Log } from '../log.ts';
 
-/** Limits for each connection that Node does not provide: unanswered requests, and the time for which an answer stays unread. */
+/**
+ * Limits that Node does not provide, for each connection: the unanswered requests, and the time for which an answer stays unread.
+ */
 
 /** Clients that pipeline send at most a few dozen requests. Browsers and proxies send one at a time. */
 const MAX_UNANSWERED = 64;
@@ -107,8 +109,8 @@ function begin(socket: Socket): Activity {
 
 /**
  * Checks whether a client has left its answer unread for too long. The kernel accepts more of an answer only when a third of its
- * buffer is free. The buffer may have megabytes, so this may take a slow client long. Until then, only the number of bytes in the
- * buffer shows that the client reads.
+ * buffer is free. The buffer may have megabytes, so a slow client may need long to empty a third of it. Until then, only the number
+ * of bytes in the buffer shows that the client reads.
  */
 function look(socket: Socket, { position, silentIntervals }: Activity, queues: SendQueues | undefined) {
   if (socket.writableLength === 0) return { position: undefined, silentIntervals: 0, isStalled: false };

@@ -29,7 +29,7 @@ const ListPagination = Type.Object(
     nextCursor: Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
         description:
-          'Only if the query has the parameter `after`: its value for the next page, or null if there are no more rows.',
+          'Only if the query has the parameter `after`: the value of `after` for the next page, or null if there are no more rows.',
       }),
     ),
   },

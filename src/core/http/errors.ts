@@ -50,7 +50,7 @@ export const RESOURCES = [
 ] as const;
 export type Resource = (typeof RESOURCES)[number];
 
-const REFERRED_FIELD = Type.String({ description: 'The field of the request.' });
+const REFERRED_FIELD = Type.String({ description: 'The field of the request that contains the id.' });
 
 /** The fields of `details` for each code. The API description and the type of AppError are derived from this table. */
 export const ERROR_DETAILS = {
@@ -92,7 +92,9 @@ export const ERROR_DETAILS = {
         { description: 'The wrong fields of the request, at most 20.' },
       ),
     ),
-    from: Type.Optional(Type.String({ description: 'For a move that is not allowed: the present status.' })),
+    from: Type.Optional(
+      Type.String({ description: 'For a change of status that is not allowed: the present status.' }),
+    ),
     to: Type.Optional(Type.String({ description: 'The requested status.' })),
     allowed: Type.Optional(Type.Array(Type.String(), { description: 'The allowed statuses.' })),
   }),
@@ -149,7 +151,7 @@ export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** The most problems that an error lists. Otherwise an answer could be much longer than its request. */
+/** The maximum number of problems that an error lists. Otherwise an answer could be much longer than its request. */
 export const MAX_PROBLEMS = 20;
 
 export function invalid(problems: readonly FieldProblem[]): AppError {
@@ -176,7 +178,9 @@ export function illegalMove(what: string, from: string, to: string, allowed: rea
   });
 }
 
-/** @param field - the field of the request that refers to the missing resource. For the path: `id` or `externalId`. */
+/**
+ * @param field - the field of the request that refers to the missing resource. For a resource in the path: `id` or `externalId`.
+ */
 export function notFound(resource: Resource, id: unknown, field = 'id'): AppError {
   const name = field === 'externalId' ? 'external id' : 'id';
   return new AppError('NOT_FOUND', `There is no ${inWords(resource)} with ${name} ${id}.`, {

@@ -16,7 +16,10 @@ interface Editable {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The body of PUT, on the routes that read or change this resource: their answers have an ETag of its fields. */
+    /**
+     * The schema of the body of PUT. Routes that read or change the resource declare it, and their answers have an ETag of its
+     * fields.
+     */
     editable?: Editable;
   }
 }

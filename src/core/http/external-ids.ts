@@ -128,7 +128,8 @@ export async function upsertByExternalId<T>(
   const id = storedExternalId(externalId);
   const text = `select id from ${TABLES[resource]} where external_id = $1 for no key update`;
   return inTransaction(db, async (tx) => {
-    // Upserts of one external id run one after the other. Otherwise one could fail on another unique field with the same value.
+    // Upserts of one external id run one after the other. Otherwise two of them could both try to create the resource, and one
+    // could fail because of another unique field.
     await takeLock(tx, lockName(`${resource} external id`, id));
     const [row] = await run<{ id: number }>(tx, text, [id]);
     if (row) return { result: await change(tx, row.id), isNew: false };

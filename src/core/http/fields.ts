@@ -13,7 +13,7 @@ export function Text(maxLength: number, options: { description?: string; example
   return Type.String({ minLength: 1, maxLength, format: 'text', ...options });
 }
 
-/** Text for logs and lists of what was done: without invisible characters, such as those that change the direction of text. */
+/** Text that logs and histories show. It has no invisible characters, such as those that change the direction of text. */
 export function Label(maxLength: number, options: { description?: string } = {}) {
   return Type.String({ minLength: 1, maxLength, format: 'external-id', ...options });
 }
@@ -65,7 +65,7 @@ export function DecimalAboveZero(decimals: number, maximum: number) {
 
 /**
  * One of a closed list of values.
- * @param title - the name of the list in the API description. A `description` stays with the field.
+ * @param title - the name of the list in the API description. A `description` in the options describes the field, not the list.
  */
 export function Choice<const Value extends string>(
   title: string,

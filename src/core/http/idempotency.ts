@@ -37,7 +37,7 @@ export async function repeatable<Answer>(
   const answered = inTransaction(context.db, async (tx) => {
     if (await insertKey(tx, key)) {
       const answer = await work({ ...context, db: tx }, key);
-      // If the work was slow, its caller has already received 503.
+      // If the work took too long, the client has already received 503, and the reply has this status.
       const status = reply.statusCode < 400 ? reply.statusCode : 200;
       await keepAnswer(tx, key, status, answer);
       return answer;
@@ -269,8 +269,9 @@ async function keepAnswer(
 }
 
 /**
- * Another transaction may be committing the work of this key, so its outcome is not known yet. Usually that is a concurrent request
- * (409). If no standby confirms commits, the database is unavailable (503), and the client has done nothing wrong.
+ * Another transaction may be committing the work of this key, so its outcome is not known yet. Usually the transaction is that of a
+ * concurrent request (409). If no standby confirms commits, the database is unavailable (503), and the client has done nothing
+ * wrong.
  */
 export class StillRunning extends AppError<'DUPLICATE_ENTRY' | 'INTERNAL_ERROR'> {
   constructor(cause: unknown, isUnavailable = false) {

@@ -11,7 +11,10 @@ import { isSharedContent } from './static-content.ts';
  */
 const MAX_IN_FLIGHT = 128;
 const MAX_NOTIFICATIONS_IN_FLIGHT = 512;
-/** The most requests with `mayWait`, of all callers of this instance and of one caller. Such requests do not count as load. */
+/**
+ * The maximum number of open requests to routes with `mayWait`: for all callers of this instance together, and for one caller. They
+ * do not count in MAX_IN_FLIGHT.
+ */
 const MAX_WAITING = 200;
 const MAX_WAITING_OF_CALLER = 10;
 const RETRY_AFTER_SECONDS = 1;

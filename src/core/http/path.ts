@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** The path of a request, up to the character at which the router ends it. The rest may contain secrets. */
+/** The path of a request, without `?` or `#` and what follows, because that may contain secrets. */
 export function pathOf(url: string): string {
   return url.split(/[?#]/, 1)[0] ?? '';
 }
 
 /**
- * Makes paths that are safe to log. They contain only ids and words that occur in routes. An ellipsis replaces all other parts,
- * because they may contain a secret such as `;token=…`.
+ * Makes paths that are safe to log. They contain only ids and words that occur in routes. Other parts may contain a secret such as
+ * `;token=…`. The name of the parameter replaces them, or an ellipsis if the path has no route.
  */
 export function createPathLogger(app: FastifyInstance): (request: FastifyRequest) => string {
   const words = new Set(['']);

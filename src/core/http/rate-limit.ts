@@ -11,7 +11,7 @@ import { AppError } from './errors.ts';
 import { inTime, type SharedRedis } from './redis.ts';
 
 const WINDOW_SECONDS = 60;
-/** Failed sign-ins for one e-mail address. */
+/** The maximum number of failed sign-ins for one e-mail address. */
 export const GUESSES = { limit: 10, windowSeconds: 15 * 60 } as const;
 
 /** The budgets of requests. The settings RATE_LIMIT_… in config.ts set the calls per minute of each budget. */

@@ -9,7 +9,7 @@ export interface SharedRedis {
   readonly client: Redis;
   /** False for a while after a failure. */
   usable(): boolean;
-  /** Called for each failed command. */
+  /** Must be called after each failed command. */
   failed(): void;
   ping(): Promise<boolean>;
   close(): void;
@@ -27,7 +27,7 @@ export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedR
   client.on('error', () => {
     // ioredis reports each failed attempt to reconnect. Log only changes.
     if (reachable)
-      log.warn('Redis cannot be reached. Each instance counts rate limits alone until it is back.');
+      log.warn('Redis cannot be reached. Until it is back, each instance counts rate limits alone.');
     reachable = false;
   });
   client.on('ready', () => {

@@ -46,7 +46,7 @@ const ANSWER_TIMEOUT_MS = 5_500;
 /** Longer than 60 s, the time that load balancers usually keep an idle connection open. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
-/** Code that walks through a body may call itself for each level. No schema needs half as many. */
+/** Some code calls itself once for each level of a body. Every schema needs less than half of these levels. */
 const MAX_BODY_LEVELS = 32;
 const SERVER_OPTIONS = {
   headersTimeout: HEADERS_TIMEOUT_MS,
@@ -159,8 +159,8 @@ function callerIds({ userId, apiKey }: Actor): object {
 }
 
 /**
- * On close, Node waits for every open connection. This closes the unused connections of browsers and load balancers at once, and
- * all other connections after a time limit.
+ * On close, Node waits for every open connection. This function closes the unused connections of browsers and load balancers
+ * immediately, and all other connections after a time limit.
  */
 function endConnectionsOnClose(app: FastifyInstance): void {
   const sockets = new Set<Socket>();
@@ -211,8 +211,8 @@ function answerInTime(app: FastifyInstance): void {
 }
 
 /**
- * If a handler fails after the answer was sent, Fastify logs an error. This logs known errors with level info instead. Fastify
- * ignores hooks that fail after the answer. Our hooks only identify and count callers.
+ * If a handler fails after the answer was sent, Fastify logs an error. This function logs known errors with level info instead. It
+ * does not cover hooks that fail after the answer: Fastify ignores them, and our hooks only identify and count callers.
  */
 function logLateFailures(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The answer is a report from one snapshot of the database, and says how old the snapshot is. */
+    /** The answer is a report from one snapshot of the database, and has a header with the age of the snapshot. */
     snapshot?: true;
   }
 }

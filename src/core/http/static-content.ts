@@ -42,7 +42,7 @@ export type StaticContent = (request: FastifyRequest, reply: FastifyReply) => Pr
 
 interface StaticOptions {
   cacheControl?: string;
-  /** Reads the content as the build has already compressed it. */
+  /** Reads the content from the files that the build has compressed. */
   readCompressed?: (encoding: CompressedEncoding) => Promise<Buffer>;
 }
 

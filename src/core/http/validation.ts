@@ -216,12 +216,12 @@ export function closed(schema: unknown): JsonSchema {
   };
 }
 
-/** An object with more unknown keys than this is refused for their number, and they are not named. */
+/** If an object has more unknown keys than this, the error names only the allowed number of keys, not the keys. */
 const MAX_UNKNOWN_KEYS = 20;
 
 /**
- * Checks the number of keys and items before their names and values. Ajv collects every problem, so a body with very many of them
- * would stop the process for seconds.
+ * Checks the number of keys and items before their names and values. Ajv collects every problem, so a body with very many problems
+ * would block the process for seconds.
  */
 function countedFirst(schema: JsonSchema): JsonSchema {
   const { properties, items, anyOf, ...rest } = schema;

@@ -15,13 +15,13 @@ export interface ListSource<Row> extends ListColumns {
   from: RawBuilder<unknown>;
   where?: RawBuilder<boolean>[];
   /**
-   * A condition selects one customer or account, so few rows match and the page is quick. PostgreSQL may reuse the query plan,
-   * because the same plan is good for every value.
+   * Whether a condition selects one customer or account, so that few rows match and the page is quick. PostgreSQL may reuse the
+   * query plan, because the same plan is good for every value.
    */
   byKey?: boolean;
   /**
-   * An index returns the matching rows in the order of the page. PostgreSQL may reuse the query plan, because the plan is the same
-   * for frequent and for rare values.
+   * Whether an index returns the matching rows in the order of the page. PostgreSQL may reuse the query plan, because the plan is
+   * the same for frequent and for rare values.
    */
   inOrderOfIndex?: boolean;
 }
@@ -107,7 +107,10 @@ function whereOf(conditions: RawBuilder<boolean>[]): RawBuilder<unknown> {
   return conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
 }
 
-/** Rows may be added or deleted between the count and the page. If they disagree, the rows of the page determine the total. */
+/**
+ * Rows may be added or deleted between the count and the page. If count and page disagree, the rows of the page determine the
+ * total.
+ */
 function totalOf({ rows, total }: Found<unknown>, skipped: number, limit: number): number {
   const end = skipped + rows.length;
   if (rows.length === limit) return Math.max(total, end);
@@ -141,7 +144,7 @@ async function find<Row>(db: Db, parts: Parts<Row>): Promise<Found<Row>> {
  */
 async function findQuickly<Row>(db: Db, parts: Parts<Row>, { byKey }: ListSource<Row>): Promise<Found<Row>> {
   const { limit, offset, matching, orderBy } = parts;
-  // With any other order, PostgreSQL might search the whole table for the first rows.
+  // Without this order, PostgreSQL might search the whole table for the first rows.
   const few = byKey ? matching : sql`${matching} order by ${orderBy}`;
   const { sql: text, parameters } = sql`
     select page.rows,

@@ -21,7 +21,7 @@ export interface ListPlan {
   /** The metadata that rows must have, and its column. Undefined without a filter on metadata. */
   metadata?: { column: string; values: Record<string, string> };
   order: ListOrder;
-  /** The list has no filter, and the order is the order of creation. */
+  /** Whether the list has no filter, and its order is that of creation, ascending or descending. */
   isPlain: boolean;
   page: number;
   /** Replaces the page number if the query has `after`. */
@@ -54,7 +54,7 @@ const MAX_LIST_LENGTH = 10_100;
 const MAX_PAGE = 1_000_000_000;
 const DEFAULT_SORT = 'createdAt:desc';
 const AFTER =
-  'Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages ' +
+  'Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages ' +
   'take the same time, and no total is counted.';
 
 interface KindRules {

@@ -8,7 +8,7 @@ export type Minor = bigint;
 export const MAX_AMOUNT_TEXT = '999999999999.99';
 
 /**
- * A decimal of at most 15 significant digits does not change when its text becomes an IEEE 754 double and text again (DBL_DIG in
+ * A decimal of at most 15 significant digits does not change when its text is converted to an IEEE 754 double and back (DBL_DIG in
  * C). So an amount within this limit is always exact as a JSON number.
  */
 export const LARGEST_EXACT_MINOR = 999_999_999_999_999n;
@@ -155,7 +155,7 @@ export function divideHalfUp(numerator: bigint, denominator: bigint): bigint {
   return numerator < 0n === denominator < 0n ? quotient + 1n : quotient - 1n;
 }
 
-/** The smaller of two amounts; Math.min takes no bigint. */
+/** Math.max and Math.min take no bigint. */
 export function maxMinor(a: Minor, b: Minor): Minor {
   return a > b ? a : b;
 }

@@ -41,7 +41,7 @@ const API_KEY_PREFIX = 'ams_key_';
 const API_KEY_DIGITS = { secret: 43, checksum: 6 };
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** The expression for secret scanners. The checksum then distinguishes keys from other text. */
+/** The regular expression for secret scanners. A match is a key only if its checksum is also right. */
 export const API_KEY_PATTERN = `${API_KEY_PREFIX}[0-9A-Za-z]{${API_KEY_DIGITS.secret + API_KEY_DIGITS.checksum}}`;
 const WHOLE_API_KEY = new RegExp(`^${API_KEY_PATTERN}$`);
 

@@ -39,7 +39,7 @@ const EVENT_DELIVERY = {
   operationId: 'receiveEvent',
   summary: 'Receive an event',
   description:
-    'Sent to webhook endpoints, signed by [Standard Webhooks](https://www.standardwebhooks.com). Verify the raw body. A test of an endpoint has the type `test`.',
+    'The service sends each event to webhook endpoints, signed as [Standard Webhooks](https://www.standardwebhooks.com) specifies. Verify the signature of the raw body. The test of an endpoint sends an event of the type `test`.',
   tags: ['Webhook endpoints'],
   security: [],
   requestBody: {

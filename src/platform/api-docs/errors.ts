@@ -57,7 +57,7 @@ const ERRORS = {
   ],
   UnsupportedType: [
     new AppError('VALIDATION_ERROR', 'Send the body with Content-Type: application/json.', { status: 415 }),
-    'The body is not application/json; a statement of the provider is text/csv.',
+    'The Content-Type is not application/json (provider statement: text/csv).',
   ],
   KeyReused: [
     new AppError('VALIDATION_ERROR', 'This Idempotency-Key was used with another body.', {

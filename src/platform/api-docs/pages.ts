@@ -28,8 +28,8 @@ export const PAGE_ROUTE = {
 } as const;
 
 /**
- * The interactive documentation and its API description. Uses only the files of @fastify/swagger-ui, whose routes would read
- * them from disk, uncompressed, and serialize the description at each request.
+ * The interactive documentation and its API description. Uses the files of @fastify/swagger-ui, but not its routes. Its routes
+ * would read the files from disk at each request, send them uncompressed, and serialize the description again.
  */
 export function docsRoutes(app: HttpServer): void {
   const files: Record<string, StaticContent> = {

@@ -106,7 +106,7 @@ async function removeStaleDrafts(folder: string): Promise<void> {
       const pid = Number.parseInt(name.slice(draftPrefix.length), 10);
       if (await isStale(draft, pid)) await rm(draft, { recursive: true, force: true, maxRetries: 3 });
     } catch {
-      // Its initdb may still be removing the draft. The draft does no harm, and the next start tries again.
+      // The initdb of the dead process may still be removing the draft. The draft does no harm, and the next start tries again.
     }
   }
 }

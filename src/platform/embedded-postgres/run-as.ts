@@ -28,13 +28,12 @@ export const programEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbi
 const probeTimeoutMs = 10_000;
 
 /**
- * Chooses the user that PostgreSQL runs as. An ordinary user runs PostgreSQL as itself. PostgreSQL refuses to run as root. Then
- * the candidates are `postgres` and `nobody`, the owner of the data first, and last a user namespace in which root appears as one
- * of them. The first candidate that can reach the program and the data folder is used. The namespace can also reach folders below
- * `/root`, and also helps a user without a name.
+ * Chooses the user that PostgreSQL runs as. An ordinary user runs PostgreSQL as itself. PostgreSQL refuses to run as root, so root
+ * tries other candidates: `postgres` and `nobody`, the owner of the data first, and then a user namespace in which root appears as
+ * one of these users. The namespace can also reach folders below `/root`. A user without a name uses only the namespace. The first
+ * candidate that can reach the program and the data folder is used.
  *
- * @throws EmbeddedPostgresError that asks for DATABASE_URL if no user can run PostgreSQL, and if the data belongs to a user that
- *   is not a candidate.
+ * @throws EmbeddedPostgresError if no user can run PostgreSQL, or if the data belongs to a user that is not a candidate.
  */
 export async function chooseAccount(program: Program, folder: string): Promise<SystemAccount> {
   const asMyself: SystemAccount = { description: 'as this user', prefix: [] };

@@ -21,10 +21,10 @@ const plainFilesOnly = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 type MakeFolder = (path: string) => Promise<unknown>;
 
 /**
- * Creates the folder and its missing parents. Other users can pass through them, because root runs PostgreSQL as another user,
- * but cannot list or write, independent of the umask.
+ * Creates the folder and its missing parents. Other users can pass through them, because root runs PostgreSQL as another user, but
+ * cannot list or write, independent of the umask.
  *
- * @param path absolute. @returns the real path, without links.
+ * @param path - an absolute path. @returns the real path, without links.
  * @throws EmbeddedPostgresError when another user can write to the folder or replace it.
  */
 export async function makeSafeFolder(path: string): Promise<string> {
@@ -111,7 +111,7 @@ function isTrusted(uid: number): boolean {
  */
 async function isPrivateGroup(gid: number): Promise<boolean> {
   if (gid === 0) return true;
-  if (gid !== process.getgid?.() || process.platform !== 'linux') return false; // Elsewhere users are not in these files.
+  if (gid !== process.getgid?.() || process.platform !== 'linux') return false; // On other systems, /etc/group and /etc/passwd do not list all users.
   const groups = (await readFile('/etc/group', 'utf8')).split('\n').map((line) => line.split(':'));
   const members = groups.find(([, , id]) => Number(id) === gid)?.[3]?.split(',') ?? [];
   const strangers = (await readUsers()).filter(({ uid }) => !isTrusted(uid));

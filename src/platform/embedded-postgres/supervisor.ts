@@ -25,13 +25,13 @@ const firstRestartDelayMs = 100;
 const longestRestartDelayMs = 10_000;
 
 /**
- * Runs PostgreSQL in `dataDir` (`postgres/` contains the data, `postgres.log` the log) until this process ends. It finds the
- * program and an account that may run it, and opens or creates the data. If a killed process left a server behind, it waits for
- * the end of that server or ends it. It starts the server under a guardian, which stops the server when this process dies. If the
- * server ends by itself, it is started again.
+ * Runs PostgreSQL in `dataDir` (`postgres/` contains the data, `postgres.log` the log) until this process ends. Finds the program
+ * and an account that may run it. Opens or creates the data. If a killed process left a server behind, waits until that server
+ * ends, or ends it. Starts the server under a guardian, which stops the server when this process dies. If the server ends by
+ * itself, starts it again.
  *
  * @throws EmbeddedPostgresError with one line for the operator, for example when another process owns the folder, or another user
- *   could write to it.
+ * could write to it.
  */
 export async function startEmbeddedPostgres(options: {
   dataDir: string;

@@ -19,7 +19,7 @@ interface MetricsParts {
   databaseKind: string;
   jobsCompletedAt(): Date | undefined;
   webhooks: WebhookMetrics;
-  /** Calls of this instance about payment requests, by result. */
+  /** How many calls about payment requests this instance made to the provider, by result. */
   requestCounts(): Readonly<Record<string, number>>;
   readProviders(db: Db): Promise<ProviderFigures[]>;
   /** The result of the last check of the books. Undefined before the first one. */
@@ -36,7 +36,7 @@ interface ProviderFigures {
 }
 
 export interface WebhookMetrics {
-  /** Attempts of this instance to deliver events, by outcome. */
+  /** How often this instance attempted to deliver an event, by outcome. */
   counts(): Readonly<Record<string, number>>;
   readState(db: Db): Promise<{ failing: number; disabled: number; oldestPendingSeconds: number }>;
 }
@@ -141,7 +141,7 @@ export function metricsRoutes(
   });
   new Gauge({
     name: 'ams_minute_jobs_completed_timestamp_seconds',
-    help: 'When this instance last completed the minute jobs. Use the maximum of all instances, because one of them runs the jobs.',
+    help: 'When this instance last completed the minute jobs. Use the maximum of all instances, because each minute only one of them runs the jobs.',
     registers: [register],
     collect() {
       this.remove();
@@ -221,7 +221,7 @@ export function metricsRoutes(
   );
   providerGauge(
     'ams_provider_balance_gaps',
-    'Gaps in the running balance of a payment provider that nothing explains yet.',
+    'Unexplained gaps in the running balance of a payment provider.',
     (gauge, { provider, openBalanceGaps }) => gauge.set({ provider }, openBalanceGaps),
   );
   providerGauge(
@@ -247,7 +247,7 @@ export function metricsRoutes(
   });
   new Gauge({
     name: 'ams_proof_timestamp_seconds',
-    help: 'The time of the books that were checked last. Missing before the first check, and while the database is slow.',
+    help: 'When the last check of the books read them. Missing before the first check, and while the database is slow.',
     registers: [register],
     async collect() {
       this.remove();

@@ -86,7 +86,7 @@ export function openDatabaseProbe({
   return { state, close: () => pool.end() };
 }
 
-/** A pooler accepts a client before it has a connection to PostgreSQL. */
+/** Whether the pooler accepts a client. It needs no connection to PostgreSQL for this, so a busy pooler counts as up. */
 async function takesConnections(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: TIMEOUT_MS });
   client.on('error', () => {}); // `connect` reports the error.

@@ -15,7 +15,7 @@ const Health = Type.Object(
     redis: Type.Enum(['up', 'down', 'disabled']),
     replica: Type.Enum(['up', 'behind', 'not a standby', 'down', 'disabled'], {
       description:
-        'Reports read the primary unless the replica is up. behind: the replica is too far behind, or the primary changed in the last minute.',
+        'Reports read the primary unless the replica is up. behind: the replica is too far behind, or a failover has replaced the primary in the last minute.',
     }),
     silentProviders: Type.Optional(
       Type.Array(Type.String(), {
@@ -74,7 +74,7 @@ export function healthRoutes(app: Api, { check, probe, accepting }: HealthOption
           503: {
             ...Health,
             description:
-              'The database is down, or this version of the service cannot work with its migrations.',
+              'The database is down, or this version of the service cannot work with the migrations of the database.',
             examples: [{ ...HEALTHY, status: 'down', database: 'down' }],
           },
         },
@@ -123,7 +123,7 @@ export function healthRoutes(app: Api, { check, probe, accepting }: HealthOption
           503: {
             ...Probe,
             description:
-              'The instance is stopping, or the database is down, or this version of the service cannot work with its migrations.',
+              'The instance is stopping, or the database is down, or this version of the service cannot work with the migrations of the database.',
             examples: [{ status: 'stopping' }],
           },
         },

@@ -3,7 +3,10 @@ import type { SharedRedis } from '../../core/http/redis.ts';
 import type { DatabaseProbe, DatabaseState } from './probe.ts';
 
 export interface HealthStatus {
-  /** degraded: without Redis or the replica, or with a silent provider. down: without a database of this version. */
+  /**
+   * degraded: a configured Redis does not answer, a configured replica is not up, or a provider is silent. down: the database does
+   * not answer, or its migrations do not fit this version.
+   */
   status: 'ok' | 'degraded' | 'down';
   database: DatabaseState;
   redis: 'up' | 'down' | 'disabled';

@@ -94,7 +94,10 @@ export async function addJob(db: Db, { task, key, payload = {}, onlyIfMissing }:
   return rows[0]?.isNew === true;
 }
 
-/** Adds a job for the next full minute of PostgreSQL's clock, unless one is waiting. So the job runs once over all instances. */
+/**
+ * Adds a job for the next full minute of PostgreSQL's clock, unless one is waiting. So the job runs once for all instances
+ * together.
+ */
 async function addForNextMinute(db: Db, task: string): Promise<void> {
   await sql`${ADD_JOB}(${task}, queue_name := ${task}, max_attempts := ${MAX_ATTEMPTS}, job_key := ${task},
     run_at := date_trunc('minute', clock_timestamp()) + interval '1 minute', job_key_mode := 'preserve_run_at')`.execute(
@@ -195,8 +198,8 @@ async function startRunner(
     noHandleSignals: true,
     concurrency: concurrencyOf(tasks),
     pollInterval: POLL_INTERVAL_MS,
-    // Completes jobs in batches. Without batches, version 0.17 does not catch the error of a failed completion, which would end the
-    // process.
+    // Completes jobs in batches. Without batches, version 0.17 does not catch the error of a failed completion, and this error
+    // would end the process.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     taskList: Object.fromEntries(
       Object.entries(tasks).map(([name, task]) => [

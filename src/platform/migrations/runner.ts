@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Db } from '../../core/database/db.ts';
-import { LOCK_TIMEOUT_MS, repeatUntilLocked } from '../../core/database/lock-attempts.ts';
+import { LOCK_TIMEOUT_MS, retryUntilLockObtained } from '../../core/database/lock-attempts.ts';
 import { type MigrationFile, readMigrationFiles } from './files.ts';
 import { isContinued, isUsable } from './version-rules.ts';
 
@@ -60,7 +60,7 @@ function otherMigrations(): MigrationError {
 
 /** Applies a migration. If it does not get a lock in time, it is rolled back, and repeated after a pause. */
 async function apply(db: Db, file: MigrationFile, onWait: (message: string) => void): Promise<void> {
-  await repeatUntilLocked(
+  await retryUntilLockObtained(
     () => (file.isTransaction ? applyInTransaction(db, file) : applyStatements(db, file)),
     async (attempt) => {
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);

@@ -21,7 +21,7 @@ export interface HttpAnswer {
 export class AnswerTooLarge extends Error {}
 
 /**
- * Sends a request and reads the whole answer. Does not follow redirects, which could lead a secret to another host.
+ * Sends a request and reads the whole answer. Does not follow redirects, because a redirect could send a secret to another host.
  * @throws AnswerTooLarge, or the error of the connection. The message contains no header and no body.
  */
 export async function sendRequest(request: HttpRequest, signal?: AbortSignal): Promise<HttpAnswer> {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** Signed messages by https://www.standardwebhooks.com, version 1.0, symmetric signatures. */
+/** Signed messages as specified by https://www.standardwebhooks.com, version 1.0, with symmetric signatures. */
 
 const SECRET_BYTES = 32;
 const SECRET_PREFIX = 'whsec_';

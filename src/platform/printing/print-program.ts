@@ -13,7 +13,7 @@ const FONTS = join(PACKAGE_ROOT, 'fonts');
 /** Evicts results from typst's cache that this many later documents did not use. */
 const CACHE_AGE = 3;
 
-// Typst prefers these to the fonts of the system, and the templates use only these.
+// Typst prefers the fonts in FONTS to the fonts of the system, and the templates use only the fonts in FONTS.
 const compiler = NodeCompiler.create({ workspace: TEMPLATES, fontArgs: [{ fontPaths: [FONTS] }] });
 
 process.on('message', (order: PrintOrder) => {

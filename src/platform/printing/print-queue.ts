@@ -11,7 +11,7 @@ export interface PrintQueue {
 }
 
 interface QueueOptions {
-  /** Running and waiting together. */
+  /** The limit of running and waiting documents of one caller. */
   maxPerCaller: number;
   maxWaiting: number;
   /** The longest wait for a turn. */
