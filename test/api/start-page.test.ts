@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { buildApp } from '../../src/app.ts';
-import { type DatabaseProbe, openDatabaseProbe } from '../../src/platform/health/probe.ts';
+import { type AppParts, buildApp } from '../../src/app.ts';
+import type { Replica } from '../../src/core/database/replica.ts';
+import { openDatabaseProbe } from '../../src/platform/health/probe.ts';
 import { createCaller, startInstance, useService } from '../harness.ts';
 
 const service = useService();
@@ -10,9 +11,9 @@ const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avi
 const open = (path: string, accept = BROWSER, origin = service.origin) =>
   createCaller(origin)('GET', path, undefined, { headers: { accept } });
 
-/** The answer of an instance with its own view of the database: text, or JSON where that is accepted. */
-async function shownWith(probe: DatabaseProbe, accept = BROWSER) {
-  const app = buildApp({ ...service.parts, probe });
+/** The answer of an instance with other parts, such as a probe of another database: text, or JSON if that is accepted. */
+async function shownWith(parts: Partial<AppParts>, accept = BROWSER) {
+  const app = buildApp({ ...service.parts, ...parts });
   const answer = await app.inject({ url: '/', headers: { accept } });
   await app.close();
   return accept === BROWSER ? answer.body : answer.json();
@@ -69,17 +70,48 @@ describe('GET / in a browser', () => {
     const noRedis = await startInstance(service, { REDIS_URL: 'redis://127.0.0.1:1' });
     const page = await open('/', BROWSER, noRedis.origin);
     await noRedis.close();
-    expect(page).toMatchObject({ status: 200, text: expect.stringContaining('class="degraded">Degraded') });
+    expect(page).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('class="degraded">Degraded: Redis does not answer'),
+    });
 
     const nowhere = { host: '127.0.0.1', port: 1, user: 'nobody', database: 'nothing' };
     const lost = openDatabaseProbe({ connection: nowhere, migrations: [], onConnectionLost: () => {} });
-    expect(await shownWith(lost)).toContain('class="down">Down: the database does not answer');
-    expect((await shownWith(lost, 'application/json')).data.status).toBe('down');
+    expect(await shownWith({ probe: lost })).toContain('class="down">Down: the database does not answer');
+    expect((await shownWith({ probe: lost }, 'application/json')).data.status).toBe('down');
     await lost.close();
     const { connection } = service;
     const other = openDatabaseProbe({ connection, migrations: ['9999_new'], onConnectionLost: () => {} });
-    expect(await shownWith(other)).toContain('Down: this version cannot work with the migrations');
+    expect(await shownWith({ probe: other })).toContain('Down: this version cannot work with the migrations');
     await other.close();
+  });
+});
+
+describe('GET / of a degraded instance', () => {
+  const replica: Replica = {
+    connection: '',
+    connect: async () => undefined,
+    read: async () => undefined,
+    status: () => ({ state: 'behind', lagSeconds: 90, reports: { replica: 0, primary: 0 } }),
+    close: async () => {},
+  };
+
+  it('names the replica and its state, and not Redis', async () => {
+    const page = await shownWith({ replica });
+    expect(page).toContain('class="degraded">Degraded: the replica is behind, so reports read the primary<');
+  });
+
+  it('names every silent provider, in addition to the replica', async () => {
+    await service.context.db
+      .insertInto('provider_watches')
+      .values({ provider: 'mobilemoney', read_until: new Date(), silent_since: new Date() })
+      .onConflict((conflict) => conflict.column('provider').doUpdateSet({ silent_since: new Date() }))
+      .execute();
+    const page = await shownWith({ replica });
+    await service.context.db.updateTable('provider_watches').set({ silent_since: null }).execute();
+    expect(page).toContain(
+      'Degraded: the replica is behind, so reports read the primary; mobilemoney is silent for longer than usual<',
+    );
   });
 });
 

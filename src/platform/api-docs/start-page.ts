@@ -51,7 +51,7 @@ const NAME = 'Account Management Service';
 const DESCRIPTION = `${DOCS_PATH}/openapi.json`;
 
 const REGISTER = `<a href="${DOCS_PATH}#/Authentication/registerUser">Register</a>. The first user becomes the admin.`;
-const SIGN_IN = `<a href="${DOCS_PATH}#/Authentication/signIn">Sign in</a>. The first admin is made on the server by <code>npm run create-admin</code>.`;
+const SIGN_IN = `<a href="${DOCS_PATH}#/Authentication/signIn">Sign in</a>. The first admin is created on the server by <code>npm run create-admin</code>.`;
 
 /** Browsers request text/html. A client without a preference also gets the page. */
 function wantsJson(accept = ''): boolean {
@@ -64,12 +64,18 @@ const PROBLEMS: Record<HealthStatus['database'], string | undefined> = {
   'other version': 'Down: this version cannot work with the migrations of the database',
 };
 
-function sentenceOn({ status, database }: HealthStatus): string {
+function sentenceOn({ status, database, redis, replica, silentProviders = [] }: HealthStatus): string {
   if (status === 'ok') return 'Healthy';
-  return (
-    PROBLEMS[database] ??
-    'Degraded: Redis does not answer, so each instance counts the requests of its rate limits separately'
-  );
+  const down = PROBLEMS[database];
+  if (down !== undefined) return down;
+  const isWithoutReplica = replica !== 'up' && replica !== 'disabled';
+  const reasons = [
+    redis === 'down' &&
+      'Redis does not answer, so each instance counts the requests of its rate limits separately',
+    isWithoutReplica && `the replica is ${replica}, so reports read the primary`,
+    ...silentProviders.map((provider) => `${provider} is silent for longer than usual`),
+  ];
+  return `Degraded: ${reasons.filter(Boolean).join('; ')}`;
 }
 
 /** Replaces {{name}} in the template by values, which are HTML. */
