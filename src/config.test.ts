@@ -22,7 +22,7 @@ function problems(environment: Record<string, string | undefined>): readonly str
 }
 
 describe('an empty environment', () => {
-  it('gives a service for development that asks for nothing', () => {
+  it('gives a configuration for development, without required settings', () => {
     expect(readConfig({})).toMatchObject({
       NODE_ENV: 'development',
       production: false,
@@ -43,17 +43,17 @@ describe('an empty environment', () => {
     });
   });
 
-  it('is what a variable without a value counts as', () => {
+  it('gives the same configuration as variables with empty values', () => {
     expect(readConfig({ PORT: '', CURRENCY: undefined, REGISTRATION: '' })).toEqual(readConfig({}));
   });
 
-  it('cannot be changed afterwards', () => {
+  it('gives a configuration that cannot be changed', () => {
     expect(Object.isFrozen(readConfig({}))).toBe(true);
   });
 });
 
 describe('a value', () => {
-  it('is read as its value', () => {
+  it('is converted to the type of its setting', () => {
     const config = readConfig({
       PORT: '0',
       PAYBILL_NUMBERS: '600638, 600639,',
@@ -122,7 +122,7 @@ describe('a value', () => {
     ['TRUST_PROXY', '0.0.0.0/00'],
     ['TRUST_PROXY', '::/0'],
     ['TRUST_PROXY', '2001:db8::/0'],
-    ['TRUST_PROXY', '::ffff:0:0/96'], // all of IPv4, as IPv6 has it
+    ['TRUST_PROXY', '::ffff:0:0/96'], // all of IPv4, mapped into IPv6
     ['TRUST_PROXY', '::/8'],
     ['TRUST_PROXY', '0.0.0.0/1,128.0.0.0/1'],
     ['TRUST_PROXY', '10.0.0.0/7'],
@@ -215,7 +215,7 @@ describe('a value', () => {
 describe('the address of the database', () => {
   const DATABASE_URL = 'postgres://db/ams';
 
-  it('is one for everything, with named statements unless they are off', () => {
+  it('is used for everything without a pooler; named statements can be turned off', () => {
     expect(readConfig({ DATABASE_URL })).toMatchObject({
       pooled: false,
       directUrl: DATABASE_URL,
@@ -224,7 +224,7 @@ describe('the address of the database', () => {
     expect(readConfig({ DATABASE_URL, DATABASE_PREPARE: 'off' }).namedStatements).toBe(false);
   });
 
-  it('is two where there is a pooler, which never sees a named statement', () => {
+  it('has a second, direct form behind a pooler, and the pooler gets no named statements', () => {
     const DATABASE_DIRECT_URL = 'postgres://db:5432/ams';
     expect(readConfig({ DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_PREPARE: 'on' })).toMatchObject({
       DATABASE_URL,
@@ -278,7 +278,7 @@ describe('payment requests', () => {
     expect(readConfig(callback).mobilemoneyRequests?.callbackUrl).toBe('https://callbacks.example.com');
   });
 
-  it('need the API, the short code, an address and shillings', () => {
+  it('need the API, the short code, an address and the currency KES', () => {
     expect(problems({ MOBILEMONEY_PASSKEY: 'hunter4', CURRENCY: 'UGX' })).toEqual([
       'MOBILEMONEY_API_URL is required with MOBILEMONEY_PASSKEY',
       'MOBILEMONEY_SHORT_CODE is required with MOBILEMONEY_PASSKEY',
@@ -349,12 +349,12 @@ describe('status queries to the mobile-money provider', () => {
 });
 
 describe('production', () => {
-  it('starts with its secrets, registration closed', () => {
+  it('accepts its secrets, and closes registration', () => {
     const config = readConfig(PRODUCTION);
     expect(config).toMatchObject({ production: true, registration: { open: false } });
   });
 
-  it('names at once all that it does not start without', () => {
+  it('reports all missing and wrong settings together', () => {
     const missing = problems({
       ...{ NODE_ENV: 'production', TEST_CLOCK: 'on', DEMO_DATA: 'company', REGISTRATION: 'open' },
     });
@@ -362,14 +362,14 @@ describe('production', () => {
     expect(missing.map((problem) => problem.split(' ', 1)[0])).toEqual(names);
   });
 
-  it('takes either a secret or a list of networks for the webhook', () => {
+  it('accepts a secret or a list of networks for the webhook', () => {
     expect(problems({ ...PRODUCTION, WEBHOOK_SECRET: '', WEBHOOK_ALLOWED_IPS: '10.0.0.0/8' })).toEqual([]);
     expect(problems({ ...PRODUCTION, WEBHOOK_SECRET: '' })).toHaveLength(1);
     expect(problems({ ...PRODUCTION, WEBHOOK_SECRET: '', WEBHOOK_ALLOWED_IPS: ',' })).toHaveLength(1);
   });
 
   it.each(['WEBHOOK_SECRET', 'METRICS_TOKEN'])(
-    'takes no %s that is soon guessed, and does not print it',
+    'refuses a %s that is too short, and does not print it',
     (name) => {
       const short = 'fifteen letters';
       expect(problems({ ...PRODUCTION, [name]: short })).toEqual([
@@ -393,7 +393,7 @@ describe('production', () => {
     },
   );
 
-  it('does not make administrators of all who register', () => {
+  it('refuses a role of administrators for people who register', () => {
     const admin = { REGISTRATION: 'open', REGISTRATION_ROLE: 'admin' };
     expect(problems({ ...PRODUCTION, ...admin })).toEqual([
       'REGISTRATION_ROLE must not be admin in production if REGISTRATION is open, because everyone could make ' +
@@ -403,7 +403,7 @@ describe('production', () => {
     expect(problems({ ...PRODUCTION, REGISTRATION_ROLE: 'admin' })).toEqual([]);
   });
 
-  it('opens registration only with a role that is named', () => {
+  it('requires REGISTRATION_ROLE if registration is open', () => {
     const opened = readConfig({ ...PRODUCTION, REGISTRATION: 'open', REGISTRATION_ROLE: 'viewer' });
     expect(opened.registration).toEqual({ open: true, role: 'viewer' });
   });
@@ -416,7 +416,7 @@ describe('identity providers', () => {
     OAUTH_GOOGLE_CLIENT_SECRET: 'secret',
   };
 
-  it('are known by the name in their three variables, in lower case', () => {
+  it('have the name in their three variables, in lower case', () => {
     const config = readConfig({
       ...google,
       OAUTH_MY_OWN_ISSUER: 'http://localhost:9',
@@ -452,7 +452,7 @@ describe('identity providers', () => {
     expect(found[0]).not.toContain(issuer);
   });
 
-  it('cannot have the name of another address', () => {
+  it('cannot have the name of another route below /auth', () => {
     const login = {
       OAUTH_LOGIN_ISSUER: 'https://a.example',
       OAUTH_LOGIN_CLIENT_ID: 'a',
@@ -461,7 +461,7 @@ describe('identity providers', () => {
     expect(problems(login)).toEqual([expect.stringMatching(/^OAUTH_LOGIN_ISSUER contains a provider name/)]);
   });
 
-  it('may admit the people of e-mail domains with a role', () => {
+  it('may make people of e-mail domains users with a role', () => {
     const [OAUTH_GOOGLE_DOMAINS, OAUTH_GOOGLE_ROLE] = ['Solar.Example, bücher.example,', 'agent'];
     const { identityProviders } = readConfig({ ...google, OAUTH_GOOGLE_DOMAINS, OAUTH_GOOGLE_ROLE });
     expect(identityProviders.get('google')?.newcomers).toEqual({
@@ -486,14 +486,14 @@ describe('identity providers', () => {
     'a.example.',
     'https://a.example',
     'a%2eb.example',
-  ])('do not take %s for a domain', (domain) => {
+  ])('refuse %s as a domain', (domain) => {
     const variables = { OAUTH_GOOGLE_DOMAINS: `b.example, ${domain}`, OAUTH_GOOGLE_ROLE: 'agent' };
     expect(problems({ ...google, ...variables })).toEqual([
       'OAUTH_GOOGLE_DOMAINS must be a list of domains such as example.com, separated by commas',
     ]);
   });
 
-  it('want https and PUBLIC_URL in production', () => {
+  it('require https and PUBLIC_URL in production', () => {
     expect(problems({ ...PRODUCTION, ...google })).toEqual([
       expect.stringMatching(/^PUBLIC_URL is required/),
     ]);

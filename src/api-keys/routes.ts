@@ -37,7 +37,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
         operationId: 'createApiKey',
         summary: 'Create an API key for another system',
         description:
-          'Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, and cannot call endpoints that act on the signed-in person, ' +
+          'Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, decide approvals or run imports. They cannot call endpoints that act on the signed-in person,  ' +
           'such as `/api/auth/me`. The answer shows the `key` once.',
         body: NewApiKey,
         response: { 201: Envelope(IssuedApiKey, 'API key created.') },
@@ -73,7 +73,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
         operationId: 'updateApiKey',
         summary: 'Change an API key',
         description:
-          'Takes effect within 5 seconds. A key keeps its role or permissions: create another one to change them.',
+          'Takes effect within 5 seconds. The role or the permissions of a key cannot be changed: create another key instead.',
         params: IdParams,
         body: ApiKeyChanges,
         response: { 200: Envelope(ApiKey, 'API key changed.') },

@@ -8,7 +8,8 @@ export const AuditEntry = Type.Object(
   {
     id: Id,
     actor: Type.String({
-      description: 'The e-mail of the user, "api key" and its name, "system", or the provider.',
+      description:
+        'The e-mail of the user, "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider.',
     }),
     userId: Nullable(Type.Integer()),
     apiKeyId: Nullable(Type.Integer()),

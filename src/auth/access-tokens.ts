@@ -9,7 +9,7 @@ import type { Identify } from '../core/http/access.ts';
 import { readAddress } from '../core/http/addresses.ts';
 import { AppError } from '../core/http/errors.ts';
 import { API_KEY_FORMAT, hashToken, isApiKey, isWellFormedApiKey } from '../core/values/secret.ts';
-import { findLiveSession, type SessionUser } from './store.ts';
+import { findUserOfLiveSession, type SessionUser } from './store.ts';
 
 const ISSUER = 'account-management-service';
 const AUDIENCE = 'account-management-service-api';
@@ -88,7 +88,7 @@ export function createSessionReader(
     const { userId, sessionId } = await tokens.verify(token);
     const seen = sessions.get(sessionId);
     const known = seen?.id === userId ? seen : undefined;
-    const user = known ?? (await findLiveSession(db, sessionId, userId, new Date()));
+    const user = known ?? (await findUserOfLiveSession(db, sessionId, userId, new Date()));
     if (!user) throw unauthorized('The session has ended. Sign in again.');
     if (!known) sessions.set(sessionId, user);
     return {

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../core/context.ts';
 import { AppError, invalidField } from '../core/http/errors.ts';
 
-/** The address of this service for browsers: PUBLIC_URL, which production requires, or the host of the request. */
+/** The address of this service for browsers: PUBLIC_URL, or the host of the request if PUBLIC_URL is not set. */
 export function publicAddress(
   request: FastifyRequest,
   { config }: Pick<Context, 'config'>,

@@ -4,9 +4,9 @@ import type { IdentityProvider } from './identity-provider-rules.ts';
 import { type Claims, identityProblem } from './rules.ts';
 import type { Identity } from './store.ts';
 
-/** The limit of each request to a provider. */
+/** The time limit of each request to a provider. */
 const TIMEOUT_SECONDS = 5;
-/** The limit of each answer. It is much larger than the largest known answers, which are key sets with certificates. */
+/** The size limit of each answer. It is much larger than the largest known answers, which are key sets with certificates. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** How long a provider's metadata is cached. The library fetches the provider's signing keys again when they change. */
 const METADATA_TTL_MS = 12 * 3_600_000;

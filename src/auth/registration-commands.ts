@@ -36,7 +36,10 @@ export async function createUninvitedUser(
   return addUser(tx, { ...SYSTEM, requestId }, { ...registrant, role });
 }
 
-/** Refuses at once if registration is closed in production. The CLI creates the first admin there, so no users are counted. */
+/**
+ * Refuses immediately if registration is closed in production. There the CLI creates the first admin, so a service without users is
+ * no exception.
+ */
 export function refuseIfClosed({ production, registration }: Config): void {
   if (production && !registration.open) throw registrationClosed();
 }

@@ -59,7 +59,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         operationId: 'registerUser',
         summary: 'Register a user and sign in',
         description:
-          'The first user of a new service becomes its admin. An `invitation` sets the role. It is required when registration is closed.',
+          'Outside production, the first user of a new service becomes its admin. An `invitation` sets the role, and is required when registration is closed.',
         body: RegisterBody,
         response: { 201: Envelope(SignedIn(User), 'Registered.') },
       },
@@ -171,7 +171,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         operationId: 'startProviderSignIn',
         summary: 'Sign in through an identity provider',
         description:
-          'Redirects the browser to the provider (OpenID Connect), which redirects it to ' +
+          'Redirects the browser to the provider (OpenID Connect). The provider redirects the browser to ' +
           '`/api/auth/{provider}/callback`. The settings `OAUTH_<NAME>_…` define the providers.',
         params: ProviderParams,
         querystring: SignInQuery,

@@ -4,8 +4,8 @@ import { deleteInBatches, lookUp } from '../core/database/statements.ts';
 import type { UserRow } from '../users/store.ts';
 
 /**
- * Serializes registrations, so that two concurrent ones cannot both create the first admin. The lock is an advisory one, because
- * an empty table has no row to lock.
+ * Serializes registrations, so that two concurrent registrations cannot both create the first user. The lock is an advisory one,
+ * because an empty table has no row to lock.
  */
 export async function lockRegistration(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('ams: first user'))`.execute(tx);
@@ -30,7 +30,7 @@ export async function insertSession(
 export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'employee_id'>;
 
 /** Finds the user of a session that has not ended or expired. A disabled user has no live session. */
-export async function findLiveSession(db: Db, sessionId: string, userId: number, now: Date) {
+export async function findUserOfLiveSession(db: Db, sessionId: string, userId: number, now: Date) {
   const [user] = await lookUp<SessionUser>(
     db,
     `select u.id, u.email, u.role, u.employee_id

@@ -20,8 +20,8 @@ import {
 
 const USAGE =
   'Usage: npm run export -- <folder> [--replica]\n' +
-  'Writes the whole portfolio to CSV files, which "npm run import" reads. The folder must be new or empty. With --replica, the\n' +
-  'files are read from the replica, if it is not too far behind.';
+  'Writes the whole portfolio to CSV files, which "npm run import" reads. The folder must be new or empty. With --replica, reads\n' +
+  'the data from the replica, if the replica is not too far behind.';
 
 await runCommand(async (config) => {
   const { folder, isWanted } = readCommandLine();

@@ -7,7 +7,7 @@ import { runCommand, UsageError, withConnection } from './connect.ts';
 const USAGE =
   'Usage: npm run partition [-- --revert]\n' +
   'Divides the ledger and the audit into partitions of about a month, or adds the next partition.\n' +
-  'With --revert, they become tables without partitions again: payments wait meanwhile.';
+  'With --revert, removes the partitions; payments wait meanwhile.';
 
 /** Notifications stay one table: PostgreSQL could not guarantee that a notification is stored once (decision 0014). */
 const TABLES = ['ledger_entries', 'audit_entries'];

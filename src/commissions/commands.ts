@@ -140,7 +140,7 @@ async function salesOfPeriod(tx: Tx, employeeId: number, period: string): Promis
 
 /**
  * Checks that the requested shares are free.
- * @throws AppError DUPLICATE_ENTRY with the first sale of which other commissions have left a smaller share.
+ * @throws AppError DUPLICATE_ENTRY for the first sale whose free share is smaller than the requested share.
  */
 async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);

@@ -7,7 +7,7 @@ import type { Sale } from './schema.ts';
 
 const BASIS_POINTS = 10_000n;
 
-/** @throws AppError VALIDATION_ERROR with each sale that has no source, is repeated, or is dated outside the period. */
+/** @throws AppError VALIDATION_ERROR with the problems of all sales, such as a repeated account or a date outside the period. */
 export function checkSales(sales: readonly Sale[], period: string): void {
   const problems: FieldProblem[] = [];
   const sold = new Set<number>();

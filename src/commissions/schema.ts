@@ -17,7 +17,7 @@ import { COMMISSION_STATUSES } from './status-rules.ts';
 const MAX_SALES = 1_000;
 /** The whole commission of a sale, in basis points. */
 export const WHOLE_SALE = 10_000;
-/** The most lines of one commission. All lines are calculated, stored and returned together. */
+/** The maximum number of lines of one commission. All lines are calculated, stored and returned together. */
 export const MAX_LINES = 10_000;
 
 const Period = Type.String({ format: 'calendar-month', description: 'YYYY-MM' });
@@ -39,7 +39,7 @@ const Sale = Type.Object({
       minimum: 1,
       maximum: WHOLE_SALE,
       description:
-        'For an account: this employee’s share of the commission. 5000 is half. The default is 10000, and the shares of one sale cannot exceed it.',
+        'Only with accountId: this employee’s share of the commission. 5000 is half. Default: 10000. The shares of one sale add up to at most 10000.',
     }),
   ),
 });

@@ -4,7 +4,7 @@ import { illegalMove } from '../core/http/errors.ts';
 interface StatusRules {
   /** The statuses to which staff may change the commission. */
   moves: readonly CommissionStatus[];
-  /** Whether a new calculation may replace the lines. It also sets the status to `calculated`. */
+  /** Whether a new calculation may replace the lines. A new calculation also sets the status to `calculated`. */
   canRecalculate: boolean;
 }
 

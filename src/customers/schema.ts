@@ -74,7 +74,7 @@ export const Customer = Type.Object(
     kycStatus: Nullable(
       Choice('VerificationStatus', VERIFICATION_STATUSES, {
         description:
-          'The latest decision. Pending if there are only submissions, and null if there is no record.',
+          'The status of the latest record by a user with the permission `kyc:decide`. Pending if there are only records by other users, and null if there is no record.',
       }),
     ),
     kycReviewPending: Type.Boolean({ description: 'Whether the latest KYC record needs a decision.' }),

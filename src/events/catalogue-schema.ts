@@ -16,7 +16,10 @@ const FIELDS = {
     Type.String({ description: 'The product category of the rule; null for the default rule.' }),
   ),
   cause: Nullable(
-    Type.String({ description: '`non_payment` or `payment` for a change by the suspension policy.' }),
+    Type.String({
+      description:
+        '`non_payment` for an automatic suspension because of late payment, `payment` if a payment ended such a suspension, otherwise null.',
+    }),
   ),
   changedFields: Type.Array(Type.String(), { description: 'The names of the fields that were sent.' }),
   configurationId: Id,

@@ -106,7 +106,10 @@ async function readPage(feed: Feed, { after, ...query }: PageQuery): Promise<Fee
   return page;
 }
 
-/** The most pages without events that one request reads. Each page covers 10,000 ids. The next request continues after them. */
+/**
+ * The maximum number of pages without events that one request reads. Each page covers 10,000 ids. The next request continues after
+ * them.
+ */
 const MAX_EMPTY_PAGES = 20;
 
 /** @throws AppError if the events after an id were deleted, or if the id is higher than the latest id. */
@@ -144,7 +147,8 @@ function endOf(reply: FastifyReply): AbortSignal {
 }
 
 /**
- * The user or the key may have lost its rights during a wait. The events were chosen by the role at its start.
+ * Checks the caller again after a wait: the user or the key may have lost rights, and the events were chosen by the role that the
+ * caller had before the wait.
  * @throws AppError UNAUTHORIZED, FORBIDDEN
  */
 async function checkAgain(request: FastifyRequest, identify: Identify): Promise<void> {
@@ -152,7 +156,7 @@ async function checkAgain(request: FastifyRequest, identify: Identify): Promise<
   const refusal = refusalOf(actor, ACCESS);
   if (refusal) throw refusal;
   if (actor.role !== actorOf(request).role) {
-    throw new AppError('FORBIDDEN', 'Your role changed during this request. Send it again.');
+    throw new AppError('FORBIDDEN', 'Your role changed during this request. Send the request again.');
   }
 }
 

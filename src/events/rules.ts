@@ -11,7 +11,7 @@ export interface Sample {
   server: string;
   /** The last id that a transaction took. */
   lastId: number;
-  /** The running transactions that may have taken ids up to `lastId`. Read after `lastId`. */
+  /** The running transactions that may have taken ids up to `lastId`. They are read after `lastId`. */
   writers: readonly string[];
 }
 
@@ -33,9 +33,9 @@ export interface Horizon {
 export const NO_HORIZON: Horizon = { server: '', id: 0, marks: [] };
 
 /**
- * The horizon after a sample: the last id for which every transaction of its mark has ended. A transaction that starts later
- * takes higher ids. This is true only until the server crashes or another server takes over. PostgreSQL does not write each id to
- * disk, and may then use ids of unfinished transactions a second time. So the earlier horizon is discarded.
+ * The horizon after a sample: the last id for which every transaction of its mark has ended. A transaction that starts later takes
+ * higher ids. After a crash or a failover, this is not true: PostgreSQL does not write each id to disk, and may use ids of
+ * unfinished transactions a second time. So a sample of another `server` discards the earlier horizon.
  */
 export function advance(horizon: Horizon, { server, lastId, writers }: Sample): Horizon {
   const { id, marks } = horizon.server === server ? horizon : NO_HORIZON;
@@ -95,7 +95,7 @@ const NEEDED_PERMISSION: Readonly<Record<SubjectOf<EventType>, Permission>> = {
   approval: 'approvals:read',
 };
 
-/** These imports change accounts, which have no events of their own. */
+/** These imports change accounts, and the accounts get no events of their own. */
 const NEEDED_PERMISSION_OF_TYPE: Readonly<Partial<Record<EventType, Permission>>> = {
   'import.completed': 'accounts:read',
   'import.undone': 'accounts:read',

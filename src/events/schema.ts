@@ -30,7 +30,7 @@ export const EventQuery = Type.Object({
       minimum: 1,
       maximum: MAX_EVENTS,
       default: 100,
-      description: 'The most events in an answer.',
+      description: 'The maximum number of events in an answer.',
     }),
   ),
   wait: Type.Optional(
@@ -65,17 +65,22 @@ function fieldsOfEvent<T extends TSchema, R extends TSchema, D extends TSchema>(
     }),
     resource,
     resourceId: Nullable(
-      Type.Integer({ description: 'The id of the subject of the event. Its kind is in `resource`.' }),
+      Type.Integer({
+        description: 'The id of the subject of the event. The kind of the subject is in `resource`.',
+      }),
     ),
     accountId: Nullable(
       Type.Integer({
-        description: 'Set if the money or the status of an account changed: read the account.',
+        description: 'The account whose money or status changed. Read the account for its present state.',
       }),
     ),
     accountVersion: Nullable(
       Type.Integer({ description: '1, 2, 3, … for each account, without gaps, in the order of ids.' }),
     ),
-    actor: Type.String({ description: '"user", "api key" and its name, "system", or the provider.' }),
+    actor: Type.String({
+      description:
+        '"user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider.',
+    }),
     userId: Nullable(Type.Integer()),
     apiKeyId: Nullable(Type.Integer({ description: 'The API key that made the change.' })),
     requestId: Nullable(Type.String()),

@@ -19,7 +19,7 @@ function fullFeed() {
       counts.read += limit;
       return { events, hasMore: true, toId: after + limit, lastId: LAST_ID, deletedToId: 0 };
     },
-    wait: () => Promise.reject(new Error('There is always another page.')),
+    wait: () => Promise.reject(new Error('The stream waited although the feed had another page.')),
     latest: async () => LAST_ID,
     isClosed: () => counts.read >= LAST_ID,
     close: () => {},

@@ -6,8 +6,8 @@ import { PUBLISHING_LOCK } from './change-store.ts';
 import type { Sample } from './rules.ts';
 
 /**
- * `pg_sequence_last_value` locks the page of the sequence: a plain select may see an id that is not taken yet. The locks are read
- * after the sequence, because their subquery depends on the id.
+ * `pg_sequence_last_value` locks the page of the sequence, while a plain select could see an id that is not taken yet. The subquery
+ * of the locks depends on the id, so that the locks are read after the sequence.
  */
 const SAMPLE = `
   select (pg_postmaster_start_time(), (pg_control_checkpoint()).checkpoint_lsn)::text as server,
@@ -28,7 +28,7 @@ export async function readSample(db: Db): Promise<Sample> {
 
 export type EventRow = Row<'events'>;
 
-/** Limits the time of one statement when few events have the requested types. */
+/** The number of ids that one statement covers, so that the statement is quick if few events have the requested types. */
 const IDS_AT_ONCE = 10_000;
 
 const PAGE = `

@@ -45,7 +45,7 @@ describe('readQuantity and printedQuantity', () => {
   });
 });
 
-describe('totalOf', () => {
+describe('invoiceTotal', () => {
   it('adds the lines up to the largest amount of an invoice', () => {
     const lines = [lineOf('a', 1_000n, maxAmountMinor(2) - 1n), lineOf('b', 1_000n, 1n)];
     expect(invoiceTotal(lines, 2)).toBe(maxAmountMinor(2));

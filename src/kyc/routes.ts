@@ -20,8 +20,8 @@ export function kycRoutes(api: Api, context: Context): void {
         operationId: 'updateKyc',
         summary: 'Submit or decide a customer’s verification',
         description:
-          'Each call adds a record to the history. The newest decision becomes the customer’s `kycStatus`. Agents may only submit `pending`. ' +
-          'A submission does not replace a decision. `kycReviewPending` is true while the newest record is pending. To repeat a ' +
+          'Each call adds a record to the history. Users with the permission `kyc:decide` set the customer’s `kycStatus`. ' +
+          'Other users may only submit `pending`, which does not replace an earlier `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a ' +
           'call without adding a second record, send an Idempotency-Key.',
         params: IdParams,
         body: KycUpdate,

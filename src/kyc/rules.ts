@@ -33,8 +33,8 @@ export function customerStatus(
 }
 
 /**
- * @throws AppError VALIDATION_ERROR with each document that is too large or that expires before it was issued, and with
- *   `documents` if their total is too large.
+ * @throws AppError VALIDATION_ERROR with each document that is too large or that expires before it was issued, and with the field
+ * `documents` if all documents together are too large.
  */
 export function checkDocuments(documents: readonly KycDocument[]): void {
   const problems: FieldProblem[] = [];

@@ -45,7 +45,7 @@ const KycDocument = Type.Unsafe<KycDocument>({
   },
   additionalProperties: {
     type: ['string', 'number', 'boolean', 'null'],
-    // JSON cannot store a larger integer exactly.
+    // A larger integer is not exact as a number of JavaScript.
     minimum: -Number.MAX_SAFE_INTEGER,
     maximum: Number.MAX_SAFE_INTEGER,
     maxLength: 1000,
@@ -81,7 +81,9 @@ export const KycRecord = Type.Object(
     verificationType: Choice('VerificationType', VERIFICATION_TYPES),
     verificationStatus: Choice('VerificationStatus', VERIFICATION_STATUSES),
     documents: Type.Array(Type.Any()),
-    actor: Type.String({ description: 'The e-mail of the user who submitted the record.' }),
+    actor: Type.String({
+      description: 'The e-mail of the user who submitted the record, or `system` if it was not a user.',
+    }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },

@@ -144,7 +144,7 @@ export function productRoutes(api: Api, context: Context): void {
         tags,
         operationId: 'createProductConfiguration',
         summary: 'Add a configuration to a product',
-        description: 'A new default configuration replaces the current one.',
+        description: 'A new default configuration replaces the current default.',
         params: IdParams,
         body: NewConfiguration,
         response: { 201: Envelope(Configuration, 'Configuration created.') },

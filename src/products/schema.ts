@@ -56,7 +56,7 @@ export type ProductUpsert = Static<typeof ProductUpsert>;
 
 const Attribute = Type.Unsafe<string | number | boolean | null>({
   type: ['string', 'number', 'boolean', 'null'],
-  // JSON cannot store a larger integer exactly.
+  // A larger integer is not exact as a number of JavaScript.
   minimum: -Number.MAX_SAFE_INTEGER,
   maximum: Number.MAX_SAFE_INTEGER,
   maxLength: 500,
@@ -93,7 +93,7 @@ export const Configuration = Type.Object(
     productId: Id,
     name: Type.String(),
     attributes: Type.Object({}, { additionalProperties: true }),
-    price: Nullable(Type.Number({ description: 'Null for the price of the product.' })),
+    price: Nullable(Type.Number({ description: 'Null if the configuration has the price of the product.' })),
     currency: Type.String(),
     isDefault: Type.Boolean(),
     createdAt: Timestamp,

@@ -19,7 +19,7 @@ export const MATCHED_FIELDS = [
 ] as const;
 export type MatchedField = (typeof MATCHED_FIELDS)[number];
 
-/** The types of rows that a search finds. */
+/** A row that a search found. */
 export interface Found {
   type: SearchedType;
   id: number;
@@ -47,7 +47,7 @@ export interface CustomerValues {
   nationalIdKey: string | null;
 }
 
-/** The field of a customer that the text matches best. Words may be in any order, and in different fields. */
+/** The field of a customer that the text matches best. The words of a name may be in any order. Undefined if no field matches. */
 export function matchCustomer(
   text: string,
   values: CustomerValues,

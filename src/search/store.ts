@@ -39,19 +39,19 @@ export function findCustomersByExternalId(db: Db, externalId: string): Promise<C
 export const SHORTEST_BEGINNING = 2;
 export const SHORTEST_PART = 3;
 
-/** The customers who have a word beginning with each of the words. @param words folded. */
+/** The customers who have a word beginning with each of the words. @param words - in folded form. */
 export function findCustomersByWordBeginnings(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
   return findCustomersWhere(db, words.map(beginsWord));
 }
 
-/** The customers whose search text has all words. @param words folded. */
+/** The customers whose search text has all words. @param words - in folded form. */
 export function findCustomersByParts(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
   return findCustomersWhere(db, words.map(isPart));
 }
 
 function beginsWord(word: string): RawBuilder<unknown> {
   const text = likeLiteral(word);
-  // Only the first condition uses the trigram index. The second one filters the rows that it finds.
+  // Only the first condition uses the trigram index. The second condition filters the rows that the index finds.
   if (word.length >= SHORTEST_PART) return sql`${isPart(word)} and ' ' || c.search_text like ${`% ${text}%`}`;
   return sql`(c.search_text like ${`${text}%`} or c.search_text like ${`% ${text}%`})`;
 }

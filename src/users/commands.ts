@@ -25,8 +25,8 @@ export async function createUser(context: Context, actor: Actor, body: NewUserBo
 }
 
 /**
- * Changes a user. A new password or disabling ends all sessions of the user. Live sessions use a new role when they are read
- * again.
+ * Changes a user. A new password or disabling ends all sessions of the user. A new role applies to a live session when an instance
+ * reads the session again.
  */
 export async function changeUser(context: Context, actor: Actor, id: number, body: UserChanges) {
   const { password, ...fields } = body;

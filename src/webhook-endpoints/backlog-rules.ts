@@ -60,7 +60,7 @@ export class Backlog<E extends BacklogEvent> {
     for (const { event, isStored } of this.all('ready')) if (isStored) this.#items.delete(event.id);
   }
 
-  /** @param keys of the events in webhook_retries, for an endpoint that wants events in order. */
+  /** @param keys - the order keys of the events in webhook_retries, for an endpoint that wants events in order. */
   block(keys: ReadonlySet<string>): void {
     this.#blockedKeys = keys;
   }
@@ -81,7 +81,8 @@ export class Backlog<E extends BacklogEvent> {
   /**
    * Starts events in the free slots: first those of webhook_retries, which use at most half of the slots while new events wait.
    *
-   * @param inOrder events whose key is blocked become `deferred`; those whose key is being sent wait.
+   * @param inOrder - whether the endpoint wants events in order. Then events with a blocked key become `deferred`, and events with
+   * a key that is being sent wait.
    */
   start(slots: number, inOrder: boolean, now: Date): Item<E>[] {
     const busyKeys = new Set(
@@ -117,8 +118,9 @@ export class Backlog<E extends BacklogEvent> {
     return started;
   }
 
-  /** Events that are being sent and must be stored as retries, because they have held back the cursor for too long.
-   * @param all - returns all events that are being sent, even if they have not held back the cursor for long.
+  /**
+   * Events that are being sent and must be stored as retries, because they have held back the cursor for too long.
+   * @param all - whether to return all events that are being sent, even those that have not held back the cursor for long.
    */
   runningToStore(now: Date, all: boolean): Item<E>[] {
     const isLate = ({ isStored, startedAt }: Item<E>) =>
@@ -126,7 +128,7 @@ export class Backlog<E extends BacklogEvent> {
     return this.all('running').filter((item) => all || isLate(item));
   }
 
-  /** The cursor once these events are saved: everything up to it is delivered or in webhook_retries. */
+  /** The cursor after these events are saved: every event up to it needs no more attempts, or is in webhook_retries. */
   cursorAfter(saved: ReadonlySet<Item<E>>): number {
     const open = [...this.#items.values()].filter((item) => !item.isStored && !saved.has(item));
     return open.reduce((cursor, { event }) => Math.min(cursor, event.id - 1), this.position);

@@ -115,7 +115,7 @@ export async function deleteEndpoint(context: Context, actor: Actor, id: number)
 }
 
 /**
- * Replaces the secret. Until the overlap ends, messages are signed with both.
+ * Replaces the secret. Until the overlap ends, messages are signed with the new and with the previous secret.
  *
  * @returns the endpoint with its new secret, which is not shown again.
  * @throws AppError NOT_FOUND
@@ -182,7 +182,7 @@ export async function testEndpoint(context: Context, id: number) {
  * Delivers events of the endpoint's types again: single events, a range, or all events since an event or a time.
  *
  * @returns the number of events. Null if the range has no end: the feed is then read again from the start of the range.
- * @throws AppError NOT_FOUND, VALIDATION_ERROR for any other combination of fields or too large a range.
+ * @throws AppError NOT_FOUND, VALIDATION_ERROR for a wrong combination of fields, or a range that is too large.
  */
 export async function resendEvents(context: Context, actor: Actor, id: number, body: Resend) {
   checkResend(body);

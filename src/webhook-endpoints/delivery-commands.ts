@@ -286,7 +286,7 @@ export function startDeliveryLoop(
     if (reason && endpoint.active && next.healthResets === healthResets)
       log.warn(
         { webhookEndpoint: id, reason },
-        'A webhook endpoint was disabled. Enable it when it works again',
+        'A webhook endpoint was disabled. Enable it when its receiver works again',
       );
     // With inOrder, the next event of a key may be sent when an event has left webhook_retries.
     if (inOrder && retries.length + done.length > 0) mayHaveRetries = true;

@@ -20,7 +20,7 @@ const FAILURES_TO_PAUSE = 5;
 const MIN_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 10 * MINUTE;
 
-/** Requests to one endpoint at the same time. */
+/** The maximum number of concurrent requests to one endpoint. */
 export const MAX_IN_FLIGHT = 32;
 
 const GONE = 410;
@@ -48,7 +48,8 @@ export function isDelivered({ status }: { status: number | null }): boolean {
 
 /**
  * When an event is sent again after an attempt that failed.
- * @param attempts so far. @param random from 0 to 1. @returns undefined if it is given up.
+ * @param attempts - the number of attempts so far. @param random - a number from 0 to 1. @returns undefined if the event is given
+ * up.
  */
 export function nextAttemptAt(
   attempts: number,

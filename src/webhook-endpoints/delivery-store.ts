@@ -77,9 +77,12 @@ export async function releaseEndpoint(db: Db, owner: string, id: number): Promis
 export interface Progress extends Health {
   id: number;
   cursor: number;
-  /** The cursor when it was read. If a user has moved it since then, it is not overwritten. */
+  /**
+   * The number of moves of the cursor when the cursor was read. If a user has moved the cursor since then, the cursor is not
+   * overwritten.
+   */
   cursorMoves: number;
-  /** The number of resets when the health was read. If a user has reset the health since then, it is not overwritten. */
+  /** The number of resets when the health was read. If a user has reset the health since then, the health is not overwritten. */
   healthResets: number;
 }
 
@@ -179,8 +182,8 @@ export interface DueRetry {
 }
 
 /**
- * Due events of webhook_retries, the earliest due first.
- * @param inOrder only the first event of each order key. @param except events that are known already.
+ * Due events of webhook_retries, the earliest due first. `inOrder` selects only the first event of each order key. `except` has the
+ * ids of events that the caller already has.
  */
 export async function findDueRetries(
   db: Db,
@@ -297,7 +300,10 @@ export async function findFirstEventSince(db: Db, since: Date): Promise<number |
   return rows[0]?.id ?? undefined;
 }
 
-/** Moves the cursor back, so that this event is the next one, or the first event that is kept. Never moves the cursor forward. */
+/**
+ * Moves the cursor back, so that this event is the next one. If this event was deleted, the first event that is kept is the next
+ * one. Never moves the cursor forward.
+ */
 export async function moveCursorBefore(tx: Tx, endpointId: number, eventId: number): Promise<void> {
   await sql`
     update webhook_endpoints set cursor_moves = cursor_moves + 1,

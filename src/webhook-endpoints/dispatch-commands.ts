@@ -18,7 +18,7 @@ const MAX_STATEMENTS = 2;
 
 /** Delivers events to the endpoints whose leases this instance has. */
 export interface Dispatcher {
-  /** Attempts of this instance since its start. */
+  /** How many attempts this instance made since its start, by outcome. */
   readonly counts: Readonly<Record<Outcome, number>>;
   /** Waits a few seconds for requests, and frees the endpoints for other instances. */
   stop(): Promise<void>;

@@ -145,7 +145,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
         operationId: 'rotateWebhookSecret',
         summary: 'Replace the secret of a webhook endpoint',
         description:
-          'During the overlap messages have two signatures, and the receiver may verify with either secret. Only the two newest secrets are used.',
+          'For `overlapSeconds`, each message has two signatures: one by the new secret and one by the previous secret. The receiver may verify with either. Older secrets are no longer used.',
         params: IdParams,
         body: SecretRotation,
         response: { 200: Envelope(IssuedWebhookEndpoint, 'Webhook secret rotated.') },
@@ -191,7 +191,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
         operationId: 'resendWebhookEvents',
         summary: 'Deliver events again',
         description:
-          'Only events of the types of the endpoint are delivered. Events that the endpoint has not reached yet are not sent earlier than usual.',
+          'Only events of the types of the endpoint are delivered. An event that still waits for its first delivery to this endpoint is not sent earlier.',
         params: IdParams,
         body: Resend,
         response: { 200: Envelope(ResendResult, 'Events will be delivered again.') },

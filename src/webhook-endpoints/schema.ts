@@ -52,7 +52,7 @@ export const WebhookEndpointChanges = Type.Object(
     active: Type.Optional(
       Type.Boolean({
         description:
-          'true delivers the events since the endpoint was disabled, except those older than 30 days, which are deleted.',
+          '`true` enables the endpoint, and delivers the events since it was disabled. Events older than 30 days were deleted, and are not delivered.',
       }),
     ),
   },

@@ -106,7 +106,7 @@ export async function updateEndpoint(tx: Tx, id: number, { inOrder, ...changes }
     .execute();
 }
 
-/** Deletes the record of failures, so that waiting events are sent at once. */
+/** Resets the health and the retries of an endpoint, so that waiting events are sent immediately. */
 export async function resetFailures(tx: Tx, id: number, now: Date): Promise<void> {
   await sql`
     update webhook_endpoints set failures_in_a_row = 0, failing_since = null, paused_until = null,

@@ -33,7 +33,7 @@ const batcher = (run: Run, options: Partial<BatcherOptions<string, string>> = {}
 const turn = () => delay(0);
 
 describe('a batcher', () => {
-  it('runs a single item at once, and items that arrive meanwhile as the next batches', async () => {
+  it('runs a single item immediately, and items that arrive meanwhile in the next batches', async () => {
     const { batches, run, end } = controlled();
     const { submit } = batcher(run);
     const all = ['a', 'b', 'c', 'd', 'e', 'f'].map(submit);
@@ -121,17 +121,17 @@ describe('a batch that fails', () => {
     return items.map((outcome) => ({ outcome }));
   };
 
-  it('and changed nothing is run one by one', async () => {
+  it('is run again item by item if it changed nothing', async () => {
     const results = await runIsolated(['a', 'bad', 'b'], failing, () => true);
     expect(results).toMatchObject([{ outcome: 'a' }, { error: new Error('1 failed') }, { outcome: 'b' }]);
   });
 
-  it('and may have changed something is not run again', async () => {
+  it('is not run again if it may have changed something', async () => {
     const results = await runIsolated(['a', 'bad', 'b'], failing, () => false);
     expect(results).toEqual(Array(3).fill({ error: new Error('3 failed') }));
   });
 
-  it('after the time limit is not run again', async () => {
+  it('is not run again after the time limit', async () => {
     const results = await runIsolated(['a', 'bad'], failing, () => true, performance.now() - 1);
     expect(results).toEqual(Array(2).fill({ error: new Error('2 failed') }));
   });

@@ -3,7 +3,7 @@ import type { PlainDate } from '../values/dates.ts';
 import { currencyLiteral, dateLiteral } from './copy-pool.ts';
 
 describe('dateLiteral', () => {
-  it('writes a date of the calendar', () => {
+  it('writes a calendar date as SQL', () => {
     expect(dateLiteral('2026-02-28' as PlainDate)).toBe("date '2026-02-28'");
   });
 
@@ -16,7 +16,7 @@ describe('dateLiteral', () => {
 });
 
 describe('currencyLiteral', () => {
-  it('writes a code', () => {
+  it('writes a currency code as SQL', () => {
     expect(currencyLiteral('KES')).toBe("'KES'");
   });
 

@@ -41,8 +41,11 @@ describe('a database that cannot be reached or does not answer in time', () => {
 describe('a defect', () => {
   it.each([
     ['a file that is missing', systemError('ENOENT', 'open')],
-    ['words that are alike', new Error('The template ENOENT.typ: timeout exceeded while reading EPIPE')],
-    ['a longer sentence', new Error('Query read timeout is not a number')],
+    [
+      'a message that contains the same words',
+      new Error('The template ENOENT.typ: timeout exceeded while reading EPIPE'),
+    ],
+    ['a message that begins in the same way', new Error('Query read timeout is not a number')],
     ['a mixture of failures', new AggregateError([systemError('ECONNREFUSED', 'connect'), new Error('x')])],
     ['no failure at all', new AggregateError([])],
     ['a wrong statement', databaseError('42601')],

@@ -35,13 +35,13 @@ describe('a body', () => {
   });
 
   it.each(['5', null, true, [5], 5.5, 0, -1, 2 ** 53])(
-    'has no id in %j, because values are not converted to numbers',
+    'is refused with the id %j, because values are not converted to numbers',
     (id) => {
       expect(check(Body, { id, name: 'A' })).toHaveProperty('id');
     },
   );
 
-  it('is answered with every wrong field and what is allowed', () => {
+  it('is refused with every wrong field and its allowed values', () => {
     expect(check(Body, { id: 'x', name: '', nmae: 1 })).toEqual({
       id: 'must be an integer',
       name: 'must not be empty',

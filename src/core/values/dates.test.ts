@@ -138,7 +138,7 @@ describe('date arithmetic', () => {
     ]);
   });
 
-  it('counts the most whole months that do not pass the date', () => {
+  it('counts the largest number of whole months that does not pass the date', () => {
     fc.assert(
       fc.property(dateArb, dateArb, (a, b) => {
         const n = wholeMonthsBetween(a, b);
@@ -169,7 +169,7 @@ describe('date arithmetic', () => {
 });
 
 describe('the business day', () => {
-  it('turns at midnight of the zone, not of UTC', () => {
+  it('changes at midnight of the zone, not of UTC', () => {
     expect(businessDay(new Date('2024-01-31T20:59:59.999Z'), NAIROBI)).toBe('2024-01-31');
     expect(businessDay(new Date('2024-01-31T21:00:00Z'), NAIROBI)).toBe('2024-02-01');
     expect(startOfDayUtc(date('2024-02-01'), NAIROBI).toISOString()).toBe('2024-01-31T21:00:00.000Z');
@@ -236,7 +236,7 @@ describe('the business day', () => {
 });
 
 describe('parseCompactTime', () => {
-  it('reads UTC+3', () => {
+  it('reads a time in UTC+3', () => {
     expect(parseCompactTime('20240229140503', 3)?.toISOString()).toBe('2024-02-29T11:05:03.000Z');
     expect(parseCompactTime('20240101000000', 3)?.toISOString()).toBe('2023-12-31T21:00:00.000Z');
   });

@@ -37,7 +37,7 @@ describe('currencyDecimals', () => {
     expect(() => currencyDecimals(code)).toThrow(`Unknown currency "${code}"`);
   });
 
-  it('is accepted by the other functions, for every currency', () => {
+  it('returns decimals that the other functions accept, for every currency', () => {
     for (const code of Intl.supportedValuesOf('currency')) {
       expect(() => minorToText(1n, currencyDecimals(code))).not.toThrow();
     }

@@ -39,7 +39,7 @@ describe('the text of a file', () => {
     expect(await decoded(bytes)).toBe(NAME);
   });
 
-  it('is what is declared', async () => {
+  it('is decoded with the declared charset', async () => {
     expect(await decoded(Buffer.from('Zo\xc3\xab', 'latin1'), 'ISO-8859-1')).toBe('ZoÃ«');
     expect(await decoded(Buffer.from(`\ufeff${NAME}`), 'UTF-8')).toBe(NAME);
     expect(await decoded(bigEndian(NAME), 'utf-16be')).toBe(NAME);

@@ -229,7 +229,7 @@ describe('a start is refused in one clear line for', () => {
 });
 
 describe('one owner', () => {
-  test('a second process is refused by name', async () => {
+  test('a second process is refused, with the process id of the first', async () => {
     dataDir = await newFolder();
     const first = run(app, 'hold');
     await lineOf(first, 'ready');
@@ -445,7 +445,7 @@ describe('who runs it', () => {
     },
   );
 
-  test.runIf(othersCanRead)('root: never the previous owner of the data', async () => {
+  test.runIf(othersCanRead)('root: data of a user who cannot run the server is refused', async () => {
     dataDir = await newFolder();
     await (await start()).stop();
     await chown(join(dataDir, 'postgres'), nameless, nameless);
@@ -548,7 +548,8 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
       const alone = users.find(
         ({ uid, gid }) => uid > 0 && uid === gid && users.filter((user) => user.gid === gid).length === 1,
       );
-      if (!alone) throw new Error('This system has no user with a group of its own.');
+      if (!alone)
+        throw new Error('This computer has no ordinary operating-system user who alone has a primary group.');
       await chown(dataDir, alone.uid, alone.gid);
       await lineOf(run(app, 'hold', { ordinary: true, uid: alone.uid }), 'ready');
     },

@@ -108,7 +108,7 @@ describe('a job', () => {
     logged.mockRestore();
   });
 
-  it('is passed whether this is the last attempt, and is not run after it', async () => {
+  it('gets isLast in its last attempt, and is not run after it', async () => {
     const attempts: boolean[] = [];
     start(async (_payload, { isLast }) => {
       attempts.push(isLast);
