@@ -16,7 +16,7 @@ import { type Jobs, startJobs } from './jobs.ts';
 import { type RequestWorker, startRequestWorker } from './payment-requests/worker-commands.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
-import { createSettableClock } from './platform/test-clock/routes.ts';
+import { createSettableClock } from './platform/test-clock/settable-clock.ts';
 import { openPools } from './pools.ts';
 import { mayDo } from './rights.ts';
 import { type Dispatcher, startDispatcher } from './webhook-endpoints/dispatch-commands.ts';

@@ -12,7 +12,7 @@ import { currencyOf } from '../src/database-preparation.ts';
 import { createHorizonReader } from '../src/events/feed-horizon.ts';
 import { requestTasks } from '../src/jobs.ts';
 import { type JobQueue, startJobQueue } from '../src/platform/jobs/queue.ts';
-import { createSettableClock, type SettableClock } from '../src/platform/test-clock/routes.ts';
+import { createSettableClock, type SettableClock } from '../src/platform/test-clock/settable-clock.ts';
 import { openPools } from '../src/pools.ts';
 import { committedDescription } from './description.ts';
 import { databaseOn } from './global-setup.ts';

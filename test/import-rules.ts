@@ -118,8 +118,6 @@ export const FORBIDDEN = [
     {
       path: '[/-]routes[.]ts$',
       pathNot: [
-        // service.ts creates the settable clock, which lives beside its routes.
-        '^src/platform/test-clock/routes[.]ts$',
         // Not routes of a feature: it adds the same two routes for each resource with an external id.
         '^src/core/http/external-id-routes[.]ts$',
       ],

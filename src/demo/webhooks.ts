@@ -8,7 +8,7 @@ import type { Log } from '../core/log.ts';
 import { EVENT_TYPES } from '../events/catalogue-schema.ts';
 import { createHorizonReader } from '../events/feed-horizon.ts';
 import { findEvents } from '../events/store.ts';
-import type { SettableClock } from '../platform/test-clock/routes.ts';
+import type { SettableClock } from '../platform/test-clock/settable-clock.ts';
 import { changeEndpoint, createEndpoint } from '../webhook-endpoints/commands.ts';
 import { findLatestEvent } from '../webhook-endpoints/delivery-store.ts';
 import { startDispatcher } from '../webhook-endpoints/dispatch-commands.ts';

@@ -42,7 +42,7 @@ import type { Incoming, Recorded } from '../payments/posting/rules.ts';
 import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
 import { readNotification } from '../payments/providers/rules.ts';
 import { reversePayment } from '../payments/reversal-commands.ts';
-import type { SettableClock } from '../platform/test-clock/routes.ts';
+import type { SettableClock } from '../platform/test-clock/settable-clock.ts';
 import { hasProducts } from '../products/store.ts';
 import { startStage, workOnStatement } from '../provider-statements/commands.ts';
 import { receiveStatement } from '../provider-statements/upload-commands.ts';

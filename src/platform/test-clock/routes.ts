@@ -1,28 +1,8 @@
 import { Type } from 'typebox';
-import type { TestClock } from '../../core/database/test-clock.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ok } from '../../core/http/envelope.ts';
 import { Nullable } from '../../core/http/fields.ts';
-
-/** A clock that a test can set. It continues from the set time. */
-export interface SettableClock extends TestClock {
-  /** @param moment the new time; null for real time. */
-  set(moment: Date | null): void;
-  /** Runs the minute jobs that are due. @throws AppError 503 if one of them fails. */
-  catchUp(): Promise<void>;
-}
-
-export function createSettableClock(catchUp: () => Promise<void>): SettableClock {
-  let offsetMs = 0;
-  return {
-    now: () => new Date(Date.now() + offsetMs),
-    offsetMs: () => offsetMs,
-    set: (moment) => {
-      offsetMs = moment === null ? 0 : moment.getTime() - Date.now();
-    },
-    catchUp,
-  };
-}
+import type { SettableClock } from './settable-clock.ts';
 
 const Moment = Type.Object(
   { now: Nullable(Type.String({ format: 'date-time' })) },
