@@ -77,7 +77,7 @@ export interface paths {
         put?: never;
         /**
          * Register a user and sign in
-         * @description The first user of a new service becomes its admin. An `invitation` sets the role. It is required when registration is closed.
+         * @description Outside production, the first user of a new service becomes its admin. An `invitation` sets the role, and is required when registration is closed.
          *
          *     Needs no token.
          */
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * Sign in through an identity provider
-         * @description Redirects the browser to the provider (OpenID Connect), which redirects it to `/api/auth/{provider}/callback`. The settings `OAUTH_<NAME>_…` define the providers.
+         * @description Redirects the browser to the provider (OpenID Connect). The provider redirects the browser to `/api/auth/{provider}/callback`. The settings `OAUTH_<NAME>_…` define the providers.
          *
          *     Needs no token.
          */
@@ -461,7 +461,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key for another system
-         * @description Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, and cannot call endpoints that act on the signed-in person, such as `/api/auth/me`. The answer shows the `key` once.
+         * @description Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, decide approvals or run imports. They cannot call endpoints that act on the signed-in person,  such as `/api/auth/me`. The answer shows the `key` once.
          *
          *     Needs the permission `api-keys:administer`: admin. API keys are refused.
          */
@@ -486,7 +486,7 @@ export interface paths {
         get: operations["getApiKey"];
         /**
          * Change an API key
-         * @description Takes effect within 5 seconds. A key keeps its role or permissions: create another one to change them.
+         * @description Takes effect within 5 seconds. The role or the permissions of a key cannot be changed: create another key instead.
          *
          *     Needs the permission `api-keys:administer`: admin. API keys are refused.
          */
@@ -577,7 +577,7 @@ export interface paths {
         put?: never;
         /**
          * Register up to 1,000 customers
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: it creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and its row is not changed. A call counts as one bulk operation.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation.
          *
          *     Needs the permission `customers:create`: admin, manager, agent.
          */
@@ -652,7 +652,7 @@ export interface paths {
         get: operations["listKycHistory"];
         /**
          * Submit or decide a customer’s verification
-         * @description Each call adds a record to the history. The newest decision becomes the customer’s `kycStatus`. Agents may only submit `pending`. A submission does not replace a decision. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
+         * @description Each call adds a record to the history. Users with the permission `kyc:decide` set the customer’s `kycStatus`. Other users may only submit `pending`, which does not replace an earlier `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
          *
          *     Needs the permission `kyc:submit`: admin, manager, agent.
          */
@@ -701,7 +701,7 @@ export interface paths {
         put?: never;
         /**
          * Open up to 1,000 accounts
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: it creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and its row is not changed. A call counts as one bulk operation.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation.
          *
          *     Needs the permission `accounts:create`: admin, manager, agent.
          */
@@ -883,7 +883,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 1,000 received payments
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: it creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and its row is not changed. A call counts as one bulk operation. Payments are posted in batches of up to 100. Each batch is one transaction. If the payment with the `externalId` of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation. Payments are posted in batches of up to 100. Each batch is one transaction. If the payment with the `externalId` of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.
          *
          *     Needs the permission `payments:record`: admin, manager, finance, agent.
          */
@@ -1859,7 +1859,7 @@ export interface paths {
         put?: never;
         /**
          * Add a configuration to a product
-         * @description A new default configuration replaces the current one.
+         * @description A new default configuration replaces the current default.
          *
          *     Needs the permission `catalogue:write`: admin, manager.
          */
@@ -2607,7 +2607,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of a webhook endpoint
-         * @description During the overlap messages have two signatures, and the receiver may verify with either secret. Only the two newest secrets are used.
+         * @description For `overlapSeconds`, each message has two signatures: one by the new secret and one by the previous secret. The receiver may verify with either. Older secrets are no longer used.
          *
          *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
          */
@@ -2651,7 +2651,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver events again
-         * @description Only events of the types of the endpoint are delivered. Events that the endpoint has not reached yet are not sent earlier than usual.
+         * @description Only events of the types of the endpoint are delivered. An event that still waits for its first delivery to this endpoint is not sent earlier.
          *
          *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
          */
@@ -2849,7 +2849,7 @@ export interface webhooks {
         put?: never;
         /**
          * Receive an event
-         * @description Sent to webhook endpoints, signed by [Standard Webhooks](https://www.standardwebhooks.com). Verify the raw body. A test of an endpoint has the type `test`.
+         * @description The service sends each event to webhook endpoints, signed as [Standard Webhooks](https://www.standardwebhooks.com) specifies. Verify the signature of the raw body. The test of an endpoint sends an event of the type `test`.
          */
         post: operations["receiveEvent"];
         delete?: never;
@@ -2963,7 +2963,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -2991,7 +2991,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3029,7 +3029,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3057,7 +3057,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3086,7 +3086,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3114,7 +3114,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3148,7 +3148,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3175,7 +3175,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3203,7 +3203,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3231,7 +3231,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3816,7 +3816,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3844,7 +3844,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3871,7 +3871,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -3983,7 +3983,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4009,7 +4009,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4033,7 +4033,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4061,7 +4061,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4173,7 +4173,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4216,7 +4216,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4247,7 +4247,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4278,7 +4278,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4311,7 +4311,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4355,7 +4355,7 @@ export interface components {
          */
         AuditEntry: {
             id: number;
-            /** @description The e-mail of the user, "api key" and its name, "system", or the provider. */
+            /** @description The e-mail of the user, "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4437,7 +4437,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4599,7 +4599,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4629,7 +4629,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4662,7 +4662,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4712,7 +4712,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4893,7 +4893,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4931,7 +4931,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -4967,7 +4967,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5053,7 +5053,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5077,7 +5077,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5213,7 +5213,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5239,7 +5239,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5402,7 +5402,7 @@ export interface components {
             /** @enum {string} */
             redis: "up" | "down" | "disabled";
             /**
-             * @description Reports read the primary unless the replica is up. behind: the replica is too far behind, or the primary changed in the last minute.
+             * @description Reports read the primary unless the replica is up. behind: the replica is too far behind, or a failover has replaced the primary in the last minute.
              * @enum {string}
              */
             replica: "up" | "behind" | "not a standby" | "down" | "disabled";
@@ -5485,7 +5485,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5514,7 +5514,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5540,7 +5540,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5591,7 +5591,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5623,7 +5623,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5675,7 +5675,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5705,7 +5705,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5731,7 +5731,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5814,7 +5814,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5840,7 +5840,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5871,7 +5871,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -5967,7 +5967,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -6049,7 +6049,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -6204,7 +6204,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -6242,7 +6242,7 @@ export interface components {
             verificationType: components["schemas"]["VerificationType"];
             verificationStatus: components["schemas"]["VerificationStatus"];
             documents: unknown[];
-            /** @description The e-mail of the user who submitted the record. */
+            /** @description The e-mail of the user who submitted the record, or `system` if it was not a user. */
             actor: string;
             /** Format: date-time */
             createdAt: string;
@@ -6264,7 +6264,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -6331,7 +6331,7 @@ export interface components {
             total?: number;
             /** @description Absent if the query has the parameter `after`. */
             totalPages?: number;
-            /** @description Only if the query has the parameter `after`: its value for the next page, or null if there are no more rows. */
+            /** @description Only if the query has the parameter `after`: the value of `after` for the next page, or null if there are no more rows. */
             nextCursor?: string | null;
         };
         Login: {
@@ -6395,7 +6395,7 @@ export interface components {
                  * @description Must be in the period. The default for an account is its activation date.
                  */
                 saleDate?: string;
-                /** @description For an account: this employee’s share of the commission. 5000 is half. The default is 10000, and the shares of one sale cannot exceed it. */
+                /** @description Only with accountId: this employee’s share of the commission. 5000 is half. Default: 10000. The shares of one sale add up to at most 10000. */
                 shareBasisPoints?: number;
             }[];
         };
@@ -6587,7 +6587,7 @@ export interface components {
             message: string;
             details: {
                 resource?: components["schemas"]["Resource"];
-                /** @description The field of the request. */
+                /** @description The field of the request that contains the id. */
                 field?: string;
                 /** @description The id for which there is no resource. */
                 id?: number | string;
@@ -6656,7 +6656,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -6688,7 +6688,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -6889,7 +6889,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -6924,7 +6924,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -6952,7 +6952,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7006,7 +7006,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7032,7 +7032,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7059,7 +7059,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7093,7 +7093,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7163,7 +7163,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7191,7 +7191,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7221,7 +7221,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7251,7 +7251,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7279,7 +7279,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7310,7 +7310,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7340,7 +7340,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7368,7 +7368,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7402,7 +7402,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7430,7 +7430,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7460,7 +7460,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7625,7 +7625,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7652,7 +7652,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7744,7 +7744,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7772,7 +7772,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7799,7 +7799,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -7826,7 +7826,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -8075,7 +8075,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -8104,7 +8104,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -8130,7 +8130,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -8198,7 +8198,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -8604,7 +8604,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -8863,7 +8863,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9035,7 +9035,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9062,7 +9062,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9088,7 +9088,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9114,7 +9114,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9147,7 +9147,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9270,7 +9270,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9299,7 +9299,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9328,7 +9328,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9357,7 +9357,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9388,7 +9388,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9601,7 +9601,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9628,7 +9628,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9652,7 +9652,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9676,7 +9676,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9698,7 +9698,7 @@ export interface components {
             details: {
                 /** @description The wrong fields of the request, at most 20. */
                 fields?: components["schemas"]["FieldProblem"][];
-                /** @description For a move that is not allowed: the present status. */
+                /** @description For a change of status that is not allowed: the present status. */
                 from?: string;
                 /** @description The requested status. */
                 to?: string;
@@ -9865,7 +9865,7 @@ export interface components {
             description?: string | null;
             /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false. */
             inOrder?: boolean;
-            /** @description true delivers the events since the endpoint was disabled, except those older than 30 days, which are deleted. */
+            /** @description `true` enables the endpoint, and delivers the events since it was disabled. Events older than 30 days were deleted, and are not delivered. */
             active?: boolean;
         };
         /** @description A webhook endpoint was added. */
@@ -9883,7 +9883,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9907,7 +9907,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9931,7 +9931,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9958,7 +9958,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -9982,7 +9982,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -10006,7 +10006,7 @@ export interface components {
             resourceId: number | null;
             accountId: number | null;
             accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
+            /** @description "user", "system", "cli", "api key" with the name of the key, or "provider" with the name of the provider. */
             actor: string;
             userId: number | null;
             apiKeyId: number | null;
@@ -10226,7 +10226,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description VALIDATION_ERROR: The body is not application/json; a statement of the provider is text/csv. */
+        /** @description VALIDATION_ERROR: The Content-Type is not application/json (provider statement: text/csv). */
         UnsupportedType: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -10301,7 +10301,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             500: components["responses"]["InternalError"];
-            /** @description The database is down, or this version of the service cannot work with its migrations. */
+            /** @description The database is down, or this version of the service cannot work with the migrations of the database. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10385,7 +10385,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             500: components["responses"]["InternalError"];
-            /** @description The instance is stopping, or the database is down, or this version of the service cannot work with its migrations. */
+            /** @description The instance is stopping, or the database is down, or this version of the service cannot work with the migrations of the database. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -11253,7 +11253,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, email, firstName, lastName, role, active, employeeId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -11576,7 +11576,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, purpose, email, role, userId, status, expiresAt, createdAt, updatedAt. Default: createdAt:desc. */
@@ -12000,7 +12000,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, name, role, status, expiresAt, lastUsedAt, createdBy, createdAt, updatedAt. Default: createdAt:desc. */
@@ -12543,7 +12543,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -13183,7 +13183,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, verificationType, verificationStatus, createdAt. Default: createdAt:desc. */
@@ -13385,7 +13385,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, customerId, productId, payplanId, employeeId, status, activationDate, writtenOffDate, total, paid, credit, balance, nextDueDate, daysPastDue, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -14089,7 +14089,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, cause, createdAt. Default: createdAt:desc. */
@@ -14540,7 +14540,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -15077,7 +15077,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -15269,7 +15269,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -15931,7 +15931,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, phone, amount, status, reason, transactionRef, paymentId, createdAt. Default: createdAt:desc. */
@@ -16153,7 +16153,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, phone, amount, status, reason, transactionRef, paymentId, createdAt. Default: createdAt:desc. */
@@ -16354,7 +16354,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, status, outcome, flags, source, transactionRef, amount, reference, payer, paymentId, createdAt. Default: createdAt:desc. */
@@ -16739,7 +16739,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, provider, shortCode, state, from, until, difference, createdAt, explainedAt. Default: createdAt:desc. */
@@ -17035,7 +17035,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, paymentId, notificationId, transactionRef, state, createdAt, endedAt. Default: createdAt:desc. */
@@ -17523,7 +17523,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
@@ -17655,7 +17655,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
@@ -17783,7 +17783,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, action, status, accountId, paymentId, amount, requestedByUserId, endedAt, createdAt, updatedAt. Default: createdAt:desc. */
@@ -18443,7 +18443,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, reconciliationDate, paymentCount, total, providerStatementId, createdAt. Default: createdAt:desc. */
@@ -18599,7 +18599,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, status, shortCode, periodStart, periodEnd, createdAt, updatedAt. Default: createdAt:desc. */
@@ -19007,7 +19007,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, dayDiffers, createdAt. Default: createdAt:desc. */
@@ -19540,7 +19540,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, number, accountId, customerName, total, status, issuedOn, dueDate, voidedAt, createdAt, updatedAt. Default: createdAt:desc. */
@@ -19991,7 +19991,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, sku, name, category, price, active, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -20336,7 +20336,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, name, price, isDefault, createdAt, updatedAt. Default: createdAt:desc. */
@@ -20701,7 +20701,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, name, productId, frequency, active, createdAt, updatedAt. Default: createdAt:desc. */
@@ -21031,7 +21031,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, code, name, active, createdAt, updatedAt. Default: createdAt:desc. */
@@ -21258,7 +21258,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, name, phone, active, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -21828,7 +21828,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, employeeId, period, status, total, createdAt, updatedAt. Default: createdAt:desc. */
@@ -22095,7 +22095,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, category, version, rateBasisPoints, createdAt. Default: createdAt:desc. */
@@ -22251,7 +22251,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description A name, a phone number in any spelling, an external id, an account number or a reference, or the beginning of one.
+                 * @description A name, phone number in any spelling, e-mail, national id, external id, account number, invoice number or reference, or the beginning of one of these.
                  * @example Wanjiru
                  */
                 q: string;
@@ -22655,7 +22655,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, status, createdAt, updatedAt. Default: createdAt:desc. */
@@ -23137,7 +23137,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, severity, file, line, createdAt. Default: createdAt:desc. */
@@ -23288,7 +23288,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, line, account, figure, createdAt. Default: createdAt:desc. */
@@ -23565,7 +23565,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, actor, userId, apiKeyId, action, resource, resourceId, requestId, createdAt. Default: createdAt:desc. */
@@ -23689,7 +23689,7 @@ export interface operations {
                 after?: number;
                 /** @description `latest`: only events from now on. Has no effect together with `after`. */
                 from?: components["schemas"]["EventStart"];
-                /** @description The most events in an answer. */
+                /** @description The maximum number of events in an answer. */
                 limit?: number;
                 /** @description Seconds to wait for the first event if there is none. */
                 wait?: number;
@@ -23772,7 +23772,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, url, active, disabledReason, failingSince, createdAt, updatedAt. Default: createdAt:desc. */
@@ -24378,7 +24378,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use it instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, eventId, eventType, attempt, outcome, status, durationMs, createdAt. Default: createdAt:desc. */
