@@ -315,7 +315,7 @@ export type Settings = Readonly<Static<typeof settingsSchema>>;
 
 declare module './core/context.ts' {
   interface Config extends Settings {
-    /** By name. */
+    /** The identity providers, by name. */
     readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
     /** Has no slash at its end. Undefined: the host of the request is used. */
     readonly publicUrl: string | undefined;
@@ -373,7 +373,7 @@ interface MobilemoneyStatusConfig {
   readonly shortCode: string;
   readonly initiator: string;
   readonly password: string;
-  /** The key of the provider, which encrypts the password. */
+  /** The public key of the provider. The service encrypts the password with it. */
   readonly publicKey: KeyObject;
   /** The address for the provider's answers. Has no slash at its end. */
   readonly callbackUrl: string;
@@ -599,7 +599,7 @@ function readPublicKey(path: string, problems: string[]): KeyObject | undefined 
       const key = read();
       if (key.asymmetricKeyType === 'rsa') return key;
     } catch {
-      // Another format, or damaged: reported below.
+      // The file has another format, or is damaged. This is reported below.
     }
   }
   problems.push('MOBILEMONEY_CERTIFICATE must be the RSA certificate of the provider, in PEM or DER');
@@ -654,7 +654,7 @@ interface GivenSettings {
 }
 
 function readSettings(environment: Record<string, string | undefined>, useDotenv: boolean): GivenSettings {
-  // Compose files and shells often set empty variables, which count as not set.
+  // Empty variables count as not set, because Compose files and shells often set them.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const schema = { ...settingsSchema, patternProperties: { [PROVIDER_VARIABLE]: { type: 'string' } } };
   try {
@@ -763,7 +763,7 @@ function origins(name: string, text: string, problems: string[]): string[] {
 
 interface NetworkRule {
   name: 'TRUST_PROXY' | 'WEBHOOK_ALLOWED_IPS' | 'WEBHOOKS_OUT_ALLOW';
-  /** The danger of a wide network. */
+  /** Why a wide network is dangerous, for the error message. */
   danger: string;
   remedy: string;
   refusesWide: boolean;

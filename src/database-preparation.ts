@@ -60,7 +60,9 @@ export async function prepareDatabase(
   });
 }
 
-/** The service uses the time zones of Node.js and of PostgreSQL, whose lists differ. */
+/**
+ * Checks that PostgreSQL knows the time zone. The service uses the time zones of Node.js and of PostgreSQL, and their lists differ.
+ */
 async function checkTimeZone(db: Kysely<DB>, name: string): Promise<void> {
   try {
     await sql`select timestamptz 'epoch' at time zone ${name}`.execute(db);
@@ -153,7 +155,10 @@ export async function getJwtSecret(db: Db, config: Config): Promise<string> {
 
 type AddressVariable = 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
 
-/** Names the variable, because the operator can correct server, database, user and password there. */
+/**
+ * The error for a failed connection. It names the variable, because the operator can correct server, database, user and password
+ * there.
+ */
 function cannotConnect(cause: unknown, variable: AddressVariable): PreparationError {
   const causes = cause instanceof AggregateError ? cause.errors : [cause];
   const reasons = causes.map((each) => (each instanceof Error ? each.message : String(each)));
@@ -181,7 +186,7 @@ async function checkServer(client: pg.PoolClient, variable: AddressVariable): Pr
       `${variable} is the address of a PostgreSQL older than 15; this service needs 15 or newer.`,
     );
   }
-  // Some poolers ignore parameters that they do not know.
+  // Some poolers ignore time-outs in startup parameters instead of refusing them.
   if (rows[0]?.timeoutMs !== PREPARATION_TIMEOUT_MS) throw leadsThroughPooler(variable);
 }
 

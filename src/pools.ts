@@ -38,7 +38,7 @@ interface PoolOptions {
   direct?: Connection;
   pooler?: string | undefined;
   testClock?: TestClock | undefined;
-  /** Receives the changes of the state of the replica. */
+  /** Logs when the state of the replica changes. */
   log?: { info(message: string): void; warn(message: string): void };
   /** @param name - the name of the pool, for the log. */
   onConnectionLost?(name: string, error: Error): void;

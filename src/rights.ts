@@ -151,7 +151,7 @@ export function refusalOf(actor: Rights, access: Access): AppError | undefined {
   });
 }
 
-/** Checks permissions beyond that of the route. @throws AppError FORBIDDEN if the actor lacks one of them. */
+/** Checks permissions in addition to that of the route. @throws AppError FORBIDDEN if the actor lacks one of them. */
 export function requireAll(actor: Rights, permissions: Iterable<Permission>): void {
   for (const permission of permissions) {
     const refusal = refusalOf(actor, permission);

@@ -22,15 +22,15 @@ import { mayDo } from './rights.ts';
 import { type Dispatcher, startDispatcher } from './webhook-endpoints/dispatch-commands.ts';
 
 /**
- * The time between "not ready" and closing, in which load balancers stop sending requests. HAProxy stops after two failed checks,
- * which take up to two seconds under load (deploy/haproxy.cfg).
+ * How long the service reports "not ready" before it closes, so that load balancers stop sending requests. HAProxy stops after two
+ * failed checks, which take up to two seconds under load (deploy/haproxy.cfg).
  */
 const READINESS_DRAIN_MS = 3_000;
 
 export interface Service {
   address: string;
   log: Log;
-  /** @param reason for the log, such as the name of a signal. */
+  /** @param reason - the reason for the log, such as the name of a signal. */
   stop(reason: string): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ export async function startService(config: Config): Promise<Service> {
       const workStopped = Promise.all([jobs?.stop(), dispatcher?.stop(), requestWorker?.stop()]);
       // Load balancers check readiness about every second. They must see "not ready" before the first request is refused.
       if (config.production) await sleep(READINESS_DRAIN_MS);
-      // Uploads and exports may take minutes. They are interrupted, which the client notices. Other requests are completed.
+      // Uploads and exports may take minutes. They are interrupted, and their clients notice it. Other requests are completed.
       await Promise.all([pools.cancelLongWork(), app.close()]);
       await workStopped;
       await pools.close();

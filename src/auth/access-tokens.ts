@@ -63,7 +63,7 @@ export function createAccessTokens(secret: string, ttlSeconds: number): AccessTo
 export interface SessionReader {
   /** Finds the user of the session, or the API key. Rights come from the database, never from the token. */
   identify: Identify;
-  /** Returns the session of the request's token without checking that it is live. */
+  /** Returns the session of the request's token, without checking that the session is live. */
   sessionIdOf(request: FastifyRequest): Promise<string>;
   /** Removes a session from the cache of this instance. */
   forget(sessionId: string): void;

@@ -46,7 +46,7 @@ interface Foot {
 /** A backup cannot be created or read. The message is for the operator. */
 export class BackupError extends Error {}
 
-/** Makes both servers write values in the same form, independent of their settings. */
+/** Makes the servers of the backup and of the restore write values in the same form, whatever their settings are. */
 const SESSION = `
   set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0;
   set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'; set timezone = 'UTC'; set extra_float_digits = 3;
@@ -100,7 +100,7 @@ export interface OpenBackup {
   head: Head;
   /**
    * Loads all rows into empty tables in one transaction, then reads every table back and compares it with the file.
-   * @returns the number of rows. @throws BackupError and leaves the database unchanged.
+   * @returns the number of rows. @throws BackupError if this fails. The database is then unchanged.
    */
   load(client: pg.ClientBase): Promise<number>;
 }

@@ -25,7 +25,7 @@ export async function runCommand(work: (config: Config) => Promise<void>): Promi
   }
 }
 
-/** Reads the arguments of the command. @throws UsageError with the usage for other arguments than the expected ones. */
+/** Reads the arguments of the command. @throws UsageError with the usage if the arguments are not as expected. */
 export function readArguments<const T extends ParseArgsConfig>(usage: string, expected: T) {
   try {
     return parseArgs(expected);

@@ -3,7 +3,7 @@ import type { Resource } from '../core/http/errors.ts';
 import { EVENTS, type EventData, type EventType } from './catalogue-schema.ts';
 import type { AuditAction } from './change-schema.ts';
 
-// Every change is published as one event, and recorded by one audit entry unless it follows from another change.
+// Every change is published as one event, and recorded by one audit entry unless the change follows from another change.
 
 /** An event to publish. Make it with `event`. */
 export interface NewEvent {

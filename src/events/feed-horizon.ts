@@ -10,13 +10,13 @@ const PAUSE_MS = 20;
 /** Finds the id up to which the feed is complete, for all readers of an instance. */
 export interface HorizonReader {
   /**
-   * Samples the database now, once for all callers at the same time.
+   * Samples the database now, once for all concurrent callers.
    * @returns the id of the horizon, and the last id that was taken.
    */
   read(): Promise<{ id: number; lastId: number }>;
   /**
    * The id of the horizon, for a reader that wants only new events. Every event that is not visible yet has a higher id. After a
-   * start, the horizon is not known until the transactions that publish events have ended. Waits for this.
+   * start, the horizon is not known until the transactions that publish events have ended. This function waits for their end.
    * @throws AppError INTERNAL_ERROR (503) if such a transaction takes too long.
    */
   latest(): Promise<number>;

@@ -101,7 +101,10 @@ const NEEDED_PERMISSION_OF_TYPE: Readonly<Partial<Record<EventType, Permission>>
   'import.undone': 'accounts:read',
 };
 
-/** Whether an actor who may follow events sees the events of a type. A user must have the right to read their subject. */
+/**
+ * Whether an actor who may follow events sees the events of a type. A user must have the permission to read the subject of the
+ * type.
+ */
 export function maySee(actor: Rights, type: EventType): boolean {
   if (actor.role === 'api_key') return true;
   const subject = subjectOf(type) as SubjectOf<EventType>;

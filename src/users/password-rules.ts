@@ -17,8 +17,8 @@ export interface PasswordOwner {
 let common: Set<string> | undefined;
 
 /**
- * Refuses common passwords and passwords made of the owner's names, without rules about character types, as NIST SP 800-63B
- * requires. Outside production any password is accepted.
+ * Refuses common passwords and passwords made of the owner's names. Has no rules about character types. Both follow NIST SP
+ * 800-63B. Outside production any password is accepted.
  *
  * @throws AppError VALIDATION_ERROR for the field `path`.
  */

@@ -12,7 +12,7 @@ const RETRY_DELAYS_MS = [5_000, 30_000, 2 * MINUTE, 10 * MINUTE, HOUR, 3 * HOUR]
 const LAST_RETRY_DELAY_MS = 8 * HOUR;
 /** The relative jitter of a delay, so that events that failed together are not retried together. */
 const JITTER = 0.1;
-/** An event is given up, and an endpoint disabled, after it has failed for three days. */
+/** An event that has failed for three days is given up. An endpoint that has failed for three days is disabled. */
 export const MAX_FAILING_MS = 72 * HOUR;
 
 /** An endpoint that fails this often in a row is down: new events wait in the feed, and one event at a time is tried. */

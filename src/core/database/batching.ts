@@ -159,7 +159,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
 }
 
 /**
- * Runs items as one batch. If the batch fails and changed nothing, runs them one by one, so that only the item that caused the
+ * Runs items as one batch. If the batch fails and changed nothing, runs the items one by one, so that only the item that caused the
  * error fails.
  *
  * @param until the time of `performance.now` after which the remaining items fail with the error of the batch.

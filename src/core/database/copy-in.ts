@@ -13,13 +13,13 @@ import { onConnection } from './transactions.ts';
  */
 export type Load = <T>(caller: string, work: (tx: Tx, copyIn: CopyIn) => Promise<T>) => Promise<T>;
 
-/** @param statement `copy … from stdin`. Write the rows to the stream and end it. */
+/** @param statement - a `copy … from stdin`. @returns a stream. Write the rows to the stream, and end it. */
 export type CopyIn = (statement: string) => Writable;
 
 export const MAX_LOADS = 3;
 /** The longest wait for an earlier copy to end. */
 export const COPY_WAIT_MS = 3_000;
-/** More than the longest allowed upload. */
+/** Longer than the longest allowed upload. */
 const LOAD_TIMEOUT_MS = 20 * 60_000;
 
 /** Runs a statement that cannot be part of a transaction, such as `create index concurrently`. */
@@ -34,7 +34,7 @@ export async function runAlone(pool: pg.Pool, statement: string): Promise<void> 
   }
 }
 
-/** @param running collects the streams to cancel when the service stops. */
+/** @param running - a set that collects the streams to cancel when the service stops. */
 export function createLoader(pool: pg.Pool, running: Set<Readable | Writable>): Load {
   const slots = createSharedSlots({
     what: 'uploads',

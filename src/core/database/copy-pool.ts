@@ -120,7 +120,7 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
     }
   }
 
-  /** Starts work on a connection to the replica, or else to the primary. */
+  /** Runs work on a connection to the replica if the replica can serve it, otherwise to the primary. */
   async function onEither<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<Snapshot<T>> {
     const found = standbyPool && (await replica?.read(standbyPool, work));
     if (found) return found;
@@ -217,7 +217,7 @@ async function giveBack(client: pg.PoolClient, failure: Error | null | undefined
   }
 }
 
-/** Ends the connection, even during a statement, without waiting for the server to end it. */
+/** Ends the connection, even during a statement, without waiting for the end of the statement. */
 function breakOff(client: pg.PoolClient): void {
   if (client instanceof pg.Client) void client.end();
 }

@@ -10,7 +10,7 @@ export function lockName(locked: Locked, value: string): string {
   return `${locked} ${value}`;
 }
 
-/** The id of the lock with a name, as SQL. */
+/** SQL for the id of a lock. @param name - SQL for the name of the lock. */
 export function lockId(name: string): string {
   return `hashtextextended(${name}, 0)`;
 }

@@ -9,7 +9,7 @@ import { LOCK_TIMEOUT_MS, retryUntilLockObtained } from './lock-attempts.ts';
  * partition.
  */
 
-/** A partition. `until` is null for the last one. Both are null for a table without partitions. */
+/** A partition. `until` is null for the last one. `from` and `until` are null for a table without partitions. */
 export interface Partition {
   name: string;
   from: string | null;
@@ -30,7 +30,10 @@ interface Sequence {
   grants: string[];
 }
 
-/** A partition begins at least this many ids ahead, so that its bound is in place before the first row reaches it. */
+/**
+ * By default, a new partition begins at least this many ids after the last id, so that the partition exists before a row reaches
+ * it.
+ */
 const FEWEST_IDS = 10_000_000n;
 const LOCK_ATTEMPTS = 120;
 const LOCK_PAUSE_MS = 1_000;
@@ -48,8 +51,8 @@ export async function readPartitions(client: pg.ClientBase, table: string): Prom
 }
 
 /**
- * Bounds the last partition, or the table if it has no partitions, and adds a partition after it. Does nothing if no row has
- * reached the last partition yet.
+ * Gives the last partition an upper bound, or the table if it has no partitions, and adds a partition after the bound. Does nothing
+ * if no row has reached the last partition yet.
  * @param idsAhead - how far the bound is from the last id. Default: as many ids as in the last 30 days, and at least FEWEST_IDS.
  * @returns whether a partition was added.
  */
@@ -109,7 +112,7 @@ export async function addPartition(
       },
     );
   }
-  // Autovacuum never analyzes the parent, and plans of joins need its statistics.
+  // Autovacuum never analyzes the parent, but plans of joins need the statistics of the parent.
   await client.query(`analyze ${quoted(table)}`);
   return true;
 }
@@ -209,7 +212,7 @@ async function dropTriggersAndForeignKeys(client: pg.ClientBase, table: string):
   for (const { statement } of rows) await client.query(statement);
 }
 
-/** Without the index that exists only while an import is undone. */
+/** Reads the shape of a table, without the index that exists only while an import is undone. */
 async function readShape(client: pg.ClientBase, table: string): Promise<Shape> {
   const of = async <T extends object>(text: string) => (await client.query<T>(text, [table])).rows;
   const [about] = await of<{ owner: string; isReferenced: boolean }>(
@@ -265,7 +268,7 @@ async function readSequence(client: pg.ClientBase, table: string): Promise<Seque
   return { ...sequence, grants: await readGrants(client, sequence.name) };
 }
 
-/** The statements of the service name the sequence, so it keeps its name. */
+/** Adds the sequence under its old name, because statements of the service use this name. */
 async function addSequence(client: pg.ClientBase, table: string, { name, lastValue, grants }: Sequence) {
   await client.query(
     `alter table ${quoted(table)} alter column id add generated always as identity (sequence name ${quoted(name)})`,
@@ -313,7 +316,10 @@ function locksOf(table: string, { foreignKeys }: Shape): string[] {
   return [...referenced, quoted(table)].map((name) => `lock table ${name} in access exclusive mode`);
 }
 
-/** Runs the work in one transaction, which starts with the locks. While it waits for a lock, new payments wait behind it. */
+/**
+ * Runs the work in one transaction, which first takes the locks. While the transaction waits for a lock, new payments wait behind
+ * it.
+ */
 async function locked(client: pg.ClientBase, locks: string[], work: () => Promise<unknown>): Promise<void> {
   async function runOnce(): Promise<void> {
     await client.query('begin');

@@ -12,8 +12,8 @@ const MAX_NAMES = 200;
 export const UNNAMED = '/* unnamed */';
 
 /**
- * Returns a function that names statement texts, so that PostgreSQL parses each text once per connection. The name is undefined
- * when the limit is reached.
+ * Returns a function that names statement texts, so that PostgreSQL parses each text once per connection. New texts get no name
+ * after the limit is reached.
  */
 export function nameStatements(prefix: string): (text: string) => string | undefined {
   const names = new Map<string, string>();

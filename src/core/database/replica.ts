@@ -6,9 +6,9 @@ import { asUnavailable, isTimeout } from './postgres-errors.ts';
 
 /**
  * A hot standby that serves reports, so that they do not slow down the primary. Each report asks the primary for its position in
- * the write-ahead log, and reads the standby only once it has replayed the log up to this position. So a report shows everything
- * that this or another instance acknowledged before the report was requested. The time of the last replayed transaction cannot be
- * used instead, because it does not change while nothing is written.
+ * the write-ahead log, and reads the standby only after the standby has replayed the log up to this position. So a report shows
+ * everything that this or another instance acknowledged before the report was requested. The time of the last replayed transaction
+ * cannot be used instead, because it does not change while nothing is written.
  */
 export interface Replica {
   /** The address for pools of the replica. */
@@ -37,12 +37,12 @@ export interface ReplicaConnection {
 /** What was read from one snapshot of the database. */
 export interface Snapshot<T> {
   value: T;
-  /** A time of `performance.now`. The snapshot contains everything that was acknowledged before it. */
+  /** A time of `performance.now`. The snapshot contains everything that was acknowledged before this time. */
   takenAtMs: number;
 }
 
 /**
- * - behind: further than the limit, or a failover has replaced the primary in the last minute.
+ * - behind: the replica is further behind than the limit, or a failover has replaced the primary in the last minute.
  * - not a standby: a server that is not in recovery, or a standby of another database. A primary that was cut off and replaced is
  *   also refused, because it does not have the newest payments.
  */
@@ -303,7 +303,7 @@ function openMonitor(connection: Connection): pg.Pool {
     query_timeout: TIMEOUT_MS,
     keepAlive: true,
   });
-  // Node throws an `error` event without a listener, which would end the process. The next query reports the failure.
+  // Node throws an `error` event that has no listener, and this would end the process. The next query reports the failure.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;

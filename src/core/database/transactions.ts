@@ -44,7 +44,7 @@ class PipelinedTransaction extends Transaction<DB> {
   }
 }
 
-/** The database of a handle, which is the database itself or one of its transactions. */
+/** @param db - a database, or one of its transactions. @returns the database. */
 export function databaseOf(db: Db | Tx): Database {
   if (db instanceof Database) return db;
   if (db instanceof PipelinedTransaction) return db.database;
@@ -55,8 +55,8 @@ export function databaseOf(db: Db | Tx): Database {
  * Runs the work in one transaction. Retries up to three times after a lost race, a deadlock or a serialization failure, and once
  * for each connection with stale named statements. If `db` is a transaction, the work joins it.
  *
- * @param startsWithReads whether the work reads or locks before it writes. Its first statements are then sent together with BEGIN.
- * If BEGIN were cancelled, these statements would run outside a transaction.
+ * @param startsWithReads whether the work reads or locks before it writes. If so, its first statements are sent together with
+ * BEGIN. If BEGIN were cancelled, these statements would run outside a transaction.
  * @throws CommitUnknown if it is unknown whether the transaction was committed.
  */
 export async function inTransaction<T>(
@@ -133,7 +133,7 @@ function runOnce<T>(
       await begun;
     } catch (error) {
       pipeline.end();
-      // A rollback fails only if the connection fails, which also ends the transaction.
+      // A rollback fails only if the connection fails. This also ends the transaction.
       await connection.executeQuery(ROLLBACK).catch(() => {});
       throw error;
     }
@@ -201,7 +201,7 @@ export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => P
   }
 }
 
-/** Runs the work with a shorter time-out for each statement than the connection has; see `isTimeout`. */
+/** Runs the work in a transaction in which each statement has a shorter time-out than usual; see `isTimeout`. */
 export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Promise<T>): Promise<T> {
   return runOnce(databaseOf(db), BEGIN, async (tx) => {
     await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);

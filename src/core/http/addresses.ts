@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 export interface Networks {
-  /** @param text - an address as a socket or a proxy writes it. False for any other text. */
+  /** @param text - an address as a socket or a proxy writes it. @returns false for any other text. */
   has(text: string): boolean;
 }
 
@@ -75,8 +75,8 @@ export function readAddress(text: string): string | undefined {
 }
 
 /**
- * The key for the rate limit of an address. For IPv6 it is the /64 network, because a provider assigns a whole /64 to one customer.
- * IPv4 mapped into IPv6 counts as IPv4.
+ * The key for the rate limit of an address. For IPv6, the key is the /64 network, because a provider assigns a whole /64 to one
+ * customer. IPv4 mapped into IPv6 counts as IPv4.
  */
 export function clientKey(given: string): string {
   const address = readAddress(given);

@@ -82,7 +82,7 @@ export function BulkBody<T extends TSchema>(item: T, title: string) {
   );
 }
 
-/** Without details for each code, because the serializer would compare each error with the schema of each code. */
+/** This schema has no details for each code, because the serializer would compare each error with the schema of each code. */
 const UncheckedProblem = Type.Unsafe<Static<typeof Problem>>({
   type: 'object',
   additionalProperties: true,
@@ -221,7 +221,7 @@ export function bulkRoute<Item extends TSchema, Data>(
           const results: ItemResult<Data>[] = [];
           for (let start = 0; start < valid.length; start += SLICE) {
             results.push(...(await create(actorOf(request), valid.slice(start, start + SLICE), key)));
-            // Keeps PostgreSQL from ending the transaction of the key, which would otherwise be idle for too long.
+            // If the transaction of the key were idle for too long, PostgreSQL would end it.
             if (key) await sql`select 1`.execute(db);
           }
           const items = outcomesOf(request, checked, results);

@@ -19,7 +19,7 @@ export function compressJson(app: HttpServer, { mayHoldTokens }: CompressionOpti
     const encoding = encodingFor(request.headers['accept-encoding'], payload.length);
     if (encoding === 'identity') return done(null, payload);
     compressAnswer(encoding, payload).then((compressed) => {
-      if (reply.raw.headersSent) return; // Another answer was sent when the time limit had passed.
+      if (reply.raw.headersSent) return; // Another answer was sent after the time limit.
       reply.header('content-encoding', encoding);
       done(null, compressed);
     }, done);

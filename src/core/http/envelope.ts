@@ -36,7 +36,7 @@ const ListPagination = Type.Object(
   { title: 'ListPagination' },
 );
 
-/** The error of any code. */
+/** An error of any code. */
 export const Problem = Type.Unsafe<{ code: ErrorCode; message: string; details: object }>({
   oneOf: PROBLEMS,
   discriminator: { propertyName: 'code', mapping: PROBLEM_OF_CODE },
@@ -47,7 +47,10 @@ export const ErrorBody = Type.Object({ success: Type.Literal(false), error: Prob
 /** The empty data of an answer that needs only a message. */
 export const Nothing = Type.Object({}, { examples: [{}] });
 
-/** Schema of a single answer: `{success, data, message}`, described by its message. Its examples contain the examples of `data`. */
+/**
+ * Schema of a single answer: `{success, data, message}`. The message is also its description. Its examples contain the examples of
+ * `data`.
+ */
 export function Envelope<T extends TSchema>(data: T, message: string) {
   return Type.Object(
     { success: Type.Literal(true), data, message: Type.String() },

@@ -117,7 +117,7 @@ export function takenExternalId(
 
 /**
  * Changes the resource with an external id, or creates it, in one transaction. If another transaction creates the resource at the
- * same time, this one changes it.
+ * same time, this transaction changes the resource.
  */
 export async function upsertByExternalId<T>(
   db: Db | Tx,

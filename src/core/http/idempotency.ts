@@ -218,7 +218,7 @@ async function hashOf(body: unknown, secret: string): Promise<Buffer> {
 }
 
 const HASHED_AT_ONCE = 50_000;
-/** Sorting the keys of a larger object takes too long. No schema accepts one. */
+/** Sorting more keys would take too long. No schema accepts an object with more keys. */
 const MAX_SORTED_KEYS = 1_000;
 
 /** The parts of a JSON text with sorted keys, because the order of keys has no meaning. */

@@ -32,7 +32,7 @@ export interface LimitState {
 export interface Limiter {
   /** Counts one call and returns the new state. */
   count(key: string): Promise<LimitState>;
-  /** @throws AppError RATE_LIMITED if the budget of the window is used up. Does not count. */
+  /** Does not count a call. @throws AppError RATE_LIMITED if the budget of the window is used up. */
   check(key: string): Promise<void>;
   /** Forgets the key's calls. */
   forget(key: string): Promise<void>;

@@ -1,5 +1,5 @@
-// CSV (RFC 4180) of rows in memory; copy-pool.ts streams large files. Both must protect the same texts from being run as formulas.
-// csv-stringify is not used, because its rule for formulas differs from that of the database function csv_text.
+// CSV (RFC 4180) of rows in memory; copy-pool.ts streams large files. Both must keep spreadsheets from running the same
+// texts as formulas. csv-stringify is not used, because its rule for formulas differs from that of the database function csv_text.
 
 /** The start of a CSV file. Without this mark, a spreadsheet may use the legacy encoding of its locale instead of UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';

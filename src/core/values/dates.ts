@@ -3,9 +3,9 @@ import { Temporal } from 'temporal-polyfill';
 declare const plainDateBrand: unique symbol;
 
 /**
- * A calendar date as ISO 8601 text, YYYY-MM-DD. It has no time and no zone and never passes through `Date`. Texts of this form
- * sort like the dates, in JavaScript and in PostgreSQL. Dates from outside are in the years 1900..2999 (parsePlainDate).
- * Arithmetic may result in the years 0000..9999 and throws beyond.
+ * A calendar date as ISO 8601 text, YYYY-MM-DD. It has no time and no zone and never passes through `Date`. Texts of this form sort
+ * like the dates, in JavaScript and in PostgreSQL. Dates from outside are in the years 1900..2999 (parsePlainDate). Arithmetic may
+ * result in the years 0000..9999, and throws for any other year.
  */
 export type PlainDate = string & { readonly [plainDateBrand]: true };
 
@@ -81,8 +81,8 @@ const lastDays = new Map<string, { day: PlainDate; fromMs: number; untilMs: numb
 const KEPT_DAYS = 3;
 
 /**
- * The instant at which a calendar date begins in a time zone: midnight, or the first instant after it where
- * summer time skips midnight.
+ * The instant at which a calendar date begins in a time zone: midnight, or the first instant after midnight if summer time skips
+ * midnight.
  *
  * @throws RangeError for an unknown zone.
  */
@@ -91,8 +91,8 @@ export function startOfDayUtc(date: PlainDate, timeZone: string): Date {
 }
 
 /**
- * The instant at which the clocks of a time zone show a time of a calendar date. Where summer time skips that time, the clocks
- * show one hour more.
+ * The instant at which the clocks of a time zone show a time of a calendar date. If summer time skips that time, the clocks show
+ * one hour more.
  *
  * @param ms - milliseconds from midnight.
  * @throws RangeError for an unknown zone.

@@ -1,6 +1,6 @@
 /**
- * Money is a whole number of minor units of the one configured currency (cents for KES, shillings for UGX). It is converted to
- * text or a JSON number only for input and output, and never calculated as a floating-point number.
+ * Money is a whole number of minor units of the one configured currency (cents for KES, shillings for UGX). It is converted to text
+ * or a JSON number only for input and output, and is never calculated in floating point.
  */
 export type Minor = bigint;
 

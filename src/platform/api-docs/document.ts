@@ -193,7 +193,7 @@ const PUBLIC_FORMATS: Record<string, string> = {
 
 const PHONE_MEANING = 'must be + followed by 8 to 15 digits, or a local phone number';
 
-/** Replaces each schema in a schema, innermost first, except in examples and enums. */
+/** Replaces each schema within a schema, the innermost first. Leaves examples and enums unchanged. */
 function mapSchema(schema: Schema, replace: (schema: Schema) => Schema): Schema {
   const inner = (value: unknown) => mapSchema(value as Schema, replace);
   const mapped: Schema = { ...schema };

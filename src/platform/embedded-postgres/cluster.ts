@@ -17,8 +17,8 @@ const draftPrefix = '.postgres-new-';
 /**
  * Opens the folder `postgres` in `folder`, or creates it.
  *
- * It is created under another name, flushed to the disk and then renamed. So it is either complete or does not exist. Incomplete
- * folders of killed processes are removed at the next start.
+ * A new folder is created under another name, flushed to the disk and then renamed. So it is either complete or does not exist.
+ * Incomplete folders of killed processes are removed at the next start.
  *
  * @throws EmbeddedPostgresError when the data belongs to another version of PostgreSQL, or is not a PostgreSQL data folder.
  */

@@ -5,9 +5,9 @@ import { programEnvironment, type SystemAccount } from './run-as.ts';
 /**
  * The guardian runs a program and interrupts it when the guardian's standard input ends. This input is a pipe that only the service
  * holds, and the kernel closes it when the service dies for any reason. On SIGINT, a PostgreSQL server does a fast shutdown, and
- * initdb removes its incomplete folder. The guardian ends when its program ends, with the same status. It is a shell, because a
- * shell starts in a millisecond and needs one megabyte. File descriptor 3 is needed because a shell gives background jobs an empty
- * stdin.
+ * initdb removes its incomplete folder. The guardian ends when its program ends, with the same status. The guardian is a shell,
+ * because a shell starts in a millisecond and needs one megabyte. File descriptor 3 is needed because a shell gives background jobs
+ * an empty stdin.
  */
 const guardianScript = `
 trap '' HUP INT QUIT TERM
@@ -26,8 +26,8 @@ const fastShutdownTimeoutMs = 30_000;
 const immediateShutdownTimeoutMs = 10_000;
 
 /**
- * Starts a program under a guardian, in a separate session: Ctrl-C in a terminal does not reach them, so the service decides
- * the order of the shutdown.
+ * Starts a program under a guardian, in a separate session: Ctrl-C in a terminal reaches neither the program nor the guardian, so
+ * the service decides the order of the shutdown.
  *
  * @param output where stdout and stderr go: a file descriptor, or `pipe` for the child's streams.
  */

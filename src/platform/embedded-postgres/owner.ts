@@ -21,9 +21,8 @@ export interface ServerSettings {
 }
 
 /*
- * The owner of the folder is the process with a connection that holds an advisory lock in the folder's server. The lock is
- * always released when the process ends, and cannot be confused by a reused process id. The server has the mark of its owner
- * in the setting `ams.owner` (`<pid>.<random>`), so only this process takes the lock.
+ * The owner of the folder is the process with a connection that holds an advisory lock in the folder's server. The lock is always released when the process ends, and does not depend on a process id, which could be reused. The server has the mark of its owner
+ * in the setting `ams.owner` (`<pid>.<random>`), so no other process takes the lock.
  */
 const lockKeys = '6385011, 1'; // 'ams' in ASCII
 
@@ -38,8 +37,8 @@ const takeLockTimeoutMs = 600_000;
  * Returns when no server runs on the cluster any more. If the owner of a server is dead, its guardian stops the server. If the
  * guardian is also dead, this function stops the server.
  *
- * @throws EmbeddedPostgresError when another process owns the folder. A lock counts only after half a second, because the server
- *   closes the connection of a killed owner a moment later.
+ * @throws EmbeddedPostgresError when another process owns the folder. A process counts as the owner only after it has held the lock
+ * for half a second, because the server needs a moment to close the connection of a killed owner.
  */
 export async function makeWay(cluster: string, signal: AbortSignal): Promise<void> {
   const began = Date.now();
@@ -97,7 +96,7 @@ async function removeEmptyFile(cluster: string): Promise<void> {
   }
 }
 
-/** Connects to the server with the mark as soon as it accepts connections, and takes its lock. */
+/** Connects to the server with the mark as soon as the server accepts connections, and takes the lock of the server. */
 export async function takeLock(
   connection: ServerSettings,
   mark: string,
@@ -134,7 +133,7 @@ async function tryLock(client: pg.Client, mark: string): Promise<boolean> {
 
 type Answer =
   | { readonly state: 'owned'; readonly pid: string }
-  /** The server answers, but nobody holds the lock: its owner will take it soon, or is dead. */
+  /** The server answers, but nobody holds the lock: the owner will take the lock soon, or is dead. */
   | { readonly state: 'unowned' }
   /** The server starts, recovers or ends. */
   | { readonly state: 'busy' }

@@ -75,8 +75,8 @@ function programIn(root: string, version: string): Program {
 }
 
 /**
- * Reads the list of links, with paths relative to the package's root. The list is part of the package, for its own install
- * script.
+ * Reads the list of links, with paths relative to the package's root. The list is part of the package, for the install script of
+ * the package.
  */
 async function packageLinks(root: string): Promise<{ source: string; target: string }[]> {
   try {

@@ -21,8 +21,8 @@ const plainFilesOnly = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 type MakeFolder = (path: string) => Promise<unknown>;
 
 /**
- * Creates the folder and its missing parents. Other users can pass through them, because root runs PostgreSQL as another user, but
- * cannot list or write, independent of the umask.
+ * Creates the folder and its missing parents. Whatever the umask is, other users can pass through these folders, because root runs
+ * PostgreSQL as another user. They can neither list nor change the folders.
  *
  * @param path - an absolute path. @returns the real path, without links.
  * @throws EmbeddedPostgresError when another user can write to the folder or replace it.
@@ -88,7 +88,7 @@ function refuseStranger(path: string, { uid }: Stats): void {
   );
 }
 
-/** @param harmlessWith a bit of the mode. If it is set, other users may write. */
+/** @param harmlessWith - a bit of the mode. If the folder has this bit, other users may write to the folder. */
 async function refuseWriters(folder: string, harmlessWith = 0): Promise<void> {
   const { mode, gid } = await lstat(folder);
   const canWrite =

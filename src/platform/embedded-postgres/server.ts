@@ -139,7 +139,10 @@ async function createDatabase(owner: pg.Client): Promise<void> {
   if (rowCount === 0) await owner.query(`create database ${databaseName}`);
 }
 
-/** Takes the lock again whenever its connection is lost, until the server ends. Returns the function that stops the server. */
+/**
+ * Takes the lock again whenever the connection with the lock is lost, until the server ends. Returns the function that stops the
+ * server.
+ */
 function holdLock(
   first: pg.Client,
   again: () => Promise<pg.Client>,

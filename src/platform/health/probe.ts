@@ -28,7 +28,7 @@ interface ProbeOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectio
 }
 
 /**
- * The request pool and the pooler cannot be used: all their connections may be busy while PostgreSQL is healthy.
+ * Uses a separate connection, because all connections of the request pool or the pooler may be busy while PostgreSQL is healthy.
  */
 export function openDatabaseProbe({
   connection,
@@ -45,7 +45,7 @@ export function openDatabaseProbe({
     idleTimeoutMillis: 30_000,
     query_timeout: TIMEOUT_MS,
   });
-  // Node throws an `error` event without a listener, which would end the process.
+  // Node throws an `error` event that has no listener, and this would end the process.
   pool.on('error', onConnectionLost);
   pool.on('connect', (client) => client.on('error', onConnectionLost));
   let asking: Promise<DatabaseState> | undefined;
@@ -58,7 +58,6 @@ export function openDatabaseProbe({
     return poolerTakesUs ? answer : 'down';
   }
 
-  /** The table is small: it has one row per migration. */
   async function readVersion(): Promise<DatabaseState> {
     let client: pg.PoolClient | undefined;
     try {

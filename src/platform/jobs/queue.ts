@@ -33,7 +33,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const LONGEST_STOP_MS = 5_000;
 
 export interface Attempt {
-  /** Whether a failure ends the job. */
+  /** Whether this is the last attempt, so that a failure ends the job. */
   isLast: boolean;
   /** Aborted when the instance stops. The task then ends after its current batch. */
   signal: AbortSignal;
@@ -64,7 +64,7 @@ export interface JobQueue {
 /** Creates the tables of the queue, or migrates them to the version of the library. Only one instance may run this at a time. */
 export async function installJobQueue(pool: pg.Pool): Promise<void> {
   await runMigrations({ pgPool: pool });
-  // The library enables row-level security without policies, which gives access only to the owner of the tables.
+  // The library enables row-level security without policies. This gives access only to the owner of the tables.
   await pool.query(`do $$ declare name regclass; begin
     for name in select oid from pg_class where relnamespace = 'graphile_worker'::regnamespace and relrowsecurity loop
       execute format('alter table %s disable row level security', name);
@@ -268,7 +268,7 @@ export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void
   events.on('pool:listen:release', stopTimer);
 }
 
-/** The library's `info` becomes `debug`, because it reports each completed job, at least one every minute. */
+/** The library's `info` becomes `debug`, because the library reports each completed job, at least one every minute. */
 function loggerOf(log: Log): Logger {
   const levels = { error: 'error', warning: 'warn', info: 'debug', debug: 'trace' } as const;
   return new Logger(

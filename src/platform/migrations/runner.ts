@@ -92,7 +92,7 @@ async function record(db: Db, name: string): Promise<void> {
   );
 }
 
-/** The transactions that probably hold the locks. Other users' transactions are hidden from an ordinary user. */
+/** The transactions that probably hold the locks. An ordinary user of the database does not see the transactions of other users. */
 async function describeLongTransactions(db: Db): Promise<string> {
   const { rows } = await sql<{ pid: number; name: string; seconds: number }>`
     select pid, application_name as name, extract(epoch from now() - xact_start)::integer as seconds

@@ -1,4 +1,8 @@
-/** @param own, applied - the names of the migrations of this version and of the database, in the order of application. */
+/**
+ * Whether one of two lists of migrations is the beginning of the other.
+ * @param own - the names of the migrations of this version, in the order of application.
+ * @param applied - the names of those that the database has.
+ */
 export function isContinued(own: readonly string[], applied: readonly string[]): boolean {
   const shared = Math.min(own.length, applied.length);
   return own.slice(0, shared).join() === applied.slice(0, shared).join();

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type AllowedDestinations, readAddress } from '../../core/http/addresses.ts';
 
-/** TLS on 443, or a port that needs no privileges. Requests to mail, SSH and other services on low ports are refused. */
+/** The port must be 443, or one that needs no privileges. So no request reaches mail, SSH and other services on low ports. */
 const HTTPS_PORT = 443;
 const FIRST_FREE_PORT = 1024;
 

@@ -1,4 +1,4 @@
-/** Requests to the addresses of the settings. `createSender` is for addresses that users entered. */
+/** Requests to addresses in the settings. `createSender` is for addresses that users entered. */
 
 export interface HttpRequest {
   method: 'GET' | 'POST';

@@ -20,7 +20,7 @@ const LIMITS = {
   timeoutMs: PRINT_TIMEOUT_MS,
   idleMs: 60_000,
 };
-/** Shared by all templates. */
+/** The template that all other templates import. */
 const COMMON = 'common.typ';
 
 /** The sender of a document. */
