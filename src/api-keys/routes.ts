@@ -96,7 +96,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
         operationId: 'rotateApiKey',
         summary: 'Replace the secret of an API key',
         description:
-          'The new secret works at once. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. ' +
+          'The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. ' +
           'An older secret stops now, even if its own overlap has not ended. ' +
           'The answer shows the new `key` once.',
         params: IdParams,

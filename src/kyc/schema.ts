@@ -82,7 +82,7 @@ export const KycRecord = Type.Object(
     verificationStatus: Choice('VerificationStatus', VERIFICATION_STATUSES),
     documents: Type.Array(Type.Any()),
     actor: Type.String({
-      description: 'The e-mail of the user who submitted the record, or `system` if it was not a user.',
+      description: 'The e-mail of the user who submitted the record, or `system` if no user submitted it.',
     }),
     createdAt: Timestamp,
     updatedAt: Timestamp,

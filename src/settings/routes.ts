@@ -15,7 +15,8 @@ export function settingsRoutes(api: Api, context: Context, version: string): voi
         tags: ['Settings'],
         operationId: 'getSettings',
         summary: 'Get the public settings',
-        description: 'What a page needs to know before somebody signs in. Can be cached for a minute.',
+        description:
+          'The settings that a page needs before somebody signs in. They may be cached for a minute.',
         response: { 200: Envelope(Settings, 'Settings found.') },
       },
     },

@@ -295,7 +295,7 @@ export interface paths {
         };
         /**
          * Get the public settings
-         * @description What a page needs to know before somebody signs in. Can be cached for a minute.
+         * @description The settings that a page needs before somebody signs in. They may be cached for a minute.
          *
          *     Needs no token.
          */
@@ -509,7 +509,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of an API key
-         * @description The new secret works at once. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. An older secret stops now, even if its own overlap has not ended. The answer shows the new `key` once.
+         * @description The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. An older secret stops now, even if its own overlap has not ended. The answer shows the new `key` once.
          *
          *     Needs the permission `api-keys:administer`: admin. API keys are refused.
          */
@@ -6242,7 +6242,7 @@ export interface components {
             verificationType: components["schemas"]["VerificationType"];
             verificationStatus: components["schemas"]["VerificationStatus"];
             documents: unknown[];
-            /** @description The e-mail of the user who submitted the record, or `system` if it was not a user. */
+            /** @description The e-mail of the user who submitted the record, or `system` if no user submitted it. */
             actor: string;
             /** Format: date-time */
             createdAt: string;
