@@ -12,10 +12,10 @@ class AcceptanceFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/**/*.test.ts'],
-    // These tests are in vitest.browser.config.ts.
+    // These tests are in test/console/vitest.config.ts.
     exclude: ['test/console/**', 'test/acceptance/{docs-page,demo-company}.test.ts'],
-    globalSetup: ['test/global-setup.ts'],
-    setupFiles: ['test/seed.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/seed.ts'],
     // The same random cases in each run, so that a test fails only because of a change. test:properties uses new cases.
     env: { PROPERTY_SEED: process.env.PROPERTY_SEED ?? '1' },
     sequence: { sequencer: AcceptanceFirst },

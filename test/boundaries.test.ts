@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { FEATURES_MAY_IMPORT, FORBIDDEN, hasNoRole, OPTIONS } from './import-rules.ts';
+import { FEATURES_MAY_IMPORT, FORBIDDEN, hasNoRole, OPTIONS } from './support/import-rules.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

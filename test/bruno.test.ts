@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { committedDescription, examplesOfMedia } from './description.ts';
+import { committedDescription, examplesOfMedia } from './support/api-description.ts';
 
 interface BrunoRequest {
   http: { method: string; url: string; auth: string };

@@ -1,7 +1,7 @@
 import type { Connection } from '../../src/core/database/db.ts';
 import { openLongReads } from '../../src/core/database/long-reads.ts';
 import { PROOF_READS } from '../../src/proof/store.ts';
-import { expectChecksToPass } from '../books.ts';
+import { expectChecksToPass } from '../support/books.ts';
 
 /** Runs every check of the books directly on the database of the running processes. */
 export async function expectBooksToHold(connection: Connection): Promise<void> {

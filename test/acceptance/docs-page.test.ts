@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { examplesOfMedia, type Operation, readDescription } from '../description.ts';
+import { examplesOfMedia, type Operation, readDescription } from '../support/api-description.ts';
 import { HAS_BROWSER, launchBrowser } from '../support/chromium.ts';
 import {
   cleanUpAfterwards,

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { send, startPaying, strangeOf } from '../faults/clients.ts';
 import { createPostgres, type FragilePostgres, runStatement } from '../faults/postgres.ts';
-import { notification } from '../harness.ts';
+import { notification } from '../support/harness.ts';
 import { expectBooksToHold } from './books.ts';
 import { cents, inParallel, openAccount, read, readPayments, registerAdmin } from './client.ts';
 import { createPgBouncer, hasPgBouncer, type PgBouncer } from './pgbouncer.ts';

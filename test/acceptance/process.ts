@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, inject } from 'vitest';
-import { databaseOn } from '../global-setup.ts';
-import { createCaller } from '../harness.ts';
+import { databaseOn } from '../support/global-setup.ts';
+import { createCaller } from '../support/harness.ts';
 
 export type Environment = Record<string, string>;
 

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { longestPause, startPaying, strangeOf } from '../faults/clients.ts';
 import { runStatement } from '../faults/postgres.ts';
-import { createCaller } from '../harness.ts';
+import { createCaller } from '../support/harness.ts';
 import { expectBooksToHold } from './books.ts';
 import { registerAdmin } from './client.ts';
 import {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { startReceiver } from '../receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { openAccount, registerAdmin } from './client.ts';
 import { cleanUpAfterwards, NO_RATE_LIMITS, newDatabase, report, startService } from './process.ts';
 

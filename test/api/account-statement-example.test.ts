@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { expectBooksToBalance } from '../books.ts';
-import { useService } from '../harness.ts';
+import { expectBooksToBalance } from '../support/books.ts';
+import { useService } from '../support/harness.ts';
 
 /** Runs the commands of docs/account-statements.md with bash and curl, and compares each printed answer and figure. */
 

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { bare, csvLine, csvText } from '../../src/core/values/csv.ts';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
   move,
@@ -18,7 +18,7 @@ import {
   setToday,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const service = useService({
   COMPANY_NAME: 'Jua Nguvu Solar',

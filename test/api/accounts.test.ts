@@ -4,7 +4,7 @@ import { ACCOUNT_STATUSES, statusesIn } from '../../src/account-status/rules.ts'
 import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { createLog } from '../../src/core/log.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
   createCaller,
@@ -16,7 +16,7 @@ import {
   setToday,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const service = useService();
 const TODAY = '2026-03-02';

@@ -14,7 +14,7 @@ import {
   useJobs,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 /** Which key may call which route: test/every-route.test.ts. Limits over instances: test/security/limits.security.ts. */
 const service = useService();

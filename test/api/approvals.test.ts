@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { APPROVABLE_ACTIONS } from '../../src/approvable-actions.ts';
 import { endOutdatedApprovals } from '../../src/approvals/commands.ts';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   type Answer,
   accountNow,
@@ -16,7 +16,7 @@ import {
   startInstance,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const LIMIT = 1_000;
 const TOTAL = 22_800; // of the weekly demo plan

@@ -11,7 +11,7 @@ import {
   type TestService,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const service = useService();
 /** A sign-out, disabling and a change of role or password take effect on every instance within this time. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RIGHTS } from '../../src/rights.ts';
-import { type Answer, PASSWORD, startInstance, startTestService, useService } from '../harness.ts';
+import { type Answer, PASSWORD, startInstance, startTestService, useService } from '../support/harness.ts';
 
 const service = useService();
 const HOLDS_WITHIN = { timeout: 5_000, interval: 250 };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   type Answer,
   accountNow,
@@ -12,7 +12,7 @@ import {
   reverse,
   startInstance,
   useService,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 /** Bulk calls: an outcome for each item, and the same answer for each repeat. */
 const service = useService();

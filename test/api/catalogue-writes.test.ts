@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newAccount, newCustomer, notify, PASSWORD, useService, wrongFields } from '../harness.ts';
+import { newAccount, newCustomer, notify, PASSWORD, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService();
 

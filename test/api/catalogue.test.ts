@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { useService } from '../harness.ts';
+import { useService } from '../support/harness.ts';
 
 /** The demo catalogue of a new database. catalogue-writes.test.ts tests changes. */
 const service = useService();

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { newAccount, PASSWORD, useService, wrongFields } from '../harness.ts';
+import { newAccount, PASSWORD, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService();
 

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { compressJson } from '../../src/core/http/compression.ts';
 import { busy } from '../../src/core/http/errors.ts';
 import { createHttpServer } from '../../src/core/http/server.ts';
-import { newCustomer, PASSWORD, useService } from '../harness.ts';
+import { newCustomer, PASSWORD, useService } from '../support/harness.ts';
 
 const service = useService();
 const LIST = '/api/customers?limit=20';

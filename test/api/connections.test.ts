@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { newAccount, useService } from '../harness.ts';
+import { newAccount, useService } from '../support/harness.ts';
 
 /** The limits of one connection. test/security/slow-readers.security.ts tests floods and slow readers. */
 const service = useService({ TRUST_PROXY: '127.0.0.1' });

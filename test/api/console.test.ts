@@ -8,7 +8,7 @@ import { buildApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { HttpServer } from '../../src/core/http/server.ts';
 import { createLog } from '../../src/core/log.ts';
-import { useService } from '../harness.ts';
+import { useService } from '../support/harness.ts';
 
 const service = useService();
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   type Answer,
   accountNow,
@@ -11,7 +11,7 @@ import {
   setToday,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const service = useService();
 const TOTAL = 22_800; // of the weekly demo plan

@@ -6,7 +6,7 @@ import { readPosition } from '../../src/core/lists/cursor.ts';
 import type { ListOrder, NamedField } from '../../src/core/lists/fields.ts';
 import { fetchPage } from '../../src/core/lists/page.ts';
 import type { ListPlan } from '../../src/core/lists/query.ts';
-import { newAccount, newCustomer, pay, statementsOf, useService, wrongFields } from '../harness.ts';
+import { newAccount, newCustomer, pay, statementsOf, useService, wrongFields } from '../support/harness.ts';
 
 /** Walks through lists by cursor. test/api/lists.test.ts walks every list by each of its fields. */
 const service = useService();

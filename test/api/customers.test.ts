@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newCustomer, useService, wrongFields } from '../harness.ts';
+import { newCustomer, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService();
 const PERSON = { firstName: 'A', lastName: 'B', phone: '+254711000002' };

@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Description, examplesOfMedia, type Operation, readDescription } from '../description.ts';
+import {
+  type Description,
+  examplesOfMedia,
+  type Operation,
+  readDescription,
+} from '../support/api-description.ts';
+import { BROWSER, DAY, ENDINGS, LATER_DAY, STORY } from '../support/example-order.ts';
 import {
   createCaller,
   pay,
@@ -10,10 +16,14 @@ import {
   startRequestJobs,
   startTestService,
   type TestService,
-} from '../harness.ts';
-import { createBrowser, passProvider, providerSettings, startRealProvider } from '../oidc.ts';
-import { ended } from '../portfolio-imports.ts';
-import { BROWSER, DAY, ENDINGS, LATER_DAY, STORY } from '../story.ts';
+} from '../support/harness.ts';
+import {
+  createBrowser,
+  passProvider,
+  providerSettings,
+  startRealProvider,
+} from '../support/identity-providers.ts';
+import { ended } from '../support/imports.ts';
 
 /** Sends the examples of the API description in the order of ../story.ts. */
 

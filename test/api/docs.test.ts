@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { ERROR_STATUS } from '../../src/core/http/errors.ts';
-import { type CallOptions, createCaller, startInstance, useService } from '../harness.ts';
 import { send } from '../security/wire.ts';
+import { type CallOptions, createCaller, startInstance, useService } from '../support/harness.ts';
 
 const service = useService();
 const get = (path: string, options?: CallOptions) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type Answer, newAccount, newCustomer, notify, pay, useService } from '../harness.ts';
+import { type Answer, newAccount, newCustomer, notify, pay, useService } from '../support/harness.ts';
 
 /** DUPLICATE_ENTRY names the row that already exists, so that a caller need not search for it. */
 const service = useService();

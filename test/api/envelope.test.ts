@@ -14,7 +14,7 @@ import {
   PASSWORD,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const service = useService({ CORS_ORIGINS: 'https://shop.example' });
 

@@ -20,8 +20,8 @@ import {
   startInstance,
   useJobs,
   useService,
-} from '../harness.ts';
-import { importAll, uploadFile, work } from '../portfolio-imports.ts';
+} from '../support/harness.ts';
+import { importAll, uploadFile, work } from '../support/imports.ts';
 
 const service = useService();
 useJobs(service);

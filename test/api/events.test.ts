@@ -15,7 +15,7 @@ import {
   reverse,
   startInstance,
   useService,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 type Event = Answer['body'];
 

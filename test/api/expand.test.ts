@@ -9,7 +9,7 @@ import {
   statementsOf,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const service = useService();
 const CUSTOMER = { name: 'Wanjiru Kamau', phone: '+254720000001' };

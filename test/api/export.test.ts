@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FILE_NAMES, FORMAT } from '../../src/portfolio/format-rules.ts';
 import { unguarded } from '../../src/portfolio/spreadsheet-guard-rules.ts';
+import { exportFiles, rowsOf } from '../support/export-files.ts';
 import {
   move,
   newAccount,
@@ -15,9 +16,8 @@ import {
   startRequestJobs,
   startTestService,
   useService,
-} from '../harness.ts';
-import { exportFiles, rowsOf } from '../portfolio-files.ts';
-import { expectProof, importAll, problemsOf, uploadImport, work } from '../portfolio-imports.ts';
+} from '../support/harness.ts';
+import { expectProof, importAll, problemsOf, uploadImport, work } from '../support/imports.ts';
 
 const service = useService();
 

@@ -13,7 +13,7 @@ import {
   statementsOf,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const service = useService();
 const { call } = { call: (...given: Parameters<typeof service.call>) => service.call(...given) };

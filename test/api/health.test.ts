@@ -5,7 +5,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { openDatabase } from '../../src/core/database/db.ts';
 import { openDatabaseProbe } from '../../src/platform/health/probe.ts';
-import { type Answer, createCaller, startInstance, useService } from '../harness.ts';
+import { type Answer, createCaller, startInstance, useService } from '../support/harness.ts';
 
 const service = useService();
 const NOT_THERE = 'redis://127.0.0.1:1';

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { repeatable } from '../../src/core/http/idempotency.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
-import { newAccount, pay, useService } from '../harness.ts';
 import { send } from '../security/wire.ts';
+import { newAccount, pay, useService } from '../support/harness.ts';
 
 const service = useService();
 

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Answer, createCaller, startInstance, useService } from '../harness.ts';
-import { createBrowser, providerSettings, startForgedProvider } from '../oidc.ts';
+import { type Answer, createCaller, startInstance, useService } from '../support/harness.ts';
+import { createBrowser, providerSettings, startForgedProvider } from '../support/identity-providers.ts';
 
 /** Answers of a provider that are too large, too slow, or unusable metadata. */
 const service = useService();

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deleteExpiredSignInStates } from '../../src/auth/store.ts';
-import { startInstance, startTestService, type TestService, wrongFields } from '../harness.ts';
+import { startInstance, startTestService, type TestService, wrongFields } from '../support/harness.ts';
 import {
   type Browser,
   createBrowser,
@@ -11,7 +11,7 @@ import {
   providerSettings,
   startForgedProvider,
   startRealProvider,
-} from '../oidc.ts';
+} from '../support/identity-providers.ts';
 
 const people: Record<string, Person> = {
   amina: { email: 'amina@example.org', email_verified: true, given_name: 'Amina', family_name: 'Otieno' },

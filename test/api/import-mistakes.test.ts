@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { dammCheckDigit } from '../../src/accounts/account-number-rules.ts';
-import { newAccount, setToday, useJobs, useService, wrongFields } from '../harness.ts';
-import { importAll, problemsOf, uploadFile, uploadImport, work } from '../portfolio-imports.ts';
+import { newAccount, setToday, useJobs, useService, wrongFields } from '../support/harness.ts';
+import { importAll, problemsOf, uploadFile, uploadImport, work } from '../support/imports.ts';
 
 const service = useService({ LOG_LEVEL: 'error' });
 useJobs(service);

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import { move, pay, reverse, setToday, useJobs, useService } from '../harness.ts';
-import { expectProof, importAll, work } from '../portfolio-imports.ts';
+import { move, pay, reverse, setToday, useJobs, useService } from '../support/harness.ts';
+import { expectProof, importAll, work } from '../support/imports.ts';
 
 const service = useService({ LOG_LEVEL: 'error' });
 useJobs(service);

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { suspendLateAccounts } from '../../src/accounts/commands.ts';
 import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
-import { move, notify, pay, setToday, useJobs, useService } from '../harness.ts';
-import { expectProof, importAll, problemsOf, uploadFile, uploadImport, work } from '../portfolio-imports.ts';
+import { move, notify, pay, setToday, useJobs, useService } from '../support/harness.ts';
+import { expectProof, importAll, problemsOf, uploadFile, uploadImport, work } from '../support/imports.ts';
 
 const service = useService({ LOG_LEVEL: 'error' });
 useJobs(service);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { expectBooksToBalance } from '../books.ts';
-import { accountNow, newAccount, notify, setToday, useService } from '../harness.ts';
+import { expectBooksToBalance } from '../support/books.ts';
+import { accountNow, newAccount, notify, setToday, useService } from '../support/harness.ts';
 
 const service = useService();
 beforeAll(() => setToday(service, '2026-11-02'));

@@ -1,7 +1,13 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, PASSWORD, startTestService, type TestService, wrongFields } from '../harness.ts';
-import { createBrowser, providerSettings, startForgedProvider } from '../oidc.ts';
+import {
+  type Answer,
+  PASSWORD,
+  startTestService,
+  type TestService,
+  wrongFields,
+} from '../support/harness.ts';
+import { createBrowser, providerSettings, startForgedProvider } from '../support/identity-providers.ts';
 
 let service: TestService;
 let forged: Awaited<ReturnType<typeof startForgedProvider>>;

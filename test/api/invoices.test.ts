@@ -3,7 +3,7 @@ import { inflateSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { newAccount, newCustomer, setToday, useService, wrongFields } from '../harness.ts';
+import { newAccount, newCustomer, setToday, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService({
   COMPANY_NAME: 'Jua Nguvu Solar',

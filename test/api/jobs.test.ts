@@ -6,7 +6,7 @@ import pg from 'pg';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
 import { type Jobs, runMinuteJobs, type Step, startJobs } from '../../src/jobs.ts';
-import { accountNow, newAccount, setToday, useService } from '../harness.ts';
+import { accountNow, newAccount, setToday, useService } from '../support/harness.ts';
 
 /** The steps themselves are tested with their features. */
 const service = useService();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newCustomer, useService } from '../harness.ts';
+import { newCustomer, useService } from '../support/harness.ts';
 
 const service = useService();
 

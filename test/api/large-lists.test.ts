@@ -19,7 +19,15 @@ import { configurationList, productList } from '../../src/products/schema.ts';
 import { providerStatementLineList, providerStatementList } from '../../src/provider-statements/schema.ts';
 import { reconciliationList } from '../../src/reconciliations/schema.ts';
 import { userList } from '../../src/users/schema.ts';
-import { newAccount, newCustomer, pay, reverse, setToday, statementsOf, useService } from '../harness.ts';
+import {
+  newAccount,
+  newCustomer,
+  pay,
+  reverse,
+  setToday,
+  statementsOf,
+  useService,
+} from '../support/harness.ts';
 
 /** Lists of large tables, and the position of rows without a value. */
 const service = useService();

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { notify, setToday, useService, wrongFields } from '../harness.ts';
+import { notify, setToday, useService, wrongFields } from '../support/harness.ts';
 
 /** A JSON number is exact up to 2^53. A larger total is refused, never rounded. */
 const service = useService();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/core/database/transactions.ts';
 import { fetchPage, type ListSource } from '../../src/core/lists/page.ts';
 import type { ListPlan } from '../../src/core/lists/query.ts';
-import { useService } from '../harness.ts';
+import { useService } from '../support/harness.ts';
 
 /** How lists read their rows and totals from PostgreSQL. */
 const service = useService();

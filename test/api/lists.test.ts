@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { committedDescription } from '../description.ts';
+import { committedDescription } from '../support/api-description.ts';
 import {
   move,
   newAccount,
@@ -13,8 +13,8 @@ import {
   setToday,
   useService,
   wrongFields,
-} from '../harness.ts';
-import { startReceiver } from '../receiver.ts';
+} from '../support/harness.ts';
+import { startReceiver } from '../support/receiver.ts';
 
 /** The list grammar over the wire; reading it is tested in src/core/lists/query.test.ts. */
 const service = useService({ WEBHOOKS_OUT_ALLOW: '127.0.0.1' });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { lockCustomer } from '../../src/customers/store.ts';
 import { lockEmployee } from '../../src/employees/store.ts';
 import { lockProduct } from '../../src/products/store.ts';
-import { newAccount, newCustomer, notify, pay, setToday, useService } from '../harness.ts';
+import { newAccount, newCustomer, notify, pay, setToday, useService } from '../support/harness.ts';
 
 /** Transactions that lock several rows lock them in one order: otherwise PostgreSQL ends some of them as deadlocks. */
 const service = useService();

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { createRandom } from '../../tools/simulator/traffic.ts';
-import { expectBooksToBalance } from '../books.ts';
-import { newAccount } from '../harness.ts';
-import { useProvider } from '../provider.ts';
+import { expectBooksToBalance } from '../support/books.ts';
+import { newAccount } from '../support/harness.ts';
+import { useProvider } from '../support/provider.ts';
 
 /** BOOKS_PAYMENTS=100000 is a large company. */
 const PAYMENTS = Number(process.env.BOOKS_PAYMENTS ?? 2_500);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { expectBooksToBalance } from '../books.ts';
-import { accountNow, newAccount, pay } from '../harness.ts';
-import { SHORT_CODE, useProvider } from '../provider.ts';
+import { expectBooksToBalance } from '../support/books.ts';
+import { accountNow, newAccount, pay } from '../support/harness.ts';
+import { SHORT_CODE, useProvider } from '../support/provider.ts';
 
 const test = useProvider();
 const { service } = test;

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { createCaller, notification, useService } from '../harness.ts';
+import { createCaller, notification, useService } from '../support/harness.ts';
 
 describe('GET /metrics', () => {
   const token = 'a token of the monitoring';

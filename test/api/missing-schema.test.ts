@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, inject, it } from 'vitest';
-import { committedDescription, examplesOfMedia, type Operation } from '../description.ts';
-import { createCaller, startTestService, type TestService } from '../harness.ts';
+import { committedDescription, examplesOfMedia, type Operation } from '../support/api-description.ts';
+import { createCaller, startTestService, type TestService } from '../support/harness.ts';
 
 /** The service runs while its database loses the results of the migrations. */
 

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { API_KEY_PERMISSIONS } from '../../src/rights.ts';
-import { newAccount, newCustomer, notification, notify, pay, useService } from '../harness.ts';
-import { startReceiver } from '../receiver.ts';
+import { newAccount, newCustomer, notification, notify, pay, useService } from '../support/harness.ts';
+import { startReceiver } from '../support/receiver.ts';
 
 /**
  * How large a page of each list can be. The tests write the longest row of each list, in characters with the most bytes, and

@@ -6,9 +6,9 @@ import { openDatabase } from '../../src/core/database/db.ts';
 import { addPartition, readPartitions, removePartitions } from '../../src/core/database/partitions.ts';
 import { readMigrationNames } from '../../src/platform/migrations/files.ts';
 import { migrate } from '../../src/platform/migrations/runner.ts';
-import { expectBooksToBalance } from '../books.ts';
-import { databaseOn } from '../global-setup.ts';
-import { newAccount, notification, notify, pay, reverse, useService } from '../harness.ts';
+import { expectBooksToBalance } from '../support/books.ts';
+import { databaseOn } from '../support/global-setup.ts';
+import { newAccount, notification, notify, pay, reverse, useService } from '../support/harness.ts';
 import { PARTITIONED, partitionTables } from '../support/partitioned.ts';
 
 // While clients pay, the command may need several attempts to get its locks.

@@ -13,7 +13,7 @@ import { retryPendingNotifications } from '../../src/payments/notifications/comm
 import { openBook } from '../../tools/simulator/provider-api/book.ts';
 import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 import { createStkPush, type PromptPlan, USUAL_PLAN } from '../../tools/simulator/provider-api/stk-push.ts';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   type Answer,
   accountNow,
@@ -25,7 +25,7 @@ import {
   startInstance,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const SECRET = 'secret-of-the-webhook';
 const CALLBACK_URL = 'http://service.test';

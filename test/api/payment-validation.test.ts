@@ -14,7 +14,7 @@ import {
   startInstance,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const ADDRESS = '/webhooks/payments/mobilemoney/validation';
 const TOTAL = 22_800;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   type Answer,
   accountNow,
@@ -13,7 +13,7 @@ import {
   statementsOf,
   type TestService,
   useService,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 /** Posting in batches. A table lock delays posting, so that requests form one batch. */
 

@@ -5,7 +5,7 @@ import { buildApp } from '../../src/app.ts';
 import { startJobs } from '../../src/jobs.ts';
 import { CHECKS } from '../../src/proof/checks-store.ts';
 import { queueDailyCheck, recordResult } from '../../src/proof/commands.ts';
-import { newAccount, pay, setToday, type TestService, useService } from '../harness.ts';
+import { newAccount, pay, setToday, type TestService, useService } from '../support/harness.ts';
 
 const DAY = '2026-11-02';
 

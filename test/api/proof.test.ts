@@ -5,7 +5,7 @@ import { openLongReads } from '../../src/core/database/long-reads.ts';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
 import { CHECKS, runChecks } from '../../src/proof/checks-store.ts';
 import type { Finding, Violation } from '../../src/proof/store.ts';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   move,
   newAccount,
@@ -17,7 +17,7 @@ import {
   startTestService,
   useJobs,
   useService,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const DAY = '2026-11-02';
 const service = useService();

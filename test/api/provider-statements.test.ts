@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runMinuteJobs } from '../../src/jobs.ts';
 import { workOnStatement } from '../../src/provider-statements/commands.ts';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
   newAccount,
@@ -19,7 +19,7 @@ import {
   useJobs,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const service = useService();
 useJobs(service);

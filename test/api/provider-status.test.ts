@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runMinuteJobs } from '../../src/jobs.ts';
-import { accountNow, breakPosting, createCaller, newAccount, startInstance } from '../harness.ts';
-import { SHORT_CODE, useProvider } from '../provider.ts';
+import { accountNow, breakPosting, createCaller, newAccount, startInstance } from '../support/harness.ts';
+import { SHORT_CODE, useProvider } from '../support/provider.ts';
 
 const METRICS_TOKEN = 'a token of the monitoring';
 const test = useProvider({ METRICS_TOKEN });

@@ -9,7 +9,7 @@ import {
   PASSWORD,
   startInstance,
   useService,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 /** The limits of the specification; the harness turns them off elsewhere. */
 const DEFAULTS = {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { newAccount, notification, setToday, type TestService, useService } from '../harness.ts';
+import { newAccount, notification, setToday, type TestService, useService } from '../support/harness.ts';
 
 const service = useService();
 

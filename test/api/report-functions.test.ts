@@ -6,7 +6,7 @@ import { dueBy, nextItem, type Terms, totalMinor } from '../../src/accounts/sche
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { minMinor } from '../../src/core/values/money.ts';
 import { FREQUENCIES } from '../../src/pay-plans/schema.ts';
-import { useService } from '../harness.ts';
+import { useService } from '../support/harness.ts';
 
 /** Compares the functions of migrations/0005_reports.sql with the TypeScript functions that they repeat. */
 const service = useService();

@@ -8,8 +8,9 @@ import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { openCopyPool } from '../../src/core/database/copy-pool.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { createRandom } from '../../tools/simulator/traffic.ts';
-import { expectBooksToBalance } from '../books.ts';
-import { databaseOn } from '../global-setup.ts';
+import { expectBooksToBalance } from '../support/books.ts';
+import { portfolioOf, type RawPortfolio, readPortfolio } from '../support/expected-figures.ts';
+import { databaseOn } from '../support/global-setup.ts';
 import {
   type Answer,
   move,
@@ -21,8 +22,7 @@ import {
   startTestService,
   type TestService,
   useService,
-} from '../harness.ts';
-import { portfolioOf, type RawPortfolio, readPortfolio } from '../portfolio.ts';
+} from '../support/harness.ts';
 
 /** Answers of the API, whose shape other tests assert. */
 type Any = Answer['body'];

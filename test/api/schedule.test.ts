@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { accountNow, move, newAccount, pay, reverse, setToday, useService } from '../harness.ts';
+import { accountNow, move, newAccount, pay, reverse, setToday, useService } from '../support/harness.ts';
 
 const service = useService();
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newAccount, newApiKey, newCustomer, pay, useService, wrongFields } from '../harness.ts';
+import { newAccount, newApiKey, newCustomer, pay, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService();
 let customerId: number;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { setToday, startInstance, useService } from '../harness.ts';
-import { providerSettings } from '../oidc.ts';
+import { setToday, startInstance, useService } from '../support/harness.ts';
+import { providerSettings } from '../support/identity-providers.ts';
 
 const service = useService();
 const settingsOf = (call: typeof service.call) => call('GET', '/settings', undefined, { token: null });

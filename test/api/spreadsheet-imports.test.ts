@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { setToday, useJobs, useService } from '../harness.ts';
-import { importAll, problemsOf, uploadImport, work } from '../portfolio-imports.ts';
+import { setToday, useJobs, useService } from '../support/harness.ts';
+import { importAll, problemsOf, uploadImport, work } from '../support/imports.ts';
 
 // The files are as LibreOffice 7.4 saves them after it has read what people typed: 0712345678, 05.01.2026, 700,50 and a reference
 // of 19 digits.

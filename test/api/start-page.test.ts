@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type AppParts, buildApp } from '../../src/app.ts';
 import type { Replica } from '../../src/core/database/replica.ts';
 import { openDatabaseProbe } from '../../src/platform/health/probe.ts';
-import { createCaller, startInstance, useService } from '../harness.ts';
+import { createCaller, startInstance, useService } from '../support/harness.ts';
 
 const service = useService();
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';

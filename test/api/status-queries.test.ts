@@ -12,8 +12,8 @@ import {
   statusOperations,
   USUAL_STATUS_PLAN,
 } from '../../tools/simulator/provider-api/status.ts';
-import { expectBooksToBalance } from '../books.ts';
-import { type Answer, accountNow, newAccount, notify, pay, useJobs, useService } from '../harness.ts';
+import { expectBooksToBalance } from '../support/books.ts';
+import { type Answer, accountNow, newAccount, notify, pay, useJobs, useService } from '../support/harness.ts';
 
 const SECRET = 'secret-of-the-webhook';
 const WITH_SECRET = { query: `?token=${SECRET}` };

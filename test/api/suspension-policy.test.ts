@@ -8,7 +8,7 @@ import { createLog } from '../../src/core/log.ts';
 import type { PlainDate } from '../../src/core/values/dates.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
 import { cleanUpAfterwards, databaseUrl, type Ended, runToEnd } from '../acceptance/process.ts';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   type Answer,
   accountNow,
@@ -20,7 +20,7 @@ import {
   reverse,
   setToday,
   useService,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 /** An account of 1,000 at once and 10 × 100 weekly, with 7 days of grace, opened on START. */
 const START = '2026-03-02';

@@ -11,7 +11,7 @@ import {
   startInstance,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const service = useService();
 const set = (now: unknown) => service.call('PUT', '/test/clock', { now });

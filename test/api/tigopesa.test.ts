@@ -9,7 +9,7 @@ import {
   setToday,
   type TestService,
   useService,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const ADDRESS = '/webhooks/payments/tigopesa';
 

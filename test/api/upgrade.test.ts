@@ -4,7 +4,7 @@ import { inSnapshot } from '../../src/core/database/transactions.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
 import { readMigrationFiles } from '../../src/platform/migrations/files.ts';
 import { runChecks } from '../../src/proof/checks-store.ts';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
   newAccount,
@@ -14,7 +14,7 @@ import {
   reverse,
   useJobs,
   useService,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const service = useService();
 useJobs(service);

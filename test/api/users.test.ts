@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createCaller, PASSWORD, startTestService, useService, wrongFields } from '../harness.ts';
+import { createCaller, PASSWORD, startTestService, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService();
 let count = 0;

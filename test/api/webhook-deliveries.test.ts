@@ -3,8 +3,8 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { deleteOldDeliveries } from '../../src/webhook-endpoints/delivery-store.ts';
 import { type Dispatcher, startDispatcher } from '../../src/webhook-endpoints/dispatch-commands.ts';
-import { newAccount, useService } from '../harness.ts';
-import { type Receiver, startReceiver } from '../receiver.ts';
+import { newAccount, useService } from '../support/harness.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 const service = useService({ WEBHOOKS_OUT_ALLOW: '127.0.0.0/8' });
 const WITHIN = { timeout: 10_000, interval: 20 };

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
-import { useService, wrongFields } from '../harness.ts';
-import { type Receiver, startReceiver } from '../receiver.ts';
+import { useService, wrongFields } from '../support/harness.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 /** Deliveries are tested in webhook-deliveries.test.ts. */
 const service = useService({ WEBHOOKS_OUT_ALLOW: '127.0.0.0/8, erp.internal' });

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   type Answer,
   accountNow,
@@ -20,7 +20,7 @@ import {
   type TestService,
   useService,
   wrongFields,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const ADDRESS = '/webhooks/payments/mobilemoney';
 const MOBILE_MONEY = 1;

@@ -8,7 +8,7 @@ import { unassignPayment } from '../../src/payments/assignment-commands.ts';
 import { insertLearned } from '../../src/payments/matching/store.ts';
 import { listUnmatched } from '../../src/payments/matching/view.ts';
 import { lockPaymentRows } from '../../src/payments/store.ts';
-import { expectBooksToBalance } from '../books.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
   move,
@@ -20,7 +20,7 @@ import {
   setToday,
   statementsOf,
   useService,
-} from '../harness.ts';
+} from '../support/harness.ts';
 
 const service = useService();
 beforeAll(() => setToday(service, '2026-11-02'));

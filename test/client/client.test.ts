@@ -10,8 +10,8 @@ import {
   type Retry,
   UnexpectedAnswerError,
 } from '../../packages/client/src/index.ts';
-import { committedDescription } from '../description.ts';
-import { newAccount, newApiKey, newCustomer, PASSWORD, pay, useService } from '../harness.ts';
+import { committedDescription } from '../support/api-description.ts';
+import { newAccount, newApiKey, newCustomer, PASSWORD, pay, useService } from '../support/harness.ts';
 
 const service = useService();
 

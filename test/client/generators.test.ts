@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newAccount, useService } from '../harness.ts';
+import { newAccount, useService } from '../support/harness.ts';
 import { walk } from './fetch-walk.ts';
 import { compileStrictly, ROOT } from './package.ts';
 

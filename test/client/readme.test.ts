@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { accountNow, newAccount, newApiKey, useService } from '../harness.ts';
+import { accountNow, newAccount, newApiKey, useService } from '../support/harness.ts';
 import { compileStrictly, installClient, ROOT } from './package.ts';
 
 const service = useService();

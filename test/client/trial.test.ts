@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ApiError, type Client, createClient } from '../../packages/client/src/index.ts';
-import { newApiKey, useService } from '../harness.ts';
+import { newApiKey, useService } from '../support/harness.ts';
 import { compileStrictly, installClient, ROOT } from './package.ts';
 
 const service = useService();

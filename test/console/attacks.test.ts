@@ -6,9 +6,9 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 import { ROOT, report } from '../acceptance/process.ts';
-import { committedDescription, examplesOfMedia, type Operation } from '../description.ts';
-import { notification } from '../harness.ts';
-import { DAY, ENDINGS, STORY } from '../story.ts';
+import { committedDescription, examplesOfMedia, type Operation } from '../support/api-description.ts';
+import { DAY, ENDINGS, STORY } from '../support/example-order.ts';
+import { notification } from '../support/harness.ts';
 import { HAS_BROWSER, newAccount, PASSWORD, SIZES, signIn, useConsole } from './console.ts';
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { report } from '../acceptance/process.ts';
-import { notification } from '../harness.ts';
+import { notification } from '../support/harness.ts';
 import { dayBefore, HAS_BROWSER, newAccount, textOf, useConsole } from './console.ts';
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });

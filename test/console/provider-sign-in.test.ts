@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { providerSettings, startRealProvider } from '../oidc.ts';
+import { providerSettings, startRealProvider } from '../support/identity-providers.ts';
 import { expectAccessible, HAS_BROWSER, useConsole } from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });

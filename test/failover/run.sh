@@ -9,4 +9,4 @@ fi
 FAILOVER_NAMESPACE=$(readlink /proc/self/ns/net)
 export FAILOVER_NAMESPACE
 exec unshare --net --uts --mount --pid --fork --kill-child --mount-proc \
-  sh -c 'hostname app1 && ip link set lo up && npx vitest run --config vitest.failover.config.ts "$@"' sh "$@"
+  sh -c 'hostname app1 && ip link set lo up && npx vitest run --config test/failover/vitest.config.ts "$@"' sh "$@"

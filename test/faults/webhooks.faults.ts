@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openAccount, registerAdmin } from '../acceptance/client.ts';
 import { cleanUpAfterwards, NO_RATE_LIMITS, report, startService } from '../acceptance/process.ts';
-import { type Receiver, startReceiver } from '../receiver.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createPostgres, type FragilePostgres } from './postgres.ts';
 
 cleanUpAfterwards();

@@ -47,4 +47,4 @@ mkdir "$work/bin"
 printf '#!/bin/sh\nexec %s --root "%s" --runroot "%s" --runtime=runc --cgroup-manager=cgroupfs --network-backend=netavark "$@"\n' \
   /usr/bin/podman "$IMAGE_STORE/storage" "$IMAGE_STORE/run" >"$work/bin/podman"
 chmod 755 "$work/bin/podman"
-PATH="$work/bin:$PATH" npx vitest run --config vitest.image.config.ts "$@"
+PATH="$work/bin:$PATH" npx vitest run --config test/image/vitest.config.ts "$@"

@@ -24,8 +24,8 @@ import { receiveNotification } from '../../src/payments/posting/commands.ts';
 import type { Notification } from '../../src/payments/posting/rules.ts';
 import { reversePayment } from '../../src/payments/reversal-commands.ts';
 import { findManualPayments } from '../../src/payments/store.ts';
-import { expectChecksToPass } from '../books.ts';
-import { useService } from '../harness.ts';
+import { expectChecksToPass } from '../support/books.ts';
+import { useService } from '../support/harness.ts';
 import { type Case, inCase, PLANS, RUNS, START, type Stage, setStage } from './in-process.ts';
 
 const service = useService();

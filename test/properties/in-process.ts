@@ -8,7 +8,7 @@ import { postIncoming, recordPayment } from '../../src/payments/posting/commands
 import type { Incoming, Recorded } from '../../src/payments/posting/rules.ts';
 import type { PaymentRow } from '../../src/payments/rules.ts';
 import type { NewPayment } from '../../src/payments/schema.ts';
-import { newCustomer, type TestService } from '../harness.ts';
+import { newCustomer, type TestService } from '../support/harness.ts';
 
 /** The number of cases of each property. `npm run test:properties` runs a thousand. */
 export const RUNS = Number(process.env.PROPERTY_RUNS ?? 100);

@@ -20,8 +20,8 @@ import type { AccountRow } from '../../src/ledger/rules.ts';
 import { reversePayment } from '../../src/payments/reversal-commands.ts';
 import { reportPayments } from '../../src/reports/payments-view.ts';
 import { summarizeAccounts } from '../../src/reports/summary-view.ts';
-import { expectChecksToPass } from '../books.ts';
-import { useService } from '../harness.ts';
+import { expectChecksToPass } from '../support/books.ts';
+import { useService } from '../support/harness.ts';
 import { type Case, inCase, PLANS, RUNS, START, type Stage, setStage } from './in-process.ts';
 
 const service = useService();

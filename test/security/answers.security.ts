@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cleanUpAfterwards, ROOT, report } from '../acceptance/process.ts';
-import { startInstance, useService } from '../harness.ts';
+import { startInstance, useService } from '../support/harness.ts';
 import { expectNothingOfTheInside, type Reply, refusalOf, type Sent, send, sendBytes } from './wire.ts';
 
 /** The headers of ordinary answers and of origins that may call: test/api/envelope.test.ts; the token of /metrics: test/api/metrics.test.ts. */

@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { report } from '../acceptance/process.ts';
-import { expectBooksToBalance } from '../books.ts';
-import { committedDescription, examplesOfMedia, type Operation, resolve } from '../description.ts';
-import { newAccount, newCustomer, pay, useService } from '../harness.ts';
+import {
+  committedDescription,
+  examplesOfMedia,
+  type Operation,
+  resolve,
+} from '../support/api-description.ts';
+import { expectBooksToBalance } from '../support/books.ts';
+import { newAccount, newCustomer, pay, useService } from '../support/harness.ts';
 import { createRandom } from './random.ts';
 import { expectNothingOfTheInside, type Reply, refusalOf, type Sent, send } from './wire.ts';
 

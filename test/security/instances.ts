@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll } from 'vitest';
 import { createRedis, type FragileRedis, hasRedis } from '../faults/redis.ts';
-import { startInstance, type TestService } from '../harness.ts';
+import { startInstance, type TestService } from '../support/harness.ts';
 
 type Instance = Awaited<ReturnType<typeof startInstance>>;
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { inParallel } from '../acceptance/client.ts';
 import { report } from '../acceptance/process.ts';
-import { newApiKey, PASSWORD, startInstance, useService } from '../harness.ts';
+import { newApiKey, PASSWORD, startInstance, useService } from '../support/harness.ts';
 import { redisIsThere, useThreeInstances } from './instances.ts';
 import { refusalOf, type Sent, send } from './wire.ts';
 

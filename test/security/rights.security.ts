@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { report } from '../acceptance/process.ts';
-import { committedDescription, examplesOfMedia } from '../description.ts';
-import { newAccount, newApiKey, newCustomer, PASSWORD, pay, useService } from '../harness.ts';
+import { committedDescription, examplesOfMedia } from '../support/api-description.ts';
+import { newAccount, newApiKey, newCustomer, PASSWORD, pay, useService } from '../support/harness.ts';
 import { type Sent, send } from './wire.ts';
 
 /** Ways around the table of rights. test/every-route.test.ts tests each route with each role. */

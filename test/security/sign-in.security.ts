@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { report } from '../acceptance/process.ts';
-import { type Caller, PASSWORD, startInstance, useService, wrongFields } from '../harness.ts';
+import { type Caller, PASSWORD, startInstance, useService, wrongFields } from '../support/harness.ts';
 import { send } from './wire.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { CompactEncrypt, decodeJwt, exportJWK, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { cleanUpAfterwards, report } from '../acceptance/process.ts';
-import { PASSWORD, startInstance, useService } from '../harness.ts';
+import { PASSWORD, startInstance, useService } from '../support/harness.ts';
 import { redisIsThere, useThreeInstances } from './instances.ts';
 import { refusalOf, send } from './wire.ts';
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cleanUpAfterwards, report } from '../acceptance/process.ts';
-import { expectBooksToBalance } from '../books.ts';
-import { accountNow, newAccount, notification, startInstance, useService } from '../harness.ts';
+import { expectBooksToBalance } from '../support/books.ts';
+import { accountNow, newAccount, notification, startInstance, useService } from '../support/harness.ts';
 import { type Reply, refusalOf, send } from './wire.ts';
 
 /**

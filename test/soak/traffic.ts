@@ -5,7 +5,7 @@ import type { createRandom } from '../../tools/simulator/traffic.ts';
 import { cents, inParallel, PASSWORD, sumOf } from '../acceptance/client.ts';
 import type { RunningService } from '../acceptance/process.ts';
 import { send } from '../faults/clients.ts';
-import { readAll } from '../portfolio.ts';
+import { readAll } from '../support/expected-figures.ts';
 
 /** The kinds of a hundred requests: reads, payments, and all other writes. */
 export const SHARES = { reads: 70, money: 25, 'other writes': 5 } as const;

@@ -3,7 +3,7 @@ import type { createRandom } from '../../tools/simulator/traffic.ts';
 import { inParallel, read } from '../acceptance/client.ts';
 import type { RunningService } from '../acceptance/process.ts';
 import { send } from '../faults/clients.ts';
-import type { RawCreditMove, RawPayment } from '../portfolio.ts';
+import type { RawCreditMove, RawPayment } from '../support/expected-figures.ts';
 
 type Random = ReturnType<typeof createRandom>;
 

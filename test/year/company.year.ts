@@ -18,7 +18,7 @@ import {
   type RawPortfolio,
   readAll,
   readPortfolio,
-} from '../portfolio.ts';
+} from '../support/expected-figures.ts';
 import {
   Company,
   eveningOf,

@@ -9,8 +9,8 @@ import {
   runToEnd,
   startService,
 } from '../acceptance/process.ts';
-import { exportFiles } from '../portfolio-files.ts';
-import { type AdminCalls, importAll } from '../portfolio-imports.ts';
+import { exportFiles } from '../support/export-files.ts';
+import { type AdminCalls, importAll } from '../support/imports.ts';
 
 const READERS = 6;
 const LONGEST_IMPORT_MS = 20 * 60_000;

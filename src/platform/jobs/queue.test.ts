@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { useService } from '../../../test/harness.ts';
+import { useService } from '../../../test/support/harness.ts';
 import {
   addJob,
   isGivenUp,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { runMinuteJobs } from '../src/jobs.ts';
-import { type Book, openBook } from '../tools/simulator/provider-api/book.ts';
-import { type PullOperations, pullOperations } from '../tools/simulator/provider-api/pull.ts';
-import { type ProviderApi, startProviderApi } from '../tools/simulator/provider-api/server.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
+import { type Book, openBook } from '../../tools/simulator/provider-api/book.ts';
+import { type PullOperations, pullOperations } from '../../tools/simulator/provider-api/pull.ts';
+import { type ProviderApi, startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 import { notify, type TestService, useJobs, useService } from './harness.ts';
 
 export const SHORT_CODE = '600638';

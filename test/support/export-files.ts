@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import { expect } from 'vitest';
-import type { FileName } from '../src/portfolio/format-rules.ts';
-import type { AdminCalls } from './portfolio-imports.ts';
+import type { FileName } from '../../src/portfolio/format-rules.ts';
+import type { AdminCalls } from './imports.ts';
 import { readZip } from './zip.ts';
 
 export type PortfolioFiles = Record<FileName, Buffer>;

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import type { Context } from '../src/core/context.ts';
-import type { Tx } from '../src/core/database/db.ts';
-import { inSnapshot } from '../src/core/database/transactions.ts';
-import { runChecks } from '../src/proof/checks-store.ts';
+import type { Context } from '../../src/core/context.ts';
+import type { Tx } from '../../src/core/database/db.ts';
+import { inSnapshot } from '../../src/core/database/transactions.ts';
+import { runChecks } from '../../src/proof/checks-store.ts';
 
 /** Asserts every check of the books on the whole database; a violation is shown with its row. */
 export async function expectBooksToBalance({ db }: Pick<Context, 'db'>): Promise<void> {

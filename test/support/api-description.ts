@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { FORMATS } from '../src/core/http/validation.ts';
+import { FORMATS } from '../../src/core/http/validation.ts';
 
 /** Checks answers against the API description. */
 
@@ -107,7 +107,7 @@ let committed: Description | undefined;
 /** The openapi.json in the repository. */
 export function committedDescription(): Description {
   committed ??= readDescription(
-    JSON.parse(readFileSync(join(import.meta.dirname, '..', 'openapi.json'), 'utf8')),
+    JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'openapi.json'), 'utf8')),
   );
   return committed;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { FileName } from '../src/portfolio/format-rules.ts';
+import type { FileName } from '../../src/portfolio/format-rules.ts';
 import type { Answer, TestService } from './harness.ts';
 
 export type ImportAnswer = Answer['body'];

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { readConfig } from '../src/config.ts';
-import { currencyOf, prepareDatabase } from '../src/database-preparation.ts';
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
-import { partitionTables } from './support/partitioned.ts';
-import { useTemporaryFolder } from './support/temporary-folder.ts';
+import { readConfig } from '../../src/config.ts';
+import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
+import { partitionTables } from './partitioned.ts';
+import { useTemporaryFolder } from './temporary-folder.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
