@@ -20,6 +20,8 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 cleanUpAfterwards();
 
 const ACCOUNTS = 40;
+/** The demo company has also imported a portfolio. */
+const IMPORTED_ACCOUNTS = 6;
 
 test('an exported company that is imported into an empty database has the same statements, figures and proof', async () => {
   const source = await emptyDatabase();
@@ -66,7 +68,7 @@ async function figuresOf(database: string) {
     return body.data;
   };
   const accounts = await read('/accounts?limit=100&sort=id:asc');
-  expect(accounts).toHaveLength(ACCOUNTS);
+  expect(accounts).toHaveLength(ACCOUNTS + IMPORTED_ACCOUNTS);
   const statements = [];
   for (const { id, accountNumber } of accounts) {
     statements.push({ accountNumber, statement: withoutIds(await read(`/accounts/${id}/statement`)) });

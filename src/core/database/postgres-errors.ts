@@ -44,13 +44,14 @@ export function isTimeout(error: unknown): boolean {
 
 /**
  * Whether a connection can no longer use its named statements. A newer version of the service has changed a table that a statement
- * reads, a table was partitioned while the statement waited for it, or PostgreSQL refused to prepare the statement. A new connection
- * works.
+ * reads, a table was partitioned while the statement waited for it, a backup was restored so that a type of a parameter has another
+ * OID, or PostgreSQL refused to prepare the statement. A new connection works.
  */
 export function isStale(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
   const { code, message } = error;
-  if (code === 'XX000') return message.startsWith('could not open relation with OID');
+  if (code === 'XX000')
+    return /^(could not open relation with OID|cache lookup failed for type)/.test(message);
   return code === '26000' || code === '42P05' || (code === '0A000' && message.includes('cached plan'));
 }
 
