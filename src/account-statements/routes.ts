@@ -90,7 +90,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         operationId: 'getAccountQuote',
         summary: 'Quote what an account owes',
         description:
-          'The quote assumes that nothing is paid before the day. A pending account counts as active from its activation date.',
+          'The quote assumes that no further payment is made before the day. A pending account counts as active from its activation date.',
         params: IdParams,
         querystring: QuoteQuery,
         response: { 200: Envelope(Quote, 'Quote made.') },

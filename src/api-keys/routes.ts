@@ -37,7 +37,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
         operationId: 'createApiKey',
         summary: 'Create an API key for another system',
         description:
-          'Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, decide approvals or run imports. They cannot call endpoints that act on the signed-in person,  ' +
+          'Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, decide approvals or run imports. They cannot call endpoints that act on the signed-in person, ' +
           'such as `/api/auth/me`. The answer shows the `key` once.',
         body: NewApiKey,
         response: { 201: Envelope(IssuedApiKey, 'API key created.') },

@@ -492,6 +492,7 @@ class DemoYear {
     if (!staff) throw new Error('The demo company has no staff.');
     const limited = { ...context, config: { ...context.config, approvalLimitMinor: 0n } };
     if (daysLeft === APPROVALS_ON.decided) {
+      await this.reverseMistakes(); // A request may not be about a payment that staff reverse later.
       await tryWebhooks(context, { ...tools, actor: ACTOR }, async () => {
         const reversed = await decideRequests(limited, staff);
         const contract = this.contracts.find(({ accountId }) => accountId === reversed?.accountId);
@@ -500,7 +501,7 @@ class DemoYear {
     }
     if (daysLeft === APPROVALS_ON.open) {
       const accountIds = await leaveRequests(limited, staff);
-      // A payment would change what the requests are about, and end them.
+      // A payment would change the credit or the balance that a request is about, and end the request.
       for (const contract of this.contracts)
         if (accountIds.includes(contract.accountId)) contract.isOver = true;
     }

@@ -82,8 +82,8 @@ export function Stat({ label, value, hint, tone }: StatProps) {
     <div className={`stat ${tone ?? ''}`}>
       <dt>{label}</dt>
       <dd>
-        <span className="stat-value">{value}</span>
-        {hint && <span className="stat-hint">{hint}</span>}
+        <div className="stat-value">{value}</div>
+        {hint && <div className="stat-hint">{hint}</div>}
       </dd>
     </div>
   );

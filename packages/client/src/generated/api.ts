@@ -77,7 +77,7 @@ export interface paths {
         put?: never;
         /**
          * Register a user and sign in
-         * @description Outside production, the first user of a new service becomes its admin. An `invitation` sets the role, and is required when registration is closed.
+         * @description Outside production, the first person who registers becomes the admin. An `invitation` sets the role, and is required when registration is closed.
          *
          *     Needs no token.
          */
@@ -461,7 +461,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key for another system
-         * @description Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, decide approvals or run imports. They cannot call endpoints that act on the signed-in person,  such as `/api/auth/me`. The answer shows the `key` once.
+         * @description Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, decide approvals or run imports. They cannot call endpoints that act on the signed-in person, such as `/api/auth/me`. The answer shows the `key` once.
          *
          *     Needs the permission `api-keys:administer`: admin. API keys are refused.
          */
@@ -833,7 +833,7 @@ export interface paths {
         };
         /**
          * Quote what an account owes
-         * @description The quote assumes that nothing is paid before the day. A pending account counts as active from its activation date.
+         * @description The quote assumes that no further payment is made before the day. A pending account counts as active from its activation date.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */

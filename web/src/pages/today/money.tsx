@@ -2,6 +2,7 @@ import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
+import { daysOf } from '../../i18n/days.ts';
 import { format, t, tCount } from '../../i18n/index.ts';
 import { Bars } from '../../ui/bars.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
@@ -14,11 +15,11 @@ type Day = Schemas['PaymentsReport']['byDay'][number];
 
 /** Money of today and of this week against what falls due, and against the week before. */
 export function MoneyStats({ today }: { today: string }) {
-  const monday = mondayOf(today);
+  const monday = daysOf('thisWeek', today).from;
   const sameDay = format.addDays(today, -WEEK);
   const summary = useSummary(today, today);
   const week = useSummary(monday, today);
-  const { data: days } = useDays(today);
+  const { data: days, error } = useDays(today);
   return (
     <Loaded query={summary} explain={explain} skeleton={<Skeleton lines={3} />}>
       {({ data }) => (
@@ -28,6 +29,7 @@ export function MoneyStats({ today }: { today: string }) {
             of="day"
             rate={data.collectionRate}
             received={days && netOf(days, today, today)}
+            hasFailed={error !== null}
             before={days && netOf(days, sameDay, sameDay)}
             until={sameDay}
           />
@@ -36,6 +38,7 @@ export function MoneyStats({ today }: { today: string }) {
             of="week"
             rate={week.data?.data.collectionRate}
             received={days && netOf(days, monday, today)}
+            hasFailed={error !== null}
             before={days && netOf(days, format.addDays(monday, -WEEK), sameDay)}
             until={sameDay}
           />
@@ -56,16 +59,19 @@ interface MoneyStatProps {
   of: 'day' | 'week';
   rate: Ratio | undefined;
   received: number | undefined;
+  /** Whether the report of the days failed. The panel below shows the error. */
+  hasFailed: boolean;
   /** The money of the week before, up to the same day. */
   before: number | undefined;
   until: string;
 }
 
-function MoneyStat({ label, of, rate, received, before, until }: MoneyStatProps) {
+function MoneyStat({ label, of, rate, received, hasFailed, before, until }: MoneyStatProps) {
+  const pending = hasFailed ? '–' : <Skeleton lines={1} />;
   return (
     <Stat
       label={label}
-      value={received === undefined ? <Skeleton lines={1} /> : format.money(received)}
+      value={received === undefined ? pending : format.money(received)}
       hint={
         <>
           {rate && <Expected label={label} rate={rate} />}
@@ -145,9 +151,4 @@ function useSummary(startDate: string, endDate: string) {
     { params: { query: { startDate, endDate } } },
     { staleTime: 60_000 },
   );
-}
-
-function mondayOf(date: string): string {
-  const daysSinceMonday = (new Date(date).getUTCDay() + 6) % 7;
-  return format.addDays(date, -daysSinceMonday);
 }
