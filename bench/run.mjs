@@ -10,9 +10,8 @@
  * At least 500,000 payments are needed, because a run with 3 rounds reconciles 320,000.
  * --database: the URL of a database that bench/lib/load.mjs has filled. The database is not verified first.
  * --only: run the workloads whose name contains the text. --write: write the tables to bench/RESULTS.md.
- * Needs wrk, pgbench and psql; a server on which a superuser may create a database, BENCH_DATABASE_URL (default
- * postgres://postgres@localhost:55432/postgres), which no other program should use; and Redis if BENCH_REDIS_URL
- * names one.
+ * Needs wrk, pgbench, psql and a PostgreSQL server that no other program uses. BENCH_DATABASE_URL is its URL for a superuser
+ * (default postgres://postgres@localhost:55432/postgres). Redis is used if BENCH_REDIS_URL is set.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -102,10 +101,10 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
   const signed = workload.isOfMany ? { ...headers, authorization: 'Bearer {token}' } : headers;
   const takes = [];
   await database.query('checkpoint');
-  for (let round = 0; round <= rounds; round += 1) {
-    const duration = round === 0 ? 8 : seconds; // the first warms up
+  for (let roundIndex = 0; roundIndex <= rounds; roundIndex += 1) {
+    const duration = roundIndex === 0 ? 8 : seconds; // the first warms up
     const take = {};
-    const turns = [
+    const runs = [
       async () => {
         const before = await usage({ database, redis, services: [service] });
         take.a = await wrk({ ...shared, base: service.base, headers: signed, seconds: duration });
@@ -123,13 +122,13 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
         take.bareUsed = usedPerRequest(before, after, take.c.requests);
       },
     ];
-    // Each of them is first in turn, because the first write to a page after a checkpoint writes the whole page to the log.
-    const first = round % turns.length;
-    for (const turn of [...turns.slice(first), ...turns.slice(0, first)]) await turn();
+    // The programs take turns in running first, because the first write to a page after a checkpoint writes the whole page to the log.
+    const first = roundIndex % runs.length;
+    for (const runNext of [...runs.slice(first), ...runs.slice(0, first)]) await runNext();
     const failures = [take.a.failures, take.c.failures];
     if (failures.some((count) => count > 0))
       throw new Error(`${workload.name}: ${failures.join(' and ')} failures`);
-    if (round > 0) takes.push(take);
+    if (roundIndex > 0) takes.push(take);
   }
   const line = {
     name: workload.name,
@@ -153,12 +152,15 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
   return line;
 }
 
-/** The service looks up and counts the calls of one user together, so several users are needed. */
+/**
+ * The service caches the session of a caller, and counts the concurrent calls of one user together for the rate limit. So this
+ * workload uses another user on each connection.
+ */
 function ofMany(workload) {
   return { ...workload, name: `${workload.name}, each connection with its own user`, isOfMany: true };
 }
 
-/** Measures single long requests, each compared with the same work without the service. */
+/** Measures single long requests, some of them also without the service. */
 async function measureSingle({ base }, headers) {
   const day = today({ config: readConfig({ NODE_ENV: 'test' }), clock: systemClock });
   const get = async (path) => {
@@ -170,12 +172,12 @@ async function measureSingle({ base }, headers) {
   const one = async (name, ours, theirs, { prepare = async () => {}, times = rounds } = {}) => {
     if (!name.includes(options.only ?? '')) return;
     const takes = [];
-    for (let round = 0; round <= times; round += 1) {
+    for (let roundIndex = 0; roundIndex <= times; roundIndex += 1) {
       await prepare();
       const a = await timed(ours);
       if (theirs) await prepare();
       const b = theirs && (await timed(theirs));
-      if (round > 0) takes.push({ a, b });
+      if (roundIndex > 0) takes.push({ a, b });
     }
     const b = theirs && medianOf(takes, (take) => take.b);
     const line = {
@@ -214,7 +216,7 @@ async function measureSingle({ base }, headers) {
     },
     { prepare: nextBatch, ...short },
   );
-  // The number of days with a million payments, because the loader spreads the payments over a year.
+  // The number of days that together have about one million payments. The loader spreads the payments over a year.
   const days = Math.min(364, Math.round((365 * 1_000_000) / size.payments));
   const period = {
     startDate: addDays(day, -days),

@@ -36,6 +36,7 @@ interface PoolOptions {
   connection: Connection;
   /** The address of PostgreSQL, if `connection` is the address of a pooler. */
   direct?: Connection;
+  /** The URL of the pooler that requests use. The health check tests whether it accepts connections. */
   pooler?: string | undefined;
   testClock?: TestClock | undefined;
   /** Logs when the state of the replica changes. */
@@ -57,13 +58,13 @@ export async function openPools(
     onConnectionLost = () => {},
   }: PoolOptions,
 ): Promise<Pools> {
-  const directly = (name: string) => ({
+  const optionsOf = (name: string) => ({
     connection: direct,
     testClock,
     onConnectionLost: (error: Error) => onConnectionLost(name, error),
   });
   const { db, pool, close } = openDatabase({
-    ...directly('request'),
+    ...optionsOf('request'),
     connection,
     poolSize: config.DATABASE_POOL_SIZE,
     prepare: config.namedStatements,
@@ -78,10 +79,10 @@ export async function openPools(
           maxLagMs: config.DATABASE_REPLICA_MAX_LAG * 1000,
           log,
         });
-  const copies = openCopyPool({ ...directly('copy'), replica });
-  const verifier = openLongReads({ ...directly('proof'), ...PROOF_READS, replica });
-  const summaries = openLongReads({ ...directly('summary'), ...SUMMARY_READS, replica });
-  const reports = openReportReads(db, { ...directly('report'), replica });
+  const copies = openCopyPool({ ...optionsOf('copy'), replica });
+  const verifier = openLongReads({ ...optionsOf('proof'), ...PROOF_READS, replica });
+  const summaries = openLongReads({ ...optionsOf('summary'), ...SUMMARY_READS, replica });
+  const reports = openReportReads(db, { ...optionsOf('report'), replica });
   const probe = openDatabaseProbe({
     connection: direct,
     migrations: await readMigrationNames(),

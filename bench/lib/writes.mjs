@@ -1,8 +1,8 @@
 /**
  * Measures how fast payments are recorded, compared with programs that do not use the statements of this service: (d) a bare
  * Fastify and pg handler with one plain insert, and (e) pgbench with the smallest transaction that keeps a balance (plain.mjs). All
- * checks of the service are on: token, rights, limits, ledger, audit, access log. Each round runs all three, and each is the first
- * in turn. Part of run.mjs.
+ * checks of the service are on: token, rights, limits, ledger, audit, access log. Each round runs all three, and they take turns in
+ * running first. Part of run.mjs.
  */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -42,11 +42,11 @@ export async function measureWrites({
   for (const workload of writing(size, connections).filter(({ name }) => name.includes(options.only ?? ''))) {
     const takes = [];
     await database.query('checkpoint');
-    for (let turn = 0; turn <= rounds; turn += 1) {
-      const duration = turn === 0 ? 8 : seconds; // the first run only warms up
+    for (let roundIndex = 0; roundIndex <= rounds; roundIndex += 1) {
+      const duration = roundIndex === 0 ? 8 : seconds; // the first run only warms up
       const take = {};
       const shared = { scratch, numbers: scratchFile('numbers'), seconds: duration };
-      const turns = [
+      const runs = [
         async () => {
           const before = await usage({ database, redis, services: [service] });
           take.a = await wrk({
@@ -66,12 +66,12 @@ export async function measureWrites({
           take.e = await pgbench(script, { url, connections, duration });
         },
       ];
-      const first = turn % turns.length;
-      for (const one of [...turns.slice(first), ...turns.slice(0, first)]) await one();
+      const first = roundIndex % runs.length;
+      for (const runNext of [...runs.slice(first), ...runs.slice(0, first)]) await runNext();
       if (take.a.failures + take.d.failures > 0) {
         throw new Error(`${workload.name}: ${take.a.failures} and ${take.d.failures} failures`);
       }
-      if (turn > 0) takes.push(take);
+      if (roundIndex > 0) takes.push(take);
     }
     const line = {
       name: workload.name,
@@ -96,7 +96,7 @@ export async function measureWrites({
   return results;
 }
 
-/** The workloads that write, on all connections, and one caller that records one payment at a time. */
+/** The write workloads with all connections, and one workload with a single connection that records one payment at a time. */
 function writing(size, connections) {
   const all = workloads(size)
     .filter(({ method }) => method === 'POST')

@@ -41,7 +41,7 @@ export async function changeStatus(
     status_reason: reason,
     event_count: version + (dueDateEnds ? 2 : 1),
     ...(isStatusIn(to, 'suspendedWhenLate') && actor.role !== 'system' && { reprieved_on: date }),
-    // When a completion is undone, the account keeps the date of its write-off.
+    // If a recovered account goes back from completed to written off, it keeps the date of the original write-off.
     ...(moneyEventOf(to) === 'account_written_off' && from !== 'completed' && { written_off_on: date }),
   });
   await insertStatusChanges(tx, [
@@ -78,16 +78,16 @@ export async function changeStatus(
  * @param event - the money event that changed the paid amount. It is part of the reason for the change.
  * @param date - the business day of a completion; default: today.
  */
-export async function followPayment(
+export async function adjustStatusToPaidAmount(
   tx: Tx,
   context: Context,
   account: AccountRow,
   { event, date }: { event?: LedgerEvent | undefined; date?: PlainDate } = {},
 ): Promise<AccountRow> {
   const change = await statusAfterPayment(tx, account, event);
-  if (!change) return reactivateIfPaid(tx, context, account);
+  if (!change) return reactivateIfWithinGrace(tx, context, account);
   const changed = await changeStatus(tx, context, SYSTEM, account, { ...change, ...(date && { date }) });
-  return reactivateIfPaid(tx, context, changed);
+  return reactivateIfWithinGrace(tx, context, changed);
 }
 
 /** @returns completed, or the status before the completion; undefined if the status stays the same. */
@@ -105,7 +105,7 @@ async function statusAfterPayment(
 }
 
 /** Reactivates an account that the suspension policy suspended, once it is within its days of grace again. */
-async function reactivateIfPaid(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
+async function reactivateIfWithinGrace(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
   if (account.status !== 'suspended') return account;
   const day = today(context);
   if (isBeyondGrace(account, day)) return account;

@@ -1,4 +1,4 @@
-import { changeStatus, followPayment, type StatusChange } from '../account-status/commands.ts';
+import { adjustStatusToPaidAmount, changeStatus, type StatusChange } from '../account-status/commands.ts';
 import { checkStatusMove, moneyEventOf, statusOn } from '../account-status/rules.ts';
 import { insertStatusChanges } from '../account-status/store.ts';
 import { describeLateness } from '../account-status/suspension-rules.ts';
@@ -154,7 +154,7 @@ export async function changeAccount(
     const account = await changeExternalFields(tx, actor, found, externalFieldsOf(body));
     if (to === account.status) return { done: account };
     const moved = await moveAccount(tx, context, actor, account, { to, reason: reason ?? null });
-    return { done: await followPayment(tx, context, moved) };
+    return { done: await adjustStatusToPaidAmount(tx, context, moved) };
   });
 }
 
@@ -238,7 +238,9 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
       for (const account of accounts) {
         const { activation_date: date } = account;
         const active = await moveAccount(tx, context, SYSTEM, account, { to: 'active', reason: null, date });
-        await followPayment(tx, context, active, { date: await laterMoneyDate(tx, account.id, date) });
+        await adjustStatusToPaidAmount(tx, context, active, {
+          date: await laterMoneyDate(tx, account.id, date),
+        });
       }
       return accounts.length;
     });

@@ -15,10 +15,10 @@ import {
   alreadyPending,
   changedFacts,
   factsOf,
+  illegalApprovalMove,
   isRequester,
   needsApproval,
   outdated,
-  refusedEnd,
   type Subject,
 } from './rules.ts';
 import {
@@ -112,7 +112,7 @@ export async function approve(
   return inTransaction(context.db, async (tx) => {
     const seen = await getApproval(tx, id);
     await requireDecider(tx, actor, seen);
-    if (seen.status !== 'pending') throw refusedEnd(seen, 'approved');
+    if (seen.status !== 'pending') throw illegalApprovalMove(seen, 'approved');
     const action = actions[seen.action];
     await action.lock(tx, context, seen);
     const row = await lockPending(tx, id, 'approved');
@@ -210,7 +210,7 @@ async function requireDecider(tx: Tx, actor: Actor, row: ApprovalRow): Promise<v
 async function lockPending(tx: Tx, id: number, to: Ending['status']): Promise<ApprovalRow> {
   const row = await lockApproval(tx, id);
   if (!row) throw notFound('approval', id);
-  if (row.status !== 'pending') throw refusedEnd(row, to);
+  if (row.status !== 'pending') throw illegalApprovalMove(row, to);
   return row;
 }
 

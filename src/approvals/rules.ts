@@ -45,7 +45,10 @@ export interface Subject {
   toAccountId: number | null;
 }
 
-/** The present state of the subject of a request, as the database stores it. A value is null if the subject has no such row. */
+/**
+ * The present state of the subject of a request, as the database stores it. A value is null if the subject has no payment, account
+ * or batch to read it from.
+ */
 export interface SubjectState {
   paymentStatus: PaymentStatus | null;
   paymentAccountId: number | null;
@@ -88,7 +91,7 @@ export function changedFacts(requested: Facts, now: Facts): FactName[] {
   return FACT_NAMES.filter((name) => requested[name] !== now[name]);
 }
 
-/** The name of a fact in an answer, where amounts are in units of the currency. */
+/** The name of a fact in an API answer: without `Minor`, because answers give amounts in units of the currency. */
 export function answerName(name: FactName) {
   return name.replace('Minor', '') as AnswerName;
 }
@@ -110,7 +113,7 @@ export type ApprovalRow = Omit<Row<'approvals'>, 'facts' | 'final_facts'> & {
   state: SubjectState;
 };
 
-export function refusedEnd({ status }: Pick<ApprovalRow, 'status'>, to: ApprovalStatus): AppError {
+export function illegalApprovalMove({ status }: Pick<ApprovalRow, 'status'>, to: ApprovalStatus): AppError {
   return illegalMove('A request for approval', status, to, APPROVAL_STATUSES[status]);
 }
 

@@ -188,7 +188,8 @@ async function readTables(client: pg.ClientBase): Promise<Table[]> {
   const sorted: Table[] = [];
   while (waiting.size > 0) {
     const ready = [...waiting.values()].filter(({ refersTo }) => !refersTo.some((name) => waiting.has(name)));
-    if (ready.length === 0) throw new Error(`Tables refer to each other: ${[...waiting.keys()].join(', ')}.`);
+    if (ready.length === 0)
+      throw new Error(`The foreign keys of these tables form a cycle: ${[...waiting.keys()].join(', ')}.`);
     for (const { name, columns, key } of ready) {
       sorted.push({ name, columns, key });
       waiting.delete(name);

@@ -52,7 +52,7 @@ export function statementOf(
   { organisation, shortCode, returned }: StatementOptions,
 ): string {
   const last = transactions.at(-1);
-  if (!last) throw new Error('A statement needs a transaction.');
+  if (!last) throw new Error('A provider statement needs at least one mobile-money transaction.');
   const sum = transactions.reduce((total, { amount }) => total + amount, 0);
   const withdrawal = (id: string, { time }: Transaction, amount: number, details: string, linked = '') =>
     csvLine([`${last.id}${id}`, localTime(time), 'Completed', '', `${amount}.00`, details, '', linked, '']);

@@ -701,7 +701,7 @@ class DemoYear {
 
   private pick<T>(choices: readonly T[]): T {
     const choice = choices[this.random(choices.length)];
-    if (choice === undefined) throw new Error('There is nothing to choose from.');
+    if (choice === undefined) throw new Error('The list of choices is empty.');
     return choice;
   }
 

@@ -1,4 +1,4 @@
-import { followPayment } from '../account-status/commands.ts';
+import { adjustStatusToPaidAmount } from '../account-status/commands.ts';
 import type { Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { AppError } from '../core/http/errors.ts';
@@ -51,7 +51,10 @@ export async function postAll(
     if (!before) continue;
     const account = { ...before, ...books.get(id), ...columns };
     const cause = events.findLast((event) => movesMoney(event, id));
-    changed.set(id, cause ? await followPayment(tx, context, account, { event: cause.event }) : account);
+    changed.set(
+      id,
+      cause ? await adjustStatusToPaidAmount(tx, context, account, { event: cause.event }) : account,
+    );
   }
   return { refusals, accounts: changed };
 }

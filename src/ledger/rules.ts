@@ -233,7 +233,7 @@ export function hasRoomFor({ paidMinor }: Pick<AccountBooks, 'paidMinor'>, amoun
 
 /** The error for an amount that is too large for the account. @param path - the field of the request. */
 export function accountFull(path: string): AppError {
-  return invalidField(path, 'must keep the paid amount of the account below 10^15 minor units');
+  return invalidField(path, 'is refused: the paid amount of the account would reach 10^15 minor units');
 }
 
 /**

@@ -200,7 +200,7 @@ async function* rowsOf(
     totalMinor +=
       line.amountMinor === null || line.amountMinor < 0n ? -(line.amountMinor ?? 0n) : line.amountMinor;
     if (totalMinor >= MAX_TOTAL_MINOR)
-      throw refused(`The amounts of the file add up to ${MAX_TOTAL_MINOR} minor units or more.`);
+      throw refused(`The amounts of a file must add up to less than ${MAX_TOTAL_MINOR} minor units.`);
     chunk += toCopyRow(statementId, number, line);
     if (chunk.length >= CHUNK_CHARACTERS) {
       yield chunk;
@@ -254,7 +254,7 @@ function asRefusal(error: unknown): unknown {
   if (error instanceof CsvError) {
     const { lines } = error as CsvError & { lines?: number };
     if (error.code === 'CSV_QUOTE_NOT_CLOSED')
-      return refused(`A quote is opened but not closed before the end of the file, line ${lines}.`);
+      return refused(`A quote is never closed. The file ends in line ${lines}.`);
     if (error.code === 'CSV_MAX_RECORD_SIZE') {
       return refused(
         `A line before line ${lines} is longer than ${MAX_LINE_BYTES} bytes. Perhaps a quote is not closed.`,

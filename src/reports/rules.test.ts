@@ -7,9 +7,9 @@ import {
   beyond,
   bucketUrl,
   daysOf,
-  momentOf,
   ratioOf,
   readReportPeriod,
+  reportDaysOf,
 } from './rules.ts';
 
 const day = (text: string) => text as PlainDate;
@@ -57,14 +57,14 @@ describe('readPeriod', () => {
   });
 });
 
-describe('momentOf', () => {
+describe('reportDaysOf', () => {
   it.each([
     ['2026-10-01', '2026-10-31', { asOf: '2026-10-31', before: '2026-09-30', isToday: false }],
     ['2026-11-01', '2026-11-15', { asOf: '2026-11-15', before: '2026-10-31', isToday: true }],
     ['2026-11-01', '2026-11-30', { asOf: '2026-11-15', before: '2026-10-31', isToday: true }],
     ['2026-12-01', '2026-12-31', { asOf: '2026-11-15', before: '2026-11-15', isToday: true }],
   ])('takes the figures of %s to %s on %j', (startDate, endDate, moment) => {
-    expect(momentOf({ startDate: day(startDate), endDate: day(endDate) }, TODAY)).toEqual(moment);
+    expect(reportDaysOf({ startDate: day(startDate), endDate: day(endDate) }, TODAY)).toEqual(moment);
   });
 });
 

@@ -49,11 +49,11 @@ export interface ReportDays {
   asOf: PlainDate;
   /** The day before the period, or asOf if the whole period is in the future. */
   before: PlainDate;
-  /** Whether asOf is today and nothing is dated later. The stored balances of the accounts are then the figures. */
+  /** Whether asOf is today. If also nothing is dated later, the figures are the stored balances of the accounts. */
   isToday: boolean;
 }
 
-export function momentOf({ startDate, endDate }: ReportPeriod, today: PlainDate): ReportDays {
+export function reportDaysOf({ startDate, endDate }: ReportPeriod, today: PlainDate): ReportDays {
   const asOf = earlier(endDate, today);
   return { asOf, before: earlier(addDays(startDate, -1), asOf), isToday: compareDates(endDate, today) >= 0 };
 }

@@ -52,11 +52,11 @@ export async function accountFigures(
   tx: Tx,
   context: Pick<Context, 'config'>,
   period: ReportPeriod,
-  moment: ReportDays,
+  days: ReportDays,
 ): Promise<SummaryFigures[]> {
-  const { asOf, before, isToday } = moment;
-  const sumUp = (accounts: RawBuilder<unknown>) => sumUpAccounts(tx, context, period, moment, accounts);
-  if (!isToday) return sumUp(accountsAt(moment));
+  const { asOf, before, isToday } = days;
+  const sumUp = (accounts: RawBuilder<unknown>) => sumUpAccounts(tx, context, period, days, accounts);
+  if (!isToday) return sumUp(accountsAt(days));
   return sumUp(
     period.startDate === firstOfMonth(asOf) ? accountsThisMonth(period.startDate) : accountsToday(before),
   );

@@ -8,10 +8,10 @@ import {
   BUCKETS,
   beyond,
   bucketUrl,
-  momentOf,
   type ReportDays,
   type ReportPeriod,
   ratioOf,
+  reportDaysOf,
   without,
 } from './rules.ts';
 import {
@@ -27,16 +27,16 @@ const EARLIER_PERIOD = { path: 'endDate', advice: 'ask for an earlier period' };
 /** The figures of the portfolio for a period, from one snapshot. The formulas are in summary-store.ts. */
 export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, period: ReportPeriod) {
   const { currency } = context;
-  const moment = await readMoment(tx, context, period);
-  const figures = await accountFigures(tx, context, period, moment);
-  const writeOffs = await writeOffFigures(tx, period, moment);
+  const days = await readReportDays(tx, context, period);
+  const figures = await accountFigures(tx, context, period, days);
+  const writeOffs = await writeOffFigures(tx, period, days);
   const products = await findProductNames(tx);
 
   const amount = (minor: Minor) => totalOf(minor, currency, EARLIER_PERIOD);
   const money = (rows: SummaryFigures[], sum: Sum) => amount(addUp(rows, sum));
   const count = (rows: SummaryFigures[], sum: Sum) => Number(addUp(rows, sum));
   // The list of accounts shows only the values of today, so figures of a past day get no URL.
-  const ifToday = (url: string) => (moment.isToday ? url : null);
+  const ifToday = (url: string) => (days.isToday ? url : null);
   const group = (rows: SummaryFigures[], url: string) => ({
     count: count(rows, 'accounts'),
     contractValue: money(rows, 'contract'),
@@ -48,7 +48,7 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
     numerator: amount(numerator),
     denominator: amount(denominator),
     ratio: ratioOf(numerator, denominator),
-    asOf: moment.asOf,
+    asOf: days.asOf,
     count: accounts,
     accountsUrl: ifToday(url),
   });
@@ -64,7 +64,7 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
 
   return {
     period,
-    asOf: moment.asOf,
+    asOf: days.asOf,
     currency: currency.code,
     opened: {
       count: count(figures, 'opened'),
@@ -77,7 +77,7 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
       accountsUrl: ifToday(
         accountsUrl({
           '[activationDate][gte]': period.startDate,
-          '[activationDate][lte]': moment.asOf,
+          '[activationDate][lte]': days.asOf,
           ...without(statusesIn('unsold')),
         }),
       ),
@@ -106,7 +106,7 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
       addUp(sold, 'repaid'),
       addUp(sold, 'due_to_date'),
       count(sold, 'begun'),
-      accountsUrl({ ...soldOnly, '[activationDate][lte]': moment.asOf }),
+      accountsUrl({ ...soldOnly, '[activationDate][lte]': days.asOf }),
     ),
     par30: atRisk(30),
     par60: atRisk(60),
@@ -121,23 +121,23 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
       count: writeOffs.accounts,
       amount: amountOf(BigInt(writeOffs.amount), currency),
       recovered: amountOf(BigInt(writeOffs.recovered), currency),
-      asOf: moment.asOf,
+      asOf: days.asOf,
       accountsUrl: accountsUrl({
         '[writtenOffDate][gte]': period.startDate,
-        '[writtenOffDate][lte]': moment.asOf,
+        '[writtenOffDate][lte]': days.asOf,
       }),
     },
   };
 }
 
 /** Something can be dated after today if a clock was set back or the clock of another instance is ahead. */
-async function readMoment(
+async function readReportDays(
   tx: Tx,
   context: Pick<Context, 'clock' | 'config'>,
   period: ReportPeriod,
 ): Promise<ReportDays> {
-  const moment = momentOf(period, today(context));
-  return { ...moment, isToday: moment.isToday && !(await isAnythingDatedAfter(tx, moment.asOf)) };
+  const days = reportDaysOf(period, today(context));
+  return { ...days, isToday: days.isToday && !(await isAnythingDatedAfter(tx, days.asOf)) };
 }
 
 type Sum = Exclude<keyof SummaryFigures, 'standing' | 'product_id' | 'bucket'>;

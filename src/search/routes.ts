@@ -24,8 +24,8 @@ export function searchRoutes(api: Api, context: Context): void {
         operationId: 'searchEverything',
         summary: 'Search customers, accounts, payments and invoices',
         description:
-          'At most 20 results: exact identifiers first, then beginnings, then parts of names. Results that the ' +
-          'caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.',
+          'At most 20 results: exact matches of identifiers first, then matches at the beginning, then matches within names. ' +
+          'Results that the caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.',
         querystring: SearchQuery,
         response: { 200: SearchResults },
       },

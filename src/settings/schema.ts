@@ -9,7 +9,7 @@ export const Settings = Type.Object(
     timeZone: Type.String({ description: 'The time zone of business days, an IANA name.' }),
     today: DateText,
     phoneCountryCode: Type.String({
-      description: 'The country code of phone numbers that are written without one: `+` and digits.',
+      description: 'The country code (`+` and digits) that is added to phone numbers without a country code.',
     }),
     identityProviders: Type.Array(
       Type.Object(

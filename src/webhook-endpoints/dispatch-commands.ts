@@ -14,13 +14,14 @@ const LEASE_SECONDS = 6;
 const LEASE_INTERVAL_MS = 1_500;
 /** Poll interval for new events. */
 const POLL_INTERVAL_MS = 100;
+/** The number of SQL statements that all delivery loops of this instance may run at the same time. */
 const MAX_STATEMENTS = 2;
 
 /** Delivers events to the endpoints whose leases this instance has. */
 export interface Dispatcher {
   /** How many attempts this instance made since its start, by outcome. */
   readonly counts: Readonly<Record<Outcome, number>>;
-  /** Waits a few seconds for requests, and frees the endpoints for other instances. */
+  /** Waits up to 3 s for webhook requests that are still running, then frees the endpoints for other instances. */
   stop(): Promise<void>;
 }
 
@@ -48,7 +49,7 @@ export function startDispatcher(context: Context, reader: HorizonReader, log: Lo
     for (const endpoint of endpoints) {
       const { id } = endpoint;
       const loop = loops.get(id);
-      // The loop has read newer settings itself.
+      // If the version has changed, the loop itself has read newer settings in the meantime. They are not overwritten.
       if (loop && loop.version() === versions.get(id)) loop.update(endpoint, leasedAtMs);
       if (!loop && !signal.aborted) start(endpoint.id, startDeliveryLoop(endpoint, parts));
     }

@@ -558,7 +558,7 @@ describe('a file that is not a statement', () => {
     [
       'has a quote that is not closed',
       `${file([])}SKB1,"open\r\nSKB2,x\r\n`,
-      /not closed before the end of the file/,
+      /quote is never closed\. The file ends in line/,
     ],
     ['has an endless line', `${file([])}SKB1,"${'x'.repeat(20_000)}"\r\n`, /longer than 16384 bytes/],
     [

@@ -202,7 +202,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
 
   function pick<T>(items: readonly T[]): T {
     const item = items[random(items.length)];
-    if (item === undefined) throw new Error('There is nothing to choose from.');
+    if (item === undefined) throw new Error('The list of choices is empty.');
     return item;
   }
 

@@ -26,7 +26,7 @@ const USAGE = `Usage: npm run simulate:provider -- [options]
   --folder simulated-provider       for the settings of the service and the key of the provider
   --accounts 5                      number of accounts to open, for new customers who pay
   --every 20                        seconds between two payments
-  --lost 30                         percent of the notifications of payments that are lost
+  --lost 30                         percentage of payment notifications that get lost
   --down-after 60                   seconds until the provider is down
   --down-for 0                      seconds that it is down. Its API does not answer, and all notifications are lost
   --seed 1                          repeats the choices of an earlier run; default: random
@@ -41,9 +41,13 @@ const STATUS_MS = 1_000;
 const LATE_MS = 20_000;
 /** Small pages, so that a few payments need more than one. */
 const PAGE_SIZE = 5;
+/** The most rows of new payments that are missing from an answer to a pull. */
 const MOST_HIDDEN_ROWS = 2;
 const LOOK_MS = 1_000;
-/** The service pulls every ten minutes. */
+/**
+ * The service pulls every ten minutes, and the provider may list a payment late. So a lost payment can take up to 25 minutes to
+ * appear.
+ */
 const LONGEST_WAIT_MS = 25 * 60_000;
 
 interface Options {

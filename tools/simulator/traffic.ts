@@ -252,6 +252,6 @@ function eastAfricaTime(moment: Date): string {
 
 function pick<T>(random: Random, choices: readonly T[]): T {
   const choice = choices[random(choices.length)];
-  if (choice === undefined) throw new RangeError('There is nothing to choose from.');
+  if (choice === undefined) throw new RangeError('The list of choices is empty.');
   return choice;
 }

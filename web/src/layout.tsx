@@ -32,7 +32,7 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
     scrollTo(0, 0);
   }, [location]);
   const side = useRef<HTMLElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: Another page has another link, which may be out of view.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Runs on each page change, because the link of the new page may be out of view.
   useEffect(() => {
     side.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
   }, [location]);

@@ -220,7 +220,8 @@ async function readShape(client: pg.ClientBase, table: string): Promise<Shape> {
        exists (select from pg_constraint where confrelid = c.oid) as "isReferenced"
      from pg_class c where oid = $1::regclass`,
   );
-  if (!about || about.isReferenced) throw new Error(`Foreign keys refer to ${table}.`);
+  if (!about || about.isReferenced)
+    throw new Error(`The partitions of ${table} cannot be changed, because foreign keys refer to the table.`);
   return {
     ...about,
     indexes: await of(

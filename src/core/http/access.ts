@@ -102,7 +102,8 @@ export function callerOf({ actor, ip }: FastifyRequest): string {
 /** A unique name of a user or an API key, for rate limits, shares of a resource and idempotency keys. */
 export function nameCaller({ userId, apiKey }: Actor): string {
   if (apiKey) return `api key ${apiKey.id}`;
-  if (userId === null) throw new Error('A request has the system as its actor.');
+  if (userId === null)
+    throw new Error('The actor of an HTTP request must be a user or an API key, not the system.');
   return `user ${userId}`;
 }
 

@@ -52,7 +52,7 @@ export async function ifUnchanged<Result>(
   const wanted = request.headers['if-match'];
   if (wanted === undefined) return change(context);
   const { editable } = request.routeOptions.config;
-  if (!editable) throw new Error('This route does not declare editable.');
+  if (!editable) throw new Error('The config of this route lacks `editable`.');
   return inTransaction(context.db, async (tx) => {
     const current = await lock(tx, request.params.id);
     if (current && !matchesEtag(wanted, etagOf(current, editable))) throw changedSince();

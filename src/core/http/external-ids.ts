@@ -94,7 +94,10 @@ export async function findIdsByExternalId(
   return new Map(rows.map((row) => [row.external_id, row.id]));
 }
 
-/** The resource with this external id differs from the item. In a bulk call, the item then fails and is not `existing`. */
+/**
+ * A resource with this external id exists, but has other values than the request. In a bulk call, the outcome of the item is
+ * `failed`, not `existing`.
+ */
 export class NotTheSame extends AppError<'DUPLICATE_ENTRY'> {
   constructor(resource: ExternalResource, id: number, difference: string) {
     super('DUPLICATE_ENTRY', `Another ${resource} already has this externalId. It ${difference}.`, {

@@ -86,7 +86,8 @@ export async function idempotencyKeyOf(
   { secret }: Context,
   request: FastifyRequest,
 ): Promise<IdempotencyKey | undefined> {
-  if (!request.routeOptions.config.repeatable) throw new Error('This route does not declare repeatable.');
+  if (!request.routeOptions.config.repeatable)
+    throw new Error('The config of this route lacks `repeatable: true`.');
   const key = readKey(request);
   if (key === undefined) return undefined;
   const bodyHash = await hashOf(request.body, secret);

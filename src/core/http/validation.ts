@@ -144,7 +144,7 @@ export function createValidatorCompiler(company: BusinessSettings) {
   const formats = { ...FORMATS, ...companyFormats(company) };
   const bodies = newAjv(company, formats);
   const urlParts = newAjv(company, formats);
-  // A route with two paths has one checker. The checker is compiled at the first request, not at the start.
+  // `/api` and `/api/v1` share the schema of a route, so they also share its checker. It is compiled at the first request.
   const known = { body: new Map<unknown, Checker>(), urlPart: new Map<unknown, Checker>() };
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => {
     const isBody = httpPart === 'body';
@@ -203,7 +203,7 @@ type JsonSchema = {
   [key: string]: unknown;
 };
 
-/** Refuses unknown properties at every depth, unless a schema allows them. */
+/** Refuses unknown properties at every depth of `properties` and `items`, but not inside `anyOf`, unless a schema allows them. */
 export function closed(schema: unknown): JsonSchema {
   const { properties, items, ...rest } = schema as JsonSchema;
   return {
@@ -330,7 +330,7 @@ function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): Fie
   }
 }
 
-/** The problem of a key that `propertyNames` refuses. The description of this schema states the rule. */
+/** The problem of a key that `propertyNames` refuses. The `description` of that schema is used as the text of the rule. */
 function badKey(at: string, key: string, names: JsonSchema | undefined): FieldProblem {
   const rule = typeof names?.description === 'string' ? names.description : 'is not allowed';
   return { path: join(at, clip(key)), message: `the key ${JSON.stringify(clip(key))} ${rule}` };

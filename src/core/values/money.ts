@@ -39,7 +39,8 @@ export function currencyDecimals(code: string): number {
   }
   const format = new Intl.NumberFormat('en', { style: 'currency', currency: code });
   const decimals = format.resolvedOptions().maximumFractionDigits;
-  if (decimals === undefined) throw new RangeError(`ICU gives no decimals for the currency "${code}".`);
+  if (decimals === undefined)
+    throw new RangeError(`The number of decimals of the currency "${code}" is unknown to ICU.`);
   return decimals;
 }
 

@@ -27,7 +27,8 @@ export function notificationRoutes(api: Api, context: Context): void {
           'There are three reasons: (1) the amounts differ; (2) there are two manual payments; (3) the notification names another account or ' +
           'customer, and the user who recorded the payment has no permission to assign payments. ' +
           '`filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been ' +
-          'reversed when the service was upgraded. `filter[outcome]=differs`: a transaction was repeated with other fields. ' +
+          'reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with ' +
+          'different values. ' +
           '`filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. ' +
           '`filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the ' +
           'service will retry the notification.',
@@ -71,8 +72,8 @@ export function notificationRoutes(api: Api, context: Context): void {
         summary: 'Resolve a notification in conflict',
         description:
           'Choose one of the manual payments with the same reference and amount. The notification is linked to this payment, and the ' +
-          'payment stays on its account. Or choose none (`paymentId: null`), and the notification is posted. All other manual payments with ' +
-          'the reference are reversed in the same transaction.',
+          'payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. Every ' +
+          'manual payment with this reference that you did not choose is reversed in the same transaction.',
         params: ConflictParams,
         body: Resolution,
         response: { 200: Envelope(Notification, 'Conflict resolved.') },

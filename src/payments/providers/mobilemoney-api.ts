@@ -114,7 +114,7 @@ async function requestToken(settings: MobilemoneyApiSettings): Promise<Token> {
   throw asNotSent(errorOf(TOKEN_PATH, answer, fields));
 }
 
-/** Without a token, the operation was not called. So every error except `busy` becomes `not_sent`. */
+/** Without a token, the operation was not called. So errors become `not_sent`, except `busy`. A refused key stays `unauthorized`. */
 function asNotSent(error: unknown): unknown {
   if (!(error instanceof ProviderApiError) || error.problem === 'busy') return error;
   return new ProviderApiError('not_sent', error.message, error.retryAfterSeconds);
@@ -156,7 +156,7 @@ function errorOf(
   const reported = fields && (textOf(fields, 'errorMessage') ?? textOf(fields, 'ResponseDescription'));
   const message = `${path}: status ${status}${reported ? `, ${reported.slice(0, MAX_MESSAGE_LENGTH)}` : ''}`;
   if (status === 429) return new ProviderApiError('busy', message, retryAfterSeconds);
-  // An answer of status 200 that is not JSON comes from a proxy, or is incomplete.
+  // An answer of status 200 that is not JSON comes from a proxy, or is incomplete. So it counts as `no_answer`.
   const isRefused = status >= 400 && status < 500 && status !== 408;
   return new ProviderApiError(isRefused ? 'refused' : 'no_answer', message, retryAfterSeconds, status);
 }

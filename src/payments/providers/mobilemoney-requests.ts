@@ -49,7 +49,8 @@ const STILL_PROCESSING = '4999';
 /** While the customer has not answered, the API fails with this message. */
 const IS_PROCESSING = /being processed|under processing/i;
 /**
- * A phone can show one prompt at a time. The provider reports a second prompt like an outage, but has not processed the request.
+ * A phone can show one prompt at a time. If another prompt is still open, the provider answers as if it had an outage. The request
+ * was certainly not processed.
  */
 const IS_PHONE_BUSY = /unable to lock subscriber/i;
 
@@ -124,7 +125,7 @@ export const mobilemoneyRequester: PaymentRequester = {
     summary: 'Receive the answer to a payment request',
     description:
       'The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. ' +
-      'An answer that fits no request is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.',
+      'An answer that fits no request is stored as a notification with the status `rejected`. The provider still gets a positive answer. An unreadable answer is stored, too.',
     body: { contentType: 'application/json', schema: AnswerBody },
     answer: { contentType: 'application/json', schema: Acknowledged },
   },

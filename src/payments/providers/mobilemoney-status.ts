@@ -157,7 +157,7 @@ export const mobilemoneyStatusAnswers: StatusAnswers = {
     summary: 'Receive the status of a transaction',
     description:
       'The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. ' +
-      'An answer that fits no query is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.',
+      'An answer that fits no query is stored as a notification with the status `rejected`. The provider still gets a positive answer. An unreadable answer is stored, too.',
     body: { contentType: 'application/json', schema: AnswerBody },
     answer: { contentType: 'application/json', schema: Acknowledged },
   },

@@ -28,8 +28,8 @@ export async function openCluster(folder: string, program: Program, account: Sys
   const version = (await clusterVersion(cluster)) ?? (await createCluster(folder, cluster, program, account));
   if (version !== program.major) {
     throw new EmbeddedPostgresError(
-      `The data in ${cluster} belongs to PostgreSQL ${version}, but this service brings PostgreSQL ${program.major}: ` +
-        `run a PostgreSQL ${version} server on it and set DATABASE_URL, or move the folder away.`,
+      `The data in ${cluster} belongs to PostgreSQL ${version}, but this service contains PostgreSQL ${program.major}. ` +
+        `Start a PostgreSQL ${version} server on this folder and set DATABASE_URL, or move the folder away.`,
     );
   }
   return cluster;
@@ -87,7 +87,7 @@ async function clusterVersion(cluster: string): Promise<string | undefined> {
   throw notData(cluster);
 }
 
-/** Links are allowed only above the data folder, where each one is checked. */
+/** The parent folders may be symbolic links (`makeSafeFolder` checks each of them). The data folder itself may not. */
 async function isLink(path: string): Promise<boolean> {
   return (await lstat(path)).isSymbolicLink();
 }

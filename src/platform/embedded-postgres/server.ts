@@ -232,6 +232,7 @@ async function freePort(): Promise<number> {
   });
   const address = probe.address();
   await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('No TCP port for PostgreSQL');
+  if (address === null || typeof address === 'string')
+    throw new Error('No free TCP port was found for PostgreSQL.');
   return address.port;
 }

@@ -180,7 +180,7 @@ describe('a start is refused in one clear line for', () => {
     await mkdir(join(dataDir, 'postgres'));
     await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '15\n');
     await expect(start()).rejects.toThrow(
-      /^The data in .*postgres belongs to PostgreSQL 15, but this service brings PostgreSQL 18: .*$/,
+      /^The data in .*postgres belongs to PostgreSQL 15, but this service contains PostgreSQL 18\. .*$/,
     );
   });
 

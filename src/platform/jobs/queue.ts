@@ -15,21 +15,25 @@ const MAX_ATTEMPTS = 5;
 /** NOTIFY announces a new job. Polling finds retries, and jobs whose queue was busy. */
 const POLL_INTERVAL_MS = 2_000;
 const RESTART_DELAY_MS = 5_000;
-/** The first job for a full minute is added after the job of the start has begun, because both jobs have the same key. */
+/**
+ * Each minute task also runs once when the instance starts. The first job for a full minute is added when that start job is already
+ * running: both have the same key, so it would otherwise replace the start job.
+ */
 const FIRST_MINUTE_JOB_MS = 5_000;
-/** Less than a minute, so that no minute is left out. An addition that fails is repeated sooner. */
+/** Less than a minute, so that no minute is left out. */
 const NEXT_MINUTE_JOB_MS = 50_000;
+/** The pause after a failed attempt to add the jobs. */
 const RETRY_MINUTE_JOB_MS = 5_000;
 /** How often each instance shows that it is alive. */
 const HEARTBEAT_MS = 5_000;
 /** The first heartbeat follows the library's own LISTEN on the same connection. */
 const FIRST_HEARTBEAT_MS = 500;
-/** After this time PostgreSQL ends the session of an instance that is frozen or not connected. */
+/** After this time PostgreSQL ends the session of an instance that is frozen or has lost its network connection. */
 const LONGEST_SILENCE_SECONDS = 15;
 /** The first key of the advisory locks that live instances hold. */
 const ALIVE_LOCK = 720_316_041;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** The longest wait for batches at a stop, because the database may not answer. An unfinished job runs again. */
+/** At a stop, the queue waits at most this long for the current batches. An unfinished job runs again. */
 const LONGEST_STOP_MS = 5_000;
 
 export interface Attempt {
@@ -64,7 +68,8 @@ export interface JobQueue {
 /** Creates the tables of the queue, or migrates them to the version of the library. Only one instance may run this at a time. */
 export async function installJobQueue(pool: pg.Pool): Promise<void> {
   await runMigrations({ pgPool: pool });
-  // The library enables row-level security without policies. This gives access only to the owner of the tables.
+  // The library enables row-level security without policies, so only the owner of the tables has access. We turn it off, so that
+  // other roles with rights on the tables can use them.
   await pool.query(`do $$ declare name regclass; begin
     for name in select oid from pg_class where relnamespace = 'graphile_worker'::regnamespace and relrowsecurity loop
       execute format('alter table %s disable row level security', name);
@@ -178,7 +183,7 @@ function openPool({ connection, log, tasks }: JobQueueOptions): pg.Pool {
   return pool;
 }
 
-/** Each task runs one job at a time, so no task waits for another one. */
+/** One worker for each task: a task runs one job at a time, so with this number no task waits for another. */
 function concurrencyOf(tasks: JobQueueOptions['tasks']): number {
   return Math.max(Object.keys(tasks).length, 1);
 }

@@ -19,8 +19,9 @@ interface MigrateOptions {
 }
 
 /**
- * Applies the missing migrations, each in its own transaction, so that a lock ends with the migration that needs it. The caller
- * holds the preparation lock (`withPreparationLock`), so that no other instance migrates at the same time.
+ * Applies the missing migrations, each in its own transaction, so that a lock ends with the migration that needs it. A file that
+ * starts with `-- Outside a transaction` runs without one. The caller holds the preparation lock (`withPreparationLock`), so that no
+ * other instance migrates at the same time.
  * @returns the names of the applied migrations: none if a later version has migrated the database and this version works with it.
  */
 export async function migrate(db: Db, { last, onWait = () => {} }: MigrateOptions = {}): Promise<string[]> {
@@ -58,7 +59,7 @@ function otherMigrations(): MigrationError {
   );
 }
 
-/** Applies a migration. If it does not get a lock in time, it is rolled back, and repeated after a pause. */
+/** Applies a migration. If one in a transaction does not get a lock in time, it is rolled back, and repeated after a pause. */
 async function apply(db: Db, file: MigrationFile, onWait: (message: string) => void): Promise<void> {
   await retryUntilLockObtained(
     () => (file.isTransaction ? applyInTransaction(db, file) : applyStatements(db, file)),

@@ -28,10 +28,11 @@ export const Import = Type.Object(
     id: Id,
     status: Choice('ImportStatus', IMPORT_STATUSES, {
       description:
-        'In checking, running and undoing, a job works on the import. A run that fails, or finds errors, has written nothing.',
+        'While the status is `checking`, `running` or `undoing`, a job works on the import. A run that fails, or finds errors, has written nothing.',
     }),
     progress: Type.Integer({
-      description: 'The progress of the job in percent, while the status is checking, running or undoing.',
+      description:
+        'The progress of the job in percent, while the status is `checking`, `running` or `undoing`.',
     }),
     failure: Nullable(
       Type.String({ description: 'Why the last check or run failed, or why the import was not undone.' }),

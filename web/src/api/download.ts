@@ -1,6 +1,6 @@
 import { sendSignedIn } from './client.ts';
 
-/** Saves a file of the API, which needs the access token. @throws the error body if the service refuses. */
+/** Downloads a file from the API with the access token, and saves it. @throws the error body if the service refuses. */
 export async function download(path: string): Promise<void> {
   const response = await sendSignedIn(new Request(new URL(path, location.origin)));
   if (!response.ok) throw await response.json();

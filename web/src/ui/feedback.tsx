@@ -49,7 +49,10 @@ interface LoadedProps<Data> {
   /** Explains an error in words. */
   explain(error: unknown): string;
   skeleton?: ReactNode;
-  /** Shows the last data while other rows of the same list are read, so that the focus stays on what the user pressed. */
+  /**
+   * Keeps showing the old rows while the next rows load (for example after a change of page), so that the pressed button keeps the
+   * focus.
+   */
   keepsLast?: boolean;
   children(data: Data): ReactNode;
 }

@@ -1123,7 +1123,7 @@ export interface paths {
         };
         /**
          * List notifications and their outcomes
-         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) there are two manual payments; (3) the notification names another account or customer, and the user who recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been reversed when the service was upgraded. `filter[outcome]=differs`: a transaction was repeated with other fields. `filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
+         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) there are two manual payments; (3) the notification names another account or customer, and the user who recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with different values. `filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
@@ -1169,7 +1169,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve a notification in conflict
-         * @description Choose one of the manual payments with the same reference and amount. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`), and the notification is posted. All other manual payments with the reference are reversed in the same transaction.
+         * @description Choose one of the manual payments with the same reference and amount. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. Every manual payment with this reference that you did not choose is reversed in the same transaction.
          *
          *     Needs the permission `payments:reverse`: admin, manager, finance.
          */
@@ -2173,7 +2173,7 @@ export interface paths {
         };
         /**
          * Search customers, accounts, payments and invoices
-         * @description At most 20 results: exact identifiers first, then beginnings, then parts of names. Results that the caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.
+         * @description At most 20 results: exact matches of identifiers first, then matches at the beginning, then matches within names. Results that the caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -2715,7 +2715,7 @@ export interface paths {
         put?: never;
         /**
          * Receive the answer to a payment request
-         * @description The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. An answer that fits no request is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.
+         * @description The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. An answer that fits no request is stored as a notification with the status `rejected`. The provider still gets a positive answer. An unreadable answer is stored, too.
          *
          *     Needs no token.
          */
@@ -2737,7 +2737,7 @@ export interface paths {
         put?: never;
         /**
          * Receive the status of a transaction
-         * @description The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. An answer that fits no query is stored as a rejected notification, and is accepted. An unreadable answer is stored, too.
+         * @description The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. An answer that fits no query is stored as a notification with the status `rejected`. The provider still gets a positive answer. An unreadable answer is stored, too.
          *
          *     Needs no token.
          */
@@ -5438,9 +5438,9 @@ export interface components {
          */
         Import: {
             id: number;
-            /** @description In checking, running and undoing, a job works on the import. A run that fails, or finds errors, has written nothing. */
+            /** @description While the status is `checking`, `running` or `undoing`, a job works on the import. A run that fails, or finds errors, has written nothing. */
             status: components["schemas"]["ImportStatus"];
-            /** @description The progress of the job in percent, while the status is checking, running or undoing. */
+            /** @description The progress of the job in percent, while the status is `checking`, `running` or `undoing`. */
             progress: number;
             failure: string | null;
             /** @description The uploaded files. They are deleted when the import is done. */
@@ -8905,7 +8905,7 @@ export interface components {
              * @description YYYY-MM-DD
              */
             today: string;
-            /** @description The country code of phone numbers that are written without one: `+` and digits. */
+            /** @description The country code (`+` and digits) that is added to phone numbers without a country code. */
             phoneCountryCode: string;
             identityProviders: components["schemas"]["IdentityProvider"][];
             approvalLimit: number | null;

@@ -11,7 +11,10 @@ const MARGIN = { top: 10, bottom: 26, start: 44, end: 14 };
 const STEPS = 4;
 const NARROW = 560;
 
-/** Lines for the rates of months. The slider below the chart shows the figures of one month, the table those of all months. */
+/**
+ * Lines for the rates of months. The slider below the chart chooses the month whose figures are in the legend above. The table shows
+ * the figures of all months.
+ */
 export function TrendChart({ months }: { months: readonly MonthRates[] }) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
