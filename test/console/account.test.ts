@@ -210,6 +210,37 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     },
   );
 
+  it('shows no payments of the account that was open before', async () => {
+    const accounts = [await newAccount(console), await newAccount(console)] as const;
+    for (const [at, { id }] of accounts.entries())
+      for (let count = 1; count <= 11; count += 1) {
+        const transactionRef = `OF-${at}-${count}`;
+        await console.call('POST', '/payments', {
+          accountId: id,
+          amount: 1,
+          paymentMethodId: 2,
+          transactionRef,
+        });
+      }
+    const [first, second] = accounts;
+    const page = await openAccount(first.id);
+    const ofAccount = (at: number) => page.getByRole('cell', { name: `OF-${at}-` });
+    await ofAccount(0).nth(9).waitFor();
+    const more = page.getByRole('button', { name: 'Show more' });
+    await page.locator('#top-find').fill(second.accountNumber);
+    await page.locator('#top-find-results [role=option]', { hasText: second.accountNumber }).click();
+    await ofAccount(1).nth(9).waitFor();
+    await more.click();
+    await ofAccount(1).nth(10).waitFor();
+    // An answer that never comes, so that only what is already loaded can be shown.
+    await page.route(`**/api/accounts/${first.id}/payments?*`, () => {});
+    await page.goBack();
+    await page.locator('.page-head', { hasText: first.accountNumber }).waitFor();
+    expect(await ofAccount(1).count()).toBe(0);
+    expect(await ofAccount(0).count()).toBe(10);
+    await page.context().close();
+  });
+
   it('gives its statement and invoices as PDF', async () => {
     const { id } = await newAccount(console);
     const items = [{ description: 'Cable', quantity: 1, unitPrice: 50 }];
