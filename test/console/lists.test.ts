@@ -133,6 +133,19 @@ describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', (
     },
   );
 
+  it('is not busy after a failure', async () => {
+    const page = await console.open('/find');
+    await page.route('**/api/payments?*', (route) => route.fulfill({ status: 500, body: 'Bad gateway' }));
+    await page.getByRole('link', { name: 'Payments', exact: true }).click();
+    await page.getByRole('alert').getByRole('button', { name: 'Try again' }).waitFor();
+    expect(await page.locator('.panel-body').getAttribute('aria-busy')).toBe('false');
+    await page.unroute('**/api/payments?*');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('tbody tr').first().waitFor();
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 500.
+  });
+
   it.each(SIZES)(
     'offers periods beside the days of a filter, and keeps the days in the URL (%s)',
     async (size, viewport) => {

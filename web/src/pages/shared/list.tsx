@@ -164,7 +164,7 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
   return (
     <section ref={panel} className="panel flush" aria-label={caption}>
       {list.filters.length > 0 && <Filters list={list} />}
-      <div className="panel-body" aria-busy={query.data === undefined}>
+      <div className="panel-body" aria-busy={query.data === undefined && !query.error}>
         <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />} keepsLast>
           {({ data, pagination }) =>
             data.length === 0 ? (
