@@ -155,13 +155,14 @@ function Options({ legend, name, chosen, onChoose, problem, isBrief, options }: 
             onChoose={onChoose}
           />
         ));
-        return groups.length === 1 ? (
+        // The elements of a group do not depend on the other groups, because a card in other elements loses the focus.
+        return group === undefined ? (
           <div key={group} className="sale-cards">
             {cards}
           </div>
         ) : (
           <fieldset key={group} className="sale-group">
-            <legend>{group?.replaceAll('_', ' ')}</legend>
+            <legend>{group.replaceAll('_', ' ')}</legend>
             <div className="sale-cards">{cards}</div>
           </fieldset>
         );
