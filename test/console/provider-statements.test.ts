@@ -236,6 +236,32 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     },
   );
 
+  it('are joined by payments that stay chosen while other rows are loaded', async () => {
+    const { id } = await newAccount(console);
+    const body = { accountId: id, paymentMethodId: 2, paymentDate: '2026-09-01' };
+    for (const amount of [10, 20]) await console.call('POST', '/payments', { ...body, amount });
+    const page = await console.open('/statements?view=payments&from=2026-09-01&until=2026-09-01');
+    await page.getByRole('button', { name: 'Choose all on this page' }).click();
+    await page.getByText('2 chosen, KES 30.00').waitFor();
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/api/payments?*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Amount' }).click();
+    await page.locator('.panel-body[aria-busy=true]').waitFor();
+    expect(await page.locator('tbody input:checked').count()).toBe(2);
+    await page.getByText('2 chosen, KES 30.00').waitFor();
+    await page.getByRole('button', { name: 'Choose none' }).waitFor();
+    answer();
+    await page.locator('.panel-body[aria-busy=false]').waitFor();
+    await page.getByText('2 chosen, KES 30.00').waitFor();
+    await page.context().close();
+  });
+
   it.each(SIZES)('are followed by the proof of a day (%s)', async (_name, viewport) => {
     const page = await console.open('/statements?view=proof', { viewport });
     await page.locator('input[type=date]').fill('2026-11-01');

@@ -1,3 +1,4 @@
+import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
@@ -36,7 +37,12 @@ export function Unreconciled() {
     'filter[reconciliationId]': { isnull: true },
     'filter[status]': { ne: 'reversed' as const },
   };
-  const payments = api.useQuery('get', '/api/payments', { params: { query } });
+  const payments = api.useQuery(
+    'get',
+    '/api/payments',
+    { params: { query } },
+    { placeholderData: keepPreviousData },
+  );
   const shown = payments.data?.data ?? [];
   const [chosenIds, setChosenIds] = useState<ReadonlySet<number>>(new Set());
   // A payment that has left the list is no longer chosen.

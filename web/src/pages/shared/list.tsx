@@ -105,6 +105,8 @@ interface ListPanelProps<Row> {
   query: {
     data: { data: Row[]; pagination: { total?: number; totalPages?: number } } | undefined;
     error: unknown;
+    /** Whether `data` are the rows of the last filters, sort or page. */
+    isPlaceholderData?: boolean;
     refetch(): unknown;
   };
   columns: readonly Column<Row>[];
@@ -160,11 +162,12 @@ export function ResourcePage<Row extends { id: number }>(props: ResourcePageProp
 export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>) {
   const { caption, list, query, columns, hrefOf, head, none = t('list.empty') } = props;
   const { state } = list;
+  const isBusy = query.isPlaceholderData || (query.data === undefined && !query.error);
   const panel = useRef<HTMLElement>(null);
   return (
     <section ref={panel} className="panel flush" aria-label={caption}>
       {list.filters.length > 0 && <Filters list={list} />}
-      <div className="panel-body" aria-busy={query.data === undefined && !query.error}>
+      <div className="panel-body" aria-busy={isBusy}>
         <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />} keepsLast>
           {({ data, pagination }) =>
             data.length === 0 ? (
