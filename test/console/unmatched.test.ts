@@ -341,6 +341,20 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     },
   );
 
+  it.each(['constructor', 'rejected', 'other'])(
+    'are next to rejected notifications, which ignore the unknown kind %s in the URL',
+    async (kind) => {
+      const page = await console.open('/find');
+      const asked = page.waitForRequest('**/api/notifications?*');
+      await page.goto(`${console.origin}/unmatched?view=rejected&kind=${kind}`);
+      expect(new URL((await asked).url()).searchParams.get('filter[status]')).toBe('rejected');
+      await page.locator('.list-filters').waitFor();
+      expect(await page.getByLabel('Show', { exact: true }).inputValue()).toBe('');
+      expect(await page.getByRole('button', { name: 'Clear filters' }).count()).toBe(0);
+      await page.context().close();
+    },
+  );
+
   it('are next to rejected notifications, whose long bodies are shown whole with the focus on them', async () => {
     const body = JSON.stringify({ ...notification({ TransAmount: 'more' }), Note: 'x'.repeat(3_000) });
     const headers = { 'content-type': 'application/json' };

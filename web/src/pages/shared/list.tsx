@@ -28,7 +28,7 @@ interface ValueFilter {
   label: string;
   /** Values and their texts. Without them the user enters a value. */
   choices?: readonly (readonly [value: string, text: string])[];
-  /** The choice while the filter is not set; `query` then gets ''. Default: all, without a parameter. */
+  /** The choice while the filter is not set or has an unknown value; `query` then gets ''. Default: all, without a parameter. */
   unset?: string;
   type?: 'number' | 'text';
   /** The parameters of the API for a value. Default: `filter[name]=value`. */
@@ -57,7 +57,8 @@ const DAYS = ['from', 'until'] as const;
 /** A list with filters, sort and page in the URL. @param rows of a page. */
 export function useList(defaultSort: Sort, filters: readonly Filter[] = [], rows = ROWS): List {
   const names = filters.flatMap(namesOf);
-  const state = useListState(names, defaultSort);
+  const listState = useListState(names, defaultSort);
+  const state = { ...listState, filters: withoutUnknown(listState.filters, filters) };
   const [parameters, setParameters] = useSearchParams();
   const conditions = filters.map((filter) => conditionOf(filter, state.filters));
   const remove = (removed: readonly string[], options?: { replace: boolean }) =>
@@ -83,6 +84,15 @@ export function useList(defaultSort: Sort, filters: readonly Filter[] = [], rows
 
 function namesOf(filter: Filter): readonly string[] {
   return 'daysOf' in filter ? DAYS : [filter.name];
+}
+
+/** Without the values that cannot be chosen in a filter that has a fixed list of choices. */
+function withoutUnknown(values: Values, filters: readonly Filter[]): Values {
+  const known = { ...values };
+  for (const filter of filters)
+    if ('unset' in filter && !filter.choices?.some(([choice]) => choice === values[filter.name]))
+      known[filter.name] = '';
+  return known;
 }
 
 /** The parameters of the API for a filter. */

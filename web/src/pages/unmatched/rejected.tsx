@@ -37,7 +37,7 @@ export function Rejected() {
         label: t('unmatched.kind'),
         choices: OTHER_KINDS.map((kind) => [kind, t(`unmatched.kind.${kind}`)]),
         unset: t('unmatched.kind.rejected'),
-        query: (kind) => KINDS[kind as Kind] ?? KINDS.rejected,
+        query: (kind) => KINDS[(kind || 'rejected') as Kind],
       },
       { daysOf: 'createdAt' },
     ],
