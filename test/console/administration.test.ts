@@ -228,6 +228,60 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     },
   );
 
+  it('opens the dialog of a row that is on another page, or says that there is none', async () => {
+    const ids: number[] = [];
+    for (let at = 10; at < 37; at++)
+      ids.push((await console.call('POST', '/employees', { name: `Zuri ${at}` })).id);
+    const last = ids.at(-1);
+    const page = await console.open(`/audit?resource=employee&resourceId=${last}`);
+    await page
+      .locator('tbody')
+      .getByRole('link', { name: `Employee ${last}` })
+      .click();
+    await page.waitForURL(`**/employees?open=${last}`);
+    const dialog = page.getByRole('dialog', { name: 'Zuri 36' });
+    await dialog.waitFor();
+    expect(await page.locator('tbody tr', { hasText: 'Zuri 36' }).count()).toBe(0);
+    await dialog.getByLabel('Phone').fill('+254700000036');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await console.call('GET', `/employees/${last}`)).phone).toBe('+254700000036');
+    await page.goto(`${console.origin}/users?open=999999`);
+    await page.getByRole('dialog').getByText('There is no entry 999999').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+    await page.waitForURL('**/users');
+    const viewer = await console.open(`/employees?open=${last}`, {
+      email: await console.createUser('viewer'),
+    });
+    await viewer.getByRole('dialog').getByText('Your role may not do this.').waitFor();
+    await page.context().close();
+    await viewer.context().close();
+  });
+
+  it('names the fields and the statuses that the audit log records', async () => {
+    const { id } = await console.call('POST', '/payplans', {
+      name: 'Audited plan',
+      deposit: 10,
+      instalmentAmount: 5,
+      instalmentCount: 12,
+      frequency: 'weekly',
+      autoSuspend: true,
+    });
+    const page = await console.open(`/audit?resource=payplan&resourceId=${id}`);
+    await page.locator('tbody tr', { hasText: 'Pay plan created' }).locator('.row-link').click();
+    const rows = page.locator('dialog tbody tr');
+    await rows.filter({ hasText: 'Number of instalments' }).waitFor();
+    for (const row of await rows.all())
+      expect(await row.locator('td, th').first().textContent()).toMatch(/^[A-Z][a-z ]+$/);
+    const key = await console.call('POST', '/api-keys', { name: 'Audited key', role: 'viewer' });
+    await console.call('POST', `/api-keys/${key.id}/revoke`, {});
+    await page.goto(`${console.origin}/audit?resource=api_key&resourceId=${key.id}`);
+    await page.locator('tbody tr', { hasText: 'API key revoked' }).locator('.row-link').click();
+    await page.locator('dialog tbody').getByText('Revoked').waitFor();
+    await page.context().close();
+  });
+
   it.each(SIZES)(
     'invites a person, who opens the latest link and chooses a password (%s)',
     async (size, viewport) => {

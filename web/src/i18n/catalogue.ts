@@ -104,6 +104,7 @@ type ValueGroup =
   | 'resource'
   | 'auditAction'
   | 'auditField'
+  | 'auditStatus'
   | 'approvalAction'
   | 'approvalStatus'
   | 'approvalFact'

@@ -53,6 +53,7 @@ export const common: Record<keyof typeof en, string> = {
   'list.all': 'Zote',
   'list.empty': 'Hakuna kitu bado',
   'list.noneMatch': 'Hakuna kinacholingana na vichujio hivi',
+  'list.noRow': 'Hakuna ingizo {id}, au huruhusiwi kuliona.',
   'action.create': 'Unda',
   'action.edit': 'Hariri',
   'list.filters': 'Vichujio',

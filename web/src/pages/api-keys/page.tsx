@@ -68,6 +68,9 @@ export function Page() {
       columns={columns}
       none={t('apiKeys.none')}
       create={{ label: t('apiKeys.new'), dialog: (close) => <NewKeyDialog onClose={close} /> }}
+      rowQuery={(id) =>
+        api.queryOptions('get', '/api/api-keys', { params: { query: { 'filter[id]': { eq: id } } } })
+      }
       dialogOf={(apiKey, close) => <KeyDialog apiKey={apiKey} onClose={close} />}
     />
   );

@@ -72,6 +72,9 @@ export function Page() {
       query={approvals}
       columns={columns}
       none={t('approvals.none')}
+      rowQuery={(id) =>
+        api.queryOptions('get', '/api/approvals', { params: { query: { 'filter[id]': { eq: id } } } })
+      }
       dialogOf={(approval, close) => <ApprovalDialog key={approval.id} approval={approval} onClose={close} />}
     />
   );

@@ -54,6 +54,9 @@ export function Page() {
       list={list}
       query={entries}
       columns={columns}
+      rowQuery={(id) =>
+        api.queryOptions('get', '/api/audit', { params: { query: { 'filter[id]': { eq: id } } } })
+      }
       dialogOf={(entry, close) => <EntryDialog entry={entry} onClose={close} />}
     />
   );

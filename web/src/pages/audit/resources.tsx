@@ -18,6 +18,7 @@ type Unaudited =
   | 'webhook_delivery';
 
 interface ResourcePage {
+  /** What a user needs to open it. */
   permission: Permission;
   hrefOf(id: number): string;
 }
@@ -40,15 +41,15 @@ const PAGES: Record<Exclude<Resource, Unaudited>, ResourcePage | null> = {
   commission: null,
   commission_rule: null,
   customer: detail('/customers', 'customers:read'),
-  employee: dialog('/employees', 'catalogue:read'),
+  employee: dialog('/employees', 'catalogue:write'),
   import: detail('/imports', 'imports:run'),
   invitation: null,
   invoice: detail('/invoices', 'invoices:read'),
   notification: null,
   payment: detail('/payments', 'payments:read'),
-  payment_method: dialog('/payment-methods', 'catalogue:read'),
+  payment_method: dialog('/payment-methods', 'catalogue:write'),
   payment_request: null,
-  payplan: dialog('/pay-plans', 'catalogue:read'),
+  payplan: dialog('/pay-plans', 'catalogue:write'),
   product: detail('/products', 'catalogue:read'),
   provider_statement: detail('/statements', 'reconciliations:read'),
   reconciliation: null,

@@ -22,6 +22,13 @@ const REFERENCES: Readonly<Record<string, Resource>> = {
   userId: 'user',
 };
 
+/** The texts of statuses that are not in `auditStatus`. */
+const STATUSES: Readonly<Partial<Record<Resource, 'accountStatus' | 'invoiceStatus' | 'paymentStatus'>>> = {
+  account: 'accountStatus',
+  invoice: 'invoiceStatus',
+  payment: 'paymentStatus',
+};
+
 /** The value of a field of an audit entry: amounts with their currency, dates in words, references as links. */
 export function showValue(field: string, value: unknown, resource: Resource): ReactNode {
   if (value === undefined || value === null) return '–';
@@ -43,8 +50,8 @@ function textOf(field: string, value: string, resource: Resource): string {
   if (/^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(value)) return format.dateTime(value);
   switch (field) {
     case 'status':
-      if (resource === 'account') return tValue('accountStatus', value);
-      return resource === 'invoice' ? tValue('invoiceStatus', value) : tValue('paymentStatus', value);
+    case 'state':
+      return tValue(STATUSES[resource] ?? 'auditStatus', value);
     case 'kycStatus':
       return tValue('kycStatus', value);
     case 'verificationType':

@@ -77,6 +77,11 @@ export function Page() {
           dialog: (close) => <CalculateDialog employees={employees} onClose={close} />,
         },
       })}
+      rowQuery={(id) =>
+        api.queryOptions('get', '/api/commissions/payments', {
+          params: { query: { 'filter[id]': { eq: id } } },
+        })
+      }
       dialogOf={({ id, employeeId }, close) => (
         <CommissionDialog id={id} employee={nameOf(employeeId)} onClose={close} />
       )}

@@ -31,6 +31,9 @@ export function Page() {
       columns={columns}
       permission="catalogue:write"
       create={{ label: t('employees.new'), dialog: (close) => <NewEmployeeDialog onClose={close} /> }}
+      rowQuery={(id) =>
+        api.queryOptions('get', '/api/employees', { params: { query: { 'filter[id]': { eq: id } } } })
+      }
       dialogOf={(employee, close) => (
         <LatestVersion
           title={employee.name}

@@ -68,6 +68,9 @@ export function Page() {
       columns={columns}
       none={t('invitations.none')}
       create={{ label: t('invitations.new'), dialog: (close) => <InviteDialog onClose={close} /> }}
+      rowQuery={(id) =>
+        api.queryOptions('get', '/api/users/invitations', { params: { query: { 'filter[id]': { eq: id } } } })
+      }
       dialogOf={(invitation, close) => <InvitationDialog invitation={invitation} onClose={close} />}
     >
       <UserTabs />

@@ -55,6 +55,9 @@ export function Page() {
         label: t('payPlans.new'),
         dialog: (close) => <NewPlanDialog products={products} onClose={close} />,
       }}
+      rowQuery={(id) =>
+        api.queryOptions('get', '/api/payplans', { params: { query: { 'filter[id]': { eq: id } } } })
+      }
       dialogOf={(plan, close) => (
         <LatestVersion
           title={plan.name}

@@ -36,6 +36,9 @@ export function Page() {
         label: t('paymentMethods.new'),
         dialog: (close) => <NewMethodDialog onClose={close} />,
       }}
+      rowQuery={(id) =>
+        api.queryOptions('get', '/api/payment-methods', { params: { query: { 'filter[id]': { eq: id } } } })
+      }
       dialogOf={(method, close) => <MethodDialog method={method} onClose={close} />}
     />
   );

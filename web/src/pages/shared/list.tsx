@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { explain } from '../../api/explain.ts';
@@ -6,6 +7,7 @@ import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { DateRange, FilterInput, FilterSelect } from '../../ui/filters.tsx';
 import { Icon } from '../../ui/icons.tsx';
@@ -127,12 +129,21 @@ interface ListPanelProps<Row> {
   none?: ReactNode;
 }
 
+/** What `api.queryOptions` returns. */
+interface RowQuery<Row> {
+  queryKey: readonly unknown[];
+  // biome-ignore lint/suspicious/noExplicitAny: Its parameter contains the type of the key.
+  queryFn?: (context: any) => Promise<{ data: Row[] }> | { data: Row[] };
+}
+
 interface ResourcePageProps<Row> extends Omit<ListPanelProps<Row>, 'caption'> {
   title: string;
   /** The button for a new row, and its dialog. */
   create?: { label: string; dialog(close: () => void): ReactNode };
   /** The dialog of a row. It makes the rows links. */
   dialogOf?: (row: Row, close: () => void) => ReactNode;
+  /** Reads the list with `filter[id]`, to open a row that is not among the rows that are shown. */
+  rowQuery?: (id: number) => RowQuery<Row>;
   /** Users without this permission can neither create a row nor open the dialog of a row. Default: everybody can. */
   permission?: Permission;
   /** Content below the title, such as tabs. */
@@ -141,13 +152,12 @@ interface ResourcePageProps<Row> extends Omit<ListPanelProps<Row>, 'caption'> {
 
 /** A page with the list of a resource, and the dialogs to create a row and to open one. */
 export function ResourcePage<Row extends { id: number }>(props: ResourcePageProps<Row>) {
-  const { title, permission, children, ...panel } = props;
+  const { title, permission, children, rowQuery, ...panel } = props;
   const isAllowed = permission === undefined || may(permission);
   const create = isAllowed ? props.create : undefined;
   const dialogOf = isAllowed ? props.dialogOf : undefined;
   const { list, query } = panel;
   const [isCreating, setIsCreating] = useState(false);
-  const opened = query.data?.data.find(({ id }) => id === list.openedId);
   return (
     <>
       <PageHead
@@ -163,8 +173,52 @@ export function ResourcePage<Row extends { id: number }>(props: ResourcePageProp
       {children}
       <ListPanel hrefOf={dialogOf ? list.hrefOf : undefined} {...panel} caption={title} />
       {create && isCreating && create.dialog(() => setIsCreating(false))}
-      {opened && dialogOf?.(opened, list.close)}
+      {list.openedId !== undefined && query.data && (
+        <OpenedRow
+          key={list.openedId}
+          title={title}
+          id={list.openedId}
+          rows={query.data.data}
+          rowQuery={rowQuery}
+          dialogOf={dialogOf}
+          onClose={list.close}
+        />
+      )}
     </>
+  );
+}
+
+interface OpenedRowProps<Row> extends Pick<ResourcePageProps<Row>, 'title' | 'dialogOf' | 'rowQuery'> {
+  id: number;
+  /** The rows that are shown. */
+  rows: readonly Row[];
+  onClose(): void;
+}
+
+/** The dialog of the row whose id is in the URL, or why there is none. */
+function OpenedRow<Row extends { id: number }>(props: OpenedRowProps<Row>) {
+  const { title, id, rows, rowQuery, dialogOf, onClose } = props;
+  const shown = rows.find((row) => row.id === id);
+  // A change can remove the row from a filtered list while its dialog is open.
+  const [first] = useState(shown);
+  const { queryKey, queryFn } = rowQuery?.(id) ?? { queryKey: ['row', title, id] };
+  const other = useQuery<{ data: Row[] }>({
+    queryKey,
+    queryFn: queryFn ?? (async () => ({ data: [] })),
+    enabled: !shown && dialogOf !== undefined,
+  });
+  const row = shown ?? other.data?.data[0] ?? first;
+  if (row && dialogOf) return dialogOf(row, onClose);
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {dialogOf ? (
+        <Loaded query={other} explain={explain} skeleton={<Skeleton lines={5} />}>
+          {() => <p>{t('list.noRow', { id })}</p>}
+        </Loaded>
+      ) : (
+        <p>{t('problem.forbidden')}</p>
+      )}
+    </Dialog>
   );
 }
 

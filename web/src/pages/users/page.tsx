@@ -49,6 +49,9 @@ export function Page() {
       query={users}
       columns={columns}
       create={{ label: t('users.new'), dialog: (close) => <NewUserDialog onClose={close} /> }}
+      rowQuery={(id) =>
+        api.queryOptions('get', '/api/users', { params: { query: { 'filter[id]': { eq: id } } } })
+      }
       dialogOf={(user, close) => (
         <LatestVersion
           title={`${user.firstName} ${user.lastName}`}
