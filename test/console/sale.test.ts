@@ -504,9 +504,10 @@ async function click(page: Page, name: string | RegExp, effort: Effort): Promise
 /** Without the products, a sale cannot go on. */
 async function catalogueHasLoaded(page: Page): Promise<void> {
   for (const path of ['/api/products', '/api/payplans', '/api/payment-methods']) {
-    await page.waitForFunction(
-      `performance.getEntriesByType('resource').some(({ name }) => new URL(name).pathname === '${path}')`,
-    );
+    const isLoaded = (wanted: string) =>
+      performance.getEntriesByType('resource').some(({ name }) => new URL(name).pathname === wanted);
+    // Not page.waitForFunction: the content security policy refuses its later tries.
+    await expect.poll(() => page.evaluate(isLoaded, path), { timeout: 20_000 }).toBe(true);
   }
 }
 

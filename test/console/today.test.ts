@@ -33,6 +33,7 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
       await page.getByRole('heading', { name: 'Today' }).waitFor();
       expect(new URL(page.url()).pathname).toBe('/today');
       const received = page.locator('.stat', { hasText: 'Received today' }).locator('.stat-value');
+      await received.filter({ hasText: 'KES' }).waitFor();
       expect(await textOf(received)).toBe('KES 2,000.00');
       expect(await textOf(page.locator('.bars li').last())).toMatch(/^2K/);
       const outstanding = page.locator('.stat', { hasText: 'Outstanding' }).locator('.stat-value');

@@ -41,14 +41,7 @@ export function App() {
             <Switch>
               {ROUTES.map(({ path, permission, Page }) => (
                 <Route key={path} path={path}>
-                  {(parameters) =>
-                    may(permission) ? (
-                      // Without the key, rows and state of one record remain on the page of the next.
-                      <Page key={JSON.stringify(parameters)} {...parameters} />
-                    ) : (
-                      <Forbidden />
-                    )
-                  }
+                  {(parameters) => (may(permission) ? <Page {...parameters} /> : <Forbidden />)}
                 </Route>
               ))}
               <Route path="/">

@@ -50,8 +50,10 @@ function textOf(field: string, value: string, resource: Resource): string {
   if (/^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(value)) return format.dateTime(value);
   switch (field) {
     case 'status':
-    case 'state':
-      return tValue(STATUSES[resource] ?? 'auditStatus', value);
+    case 'state': {
+      const group = STATUSES[resource];
+      return group ? tValue(group, value) : tValue('auditStatus', value);
+    }
     case 'kycStatus':
       return tValue('kycStatus', value);
     case 'verificationType':
