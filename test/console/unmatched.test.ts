@@ -367,6 +367,25 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.context().close();
   });
 
+  it('are not reported as assigned by somebody else, if the list is read again before the answer arrives', async () => {
+    await emptyList();
+    await newMistypedPayment();
+    const page = await openList();
+    let othersShown: boolean | undefined;
+    await page.route('**/assign', async (route) => {
+      const response = await route.fetch();
+      await page.getByText('Every payment has its account.').waitFor();
+      await delay(500); // The notice of others would be shown now.
+      othersShown = await page.getByText('somebody else has processed it').isVisible();
+      await route.fulfill({ response });
+    });
+    await page.keyboard.press('1');
+    await page.keyboard.press('Enter');
+    await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
+    expect(othersShown).toBe(false);
+    await page.context().close();
+  });
+
   it('are in Swahili, too', async () => {
     await emptyList();
     await newMistypedPayment();

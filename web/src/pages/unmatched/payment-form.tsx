@@ -25,11 +25,14 @@ const CONFIDENCE_TONES: Record<Schemas['Confidence'], Tone> = {
 
 interface PaymentFormProps {
   payment: Payment;
+  /** Called before the request is sent. `onAssigned` or `onRefused` follows. */
+  onSend(payment: Payment): void;
   onAssigned(payment: Payment, customerName: string): void;
+  onRefused(payment: Payment): void;
 }
 
 /** A payment and the accounts that it may belong to. */
-export function PaymentForm({ payment, onAssigned }: PaymentFormProps) {
+export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentFormProps) {
   const assign = useWrite('post', '/api/payments/{id}/assign');
   const isWaiting = useIsWaiting();
   const [text, setText] = useState('');
@@ -62,7 +65,9 @@ export function PaymentForm({ payment, onAssigned }: PaymentFormProps) {
             setIsMissing(!chosen);
             if (!chosen) return;
             const params = { path: { id: payment.id } };
+            onSend(payment);
             if (await assign.send({ params, body: { accountId } })) onAssigned(payment, chosen.customerName);
+            else onRefused(payment);
           }}
         >
           <label className="find-input">

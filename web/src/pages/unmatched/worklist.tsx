@@ -48,12 +48,15 @@ function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
   // Hides assigned payments, because a list that is already being read may still contain them.
   const [assigned, setAssigned] = useState<ReadonlySet<number>>(new Set());
   const rows = payments.filter(({ id }) => !assigned.has(id));
+  // The list may be read again before the answer to an assignment arrives.
+  const own = useRef(new Set<number>());
   const [returnedId, setReturnedId] = useState<number>();
   const undo = useUndo((id) => {
+    own.current.delete(id);
     setAssigned((last) => new Set([...last].filter((one) => one !== id)));
     setReturnedId(id);
   });
-  useNoticeOfOthers(payments, assigned);
+  useNoticeOfOthers(payments, own.current);
   useEffect(() => {
     if (payments.length === 0 && page > 1) onPage(page - 1);
   }, [payments.length, page, onPage]);
@@ -79,6 +82,8 @@ function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
         {(payment) => (
           <PaymentForm
             payment={payment}
+            onSend={({ id }) => own.current.add(id)}
+            onRefused={({ id }) => own.current.delete(id)}
             onAssigned={({ id, amount }, name) => {
               setAssigned((last) => new Set([...last, id]));
               setReturnedId(undefined);
@@ -111,13 +116,13 @@ function Item({ payment: { amount, reference, payer, paymentDate, suggestions } 
   );
 }
 
-/** Shows a notice when a payment has left the list because somebody else assigned it. */
-function useNoticeOfOthers(payments: readonly Payment[], assigned: ReadonlySet<number>) {
+/** Shows a notice when a payment has left the list because somebody else assigned it. @param own - what this page assigns. */
+function useNoticeOfOthers(payments: readonly Payment[], own: ReadonlySet<number>) {
   const before = useRef(payments);
   useEffect(() => {
-    const isGone = ({ id }: Payment) => !assigned.has(id) && !payments.some((one) => one.id === id);
+    const isGone = ({ id }: Payment) => !own.has(id) && !payments.some((one) => one.id === id);
     const gone = payments.length < before.current.length ? before.current.find(isGone) : undefined;
     before.current = payments;
     if (gone) toast({ text: t('unmatched.gone', { amount: format.money(gone.amount) }) });
-  }, [payments, assigned]);
+  }, [payments, own]);
 }
