@@ -72,6 +72,7 @@ export async function tryWebhooks(
       const { counts } = dispatcher;
       while (counts.delivered + counts.failed < count && Date.now() < endsAt) await sleep(PAUSE_MS);
       await dispatcher.stop();
+      if (counts.delivered + counts.failed < count) log.warn('Demo company: not all webhooks were delivered');
       return counts.failed;
     };
     const failed = await deliver(events.events.length);

@@ -41,7 +41,14 @@ export function App() {
             <Switch>
               {ROUTES.map(({ path, permission, Page }) => (
                 <Route key={path} path={path}>
-                  {(parameters) => (may(permission) ? <Page {...parameters} /> : <Forbidden />)}
+                  {(parameters) =>
+                    may(permission) ? (
+                      // Without the key, rows and state of one record remain on the page of the next.
+                      <Page key={JSON.stringify(parameters)} {...parameters} />
+                    ) : (
+                      <Forbidden />
+                    )
+                  }
                 </Route>
               ))}
               <Route path="/">

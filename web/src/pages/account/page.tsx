@@ -33,7 +33,7 @@ export function Page({ id }: { id: string }) {
   const account = api.useQuery('get', '/api/accounts/{id}', { params: { path: { id: Number(id) }, query } });
   return (
     <Loaded query={account} explain={explain} skeleton={<Skeleton lines={8} />}>
-      {({ data }) => <AccountPage key={data.id} account={data} />}
+      {({ data }) => <AccountPage account={data} />}
     </Loaded>
   );
 }

@@ -142,7 +142,7 @@ interface ResourcePageProps<Row> extends Omit<ListPanelProps<Row>, 'caption'> {
   create?: { label: string; dialog(close: () => void): ReactNode };
   /** The dialog of a row. It makes the rows links. */
   dialogOf?: (row: Row, close: () => void) => ReactNode;
-  /** Reads the list with `filter[id]`, to open a row that is not among the rows that are shown. */
+  /** Needed with `dialogOf`: reads the list with `filter[id]`, to open a row that is not among the rows that are shown. */
   rowQuery?: (id: number) => RowQuery<Row>;
   /** Users without this permission can neither create a row nor open the dialog of a row. Default: everybody can. */
   permission?: Permission;
@@ -173,7 +173,12 @@ export function ResourcePage<Row extends { id: number }>(props: ResourcePageProp
       {children}
       <ListPanel hrefOf={dialogOf ? list.hrefOf : undefined} {...panel} caption={title} />
       {create && isCreating && create.dialog(() => setIsCreating(false))}
-      {list.openedId !== undefined && query.data && (
+      {list.openedId !== undefined && props.dialogOf && !isAllowed && (
+        <Dialog title={title} onClose={list.close}>
+          <p>{t('problem.forbidden')}</p>
+        </Dialog>
+      )}
+      {list.openedId !== undefined && dialogOf && rowQuery && query.data && (
         <OpenedRow
           key={list.openedId}
           title={title}
@@ -188,10 +193,13 @@ export function ResourcePage<Row extends { id: number }>(props: ResourcePageProp
   );
 }
 
-interface OpenedRowProps<Row> extends Pick<ResourcePageProps<Row>, 'title' | 'dialogOf' | 'rowQuery'> {
+interface OpenedRowProps<Row> {
+  title: string;
   id: number;
   /** The rows that are shown. */
   rows: readonly Row[];
+  rowQuery(id: number): RowQuery<Row>;
+  dialogOf(row: Row, close: () => void): ReactNode;
   onClose(): void;
 }
 
@@ -201,23 +209,15 @@ function OpenedRow<Row extends { id: number }>(props: OpenedRowProps<Row>) {
   const shown = rows.find((row) => row.id === id);
   // A change can remove the row from a filtered list while its dialog is open.
   const [first] = useState(shown);
-  const { queryKey, queryFn } = rowQuery?.(id) ?? { queryKey: ['row', title, id] };
-  const other = useQuery<{ data: Row[] }>({
-    queryKey,
-    queryFn: queryFn ?? (async () => ({ data: [] })),
-    enabled: !shown && dialogOf !== undefined,
-  });
+  const { queryKey, queryFn } = rowQuery(id);
+  const other = useQuery<{ data: Row[] }>({ queryKey, queryFn, enabled: !shown });
   const row = shown ?? other.data?.data[0] ?? first;
-  if (row && dialogOf) return dialogOf(row, onClose);
+  if (row) return dialogOf(row, onClose);
   return (
     <Dialog title={title} onClose={onClose}>
-      {dialogOf ? (
-        <Loaded query={other} explain={explain} skeleton={<Skeleton lines={5} />}>
-          {() => <p>{t('list.noRow', { id })}</p>}
-        </Loaded>
-      ) : (
-        <p>{t('problem.forbidden')}</p>
-      )}
+      <Loaded query={other} explain={explain} skeleton={<Skeleton lines={5} />}>
+        {() => <p>{t('list.noRow', { id })}</p>}
+      </Loaded>
     </Dialog>
   );
 }
