@@ -30,6 +30,7 @@ export async function expandAccounts<A extends { customerId: number; productId: 
   wanted: ReadonlySet<AccountExpansion>,
 ) {
   checkRights(actor, wanted);
+  if (wanted.size === 0) return [...accounts];
   const [customers, products] = await Promise.all([
     wanted.has('customer')
       ? findExpandedCustomers(db, idsOf(accounts.map(({ customerId }) => customerId)))

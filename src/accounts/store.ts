@@ -159,11 +159,13 @@ export function listAccounts(db: Db, query: ListPlan & AccountFilters, day: Plai
 
 const AWAITING = literalList(statusesIn('awaitingActivation'));
 
+/** The same formula as `balanceOf` in ledger/rules.ts. */
+const BALANCE = sql`greatest(0, case when a.status in ${literalList(statusesIn('saleUndone'))} then 0 else a.total_minor end - a.paid_minor)`;
+
 function accountColumns(day: PlainDate): ListColumns {
   return {
     computed: {
-      // The same formula as `balanceOf` in ledger/rules.ts.
-      balance: sql`greatest(0, case when a.status in ${literalList(statusesIn('saleUndone'))} then 0 else a.total_minor end - a.paid_minor)`,
+      balance: BALANCE,
       // The same formula as `position` in schedule-rules.ts.
       daysPastDue: sql`(case
         when a.status in ${AWAITING} or a.next_due_date is null then 0

@@ -100,8 +100,8 @@ export function staticContent(
 }
 
 export function encodingFor(accepted: string | string[] | undefined, size: number): Encoding {
-  if (size < MIN_COMPRESSED_BYTES) return 'identity';
-  const header = String(accepted ?? '');
+  if (accepted === undefined || size < MIN_COMPRESSED_BYTES) return 'identity';
+  const header = String(accepted);
   const [br, gz] = [quality(header, 'br', '*'), quality(header, 'gzip', '*')];
   if (br > 0 && br >= gz) return 'br';
   return gz > 0 ? 'gzip' : 'identity';

@@ -262,7 +262,8 @@ function readFilters(
   company: BusinessSettings,
   problems: FieldProblem[],
 ): Filter[] {
-  const tests = (given[parameterOf(field)] ?? {}) as Given;
+  const tests = given[parameterOf(field)] as Given | undefined;
+  if (!tests) return [];
   return KINDS[field.kind].operators.flatMap((operator) => {
     const text = tests[operator];
     if (typeof text !== 'string') return [];
