@@ -1,10 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The files that start the built service take longest. At the end of the run, one of them would leave the other workers idle. */
-class AcceptanceFirst extends BaseSequencer {
+/** The files that start programs take longest. At the end of the run, one of them would leave the other workers idle. */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => (moduleId.includes('/test/acceptance/') ? 0 : 1);
+    const rank = ({ moduleId }: TestSpecification) =>
+      ['/test/acceptance/', '/src/platform/', ''].findIndex((folder) => moduleId.includes(folder));
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
 }
@@ -18,7 +19,7 @@ export default defineConfig({
     setupFiles: ['test/support/seed.ts'],
     // The same random cases in each run, so that a test fails only because of a change. test:properties uses new cases.
     env: { PROPERTY_SEED: process.env.PROPERTY_SEED ?? '1' },
-    sequence: { sequencer: AcceptanceFirst },
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Each worker loads the service once for all its files. Files share no database and no listening server.
