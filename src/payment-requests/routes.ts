@@ -125,7 +125,10 @@ function answerRoute(inbound: Api, context: Context, queue: PostingQueue): void 
       const read = requester.readAnswer(bytes);
       if (!read) {
         await insertRejected(context.db, name, body, 'the answer to a payment request is unreadable');
-        throw invalidField('body', 'must be the outcome of a payment request, with its ResultCode');
+        throw invalidField(
+          'body',
+          'must be the outcome of a payment request, with Body.stkCallback.ResultCode',
+        );
       }
       await receiveAnswer(context, request.log, queue, request.params.key, body, read);
       return answer(reply, requester.acknowledgement);

@@ -157,7 +157,7 @@ describe('the cause of an internal failure', () => {
     }
     const seen = await service.call('GET', `/notifications?filter[transactionRef]=${sent.TransID}`);
     expect(seen.body.data).toHaveLength(1);
-    expect(seen.body.data[0].failure).toMatch(/retried/);
+    expect(seen.body.data[0].failure).toMatch(/retries/);
     expect(seen.text).not.toContain('inside');
   });
 });

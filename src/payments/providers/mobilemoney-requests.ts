@@ -56,22 +56,26 @@ const IS_PHONE_BUSY = /unable to lock subscriber/i;
 
 const AnswerBody = Type.Object(
   {
-    Body: Type.Object({
-      stkCallback: Type.Object(
-        {
-          MerchantRequestID: Type.Optional(Type.String()),
-          CheckoutRequestID: Type.String({ description: 'The provider’s id of the request.' }),
-          ResultCode: Type.Integer({ description: '0 means paid.' }),
-          ResultDesc: Type.Optional(Type.String()),
-          CallbackMetadata: Type.Optional(
-            Type.Object({
-              Item: Type.Array(Type.Object({ Name: Type.String() }, { additionalProperties: true })),
-            }),
-          ),
-        },
-        { additionalProperties: true },
-      ),
-    }),
+    Body: Type.Object(
+      {
+        stkCallback: Type.Object(
+          {
+            MerchantRequestID: Type.Optional(Type.String()),
+            CheckoutRequestID: Type.String({ description: 'The provider’s id of the request.' }),
+            ResultCode: Type.Integer({ description: '0 means paid.' }),
+            ResultDesc: Type.Optional(Type.String()),
+            CallbackMetadata: Type.Optional(
+              Type.Object(
+                { Item: Type.Array(Type.Object({ Name: Type.String() }, { additionalProperties: true })) },
+                { additionalProperties: true },
+              ),
+            ),
+          },
+          { additionalProperties: true },
+        ),
+      },
+      { additionalProperties: true },
+    ),
   },
   {
     additionalProperties: true,

@@ -84,9 +84,14 @@ const AnswerBody = Type.Object(
         OriginatorConversationID: Type.Optional(Type.String()),
         ConversationID: Type.Optional(Type.String({ description: 'The provider’s id of the query.' })),
         ResultParameters: Type.Optional(
-          Type.Object({
-            ResultParameter: Type.Array(Type.Object({ Key: Type.String() }, { additionalProperties: true })),
-          }),
+          Type.Object(
+            {
+              ResultParameter: Type.Array(
+                Type.Object({ Key: Type.String() }, { additionalProperties: true }),
+              ),
+            },
+            { additionalProperties: true },
+          ),
         ),
       },
       { additionalProperties: true },

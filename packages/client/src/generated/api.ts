@@ -8175,10 +8175,14 @@ export interface components {
                         } & {
                             [key: string]: unknown;
                         })[];
+                    } & {
+                        [key: string]: unknown;
                     };
                 } & {
                     [key: string]: unknown;
                 };
+            } & {
+                [key: string]: unknown;
             };
         } & {
             [key: string]: unknown;
@@ -8446,6 +8450,8 @@ export interface components {
                     } & {
                         [key: string]: unknown;
                     })[];
+                } & {
+                    [key: string]: unknown;
                 };
             } & {
                 [key: string]: unknown;
