@@ -57,16 +57,22 @@ try {
 async function measure() {
   const reading = workloads(size).filter(({ method }) => method === 'GET');
   const chosen = [...reading, ofMany(reading[0])].filter(({ name }) => name.includes(options.only ?? ''));
-  const recorder = await startService({
-    NODE_OPTIONS: `--import=${file('lib/record.mjs')}`,
-    BENCH_RECORD: scratchFile('seen'),
-  });
+  // From its sources, because the built service contains its own copy of pg.
+  const recorder = await programs.startService(
+    url,
+    { BENCH_RECORD: scratchFile('seen') },
+    {
+      script: '../../src/server.ts',
+      nodeOptions: [import.meta.resolve('tsx'), file('lib/record.mjs')].map((module) => `--import=${module}`),
+    },
+  );
   const headers = { authorization: `Bearer ${await signIn(recorder.base)}`, 'x-webhook-secret': SECRET };
   const templates = [];
   for (const workload of chosen) templates.push(await record(recorder, workload, headers));
   await stop(recorder.program);
 
-  const service = await startService({});
+  const service = await programs.startService(url);
+  await delay(2_000); // The first run of the minute jobs.
   const bare = await startBare(chosen, templates);
   writeFileSync(scratchFile('numbers'), openAccounts(size));
   const tokens = [];
@@ -281,12 +287,6 @@ async function pgbench(script, defines, duration) {
   const failed = /number of failed transactions: (\d+)/.exec(stdout)?.[1];
   if (failed !== '0') throw new Error(stdout);
   return Number(/tps = ([\d.]+)/.exec(stdout)[1]);
-}
-
-async function startService(extra) {
-  const service = await programs.startService(url, extra);
-  await delay(2_000); // the first run of the minute job
-  return service;
 }
 
 async function startBare(chosen, templates) {

@@ -35,7 +35,7 @@ export function openPrograms(scratch) {
     start(process.execPath, [...nodeOptions, join(import.meta.dirname, script)], environment);
 
   /** Starts an instance with the production defaults, and waits until it is ready. Limits are counted but never reached. */
-  async function startService(url, extra = {}, nodeOptions = []) {
+  async function startService(url, extra = {}, { script = '../../dist/server.js', nodeOptions = [] } = {}) {
     const port = await freePort();
     const started = performance.now();
     const environment = {
@@ -46,7 +46,7 @@ export function openPrograms(scratch) {
       ...(process.env.BENCH_REDIS_URL && { REDIS_URL: process.env.BENCH_REDIS_URL }),
       ...extra,
     };
-    const program = startScript('../../dist/server.js', environment, nodeOptions);
+    const program = startScript(script, environment, nodeOptions);
     const base = `http://127.0.0.1:${port}`;
     await answering(`${base}/readyz`, program);
     return { program, base, port, readyMs: performance.now() - started };
