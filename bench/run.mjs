@@ -66,6 +66,7 @@ async function measure() {
       nodeOptions: [import.meta.resolve('tsx'), file('lib/record.mjs')].map((module) => `--import=${module}`),
     },
   );
+  await delay(2_000); // The first run of the minute jobs.
   const headers = { authorization: `Bearer ${await signIn(recorder.base)}`, 'x-webhook-secret': SECRET };
   const templates = [];
   for (const workload of chosen) templates.push(await record(recorder, workload, headers));

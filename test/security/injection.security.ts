@@ -313,7 +313,7 @@ async function expectRefusedOrDone(attack: Attack): Promise<void> {
     // A rule about several fields has the path of the body, and names the fields in its message.
     const isNamed = details.fields.some(({ path: name, message }) =>
       name === 'body'
-        ? fields.some((field) => message.includes(field.replace(/[.[].*/, '')))
+        ? fields.some((field) => message.includes(field.replace(/\[\d+\].*/, '')))
         : fields.some((field) => name.startsWith(field) || field.startsWith(name)),
     );
     if (!isNamed) throw new Error(`None of ${fields.join(', ').slice(0, 200)} is named: ${what}`);

@@ -23,11 +23,13 @@ export interface Write<Init, Data> {
  * again.
  * @param isRepeatable false for a POST that refuses an Idempotency-Key, because its answer has a secret. Such a POST is sent only
  *   once.
+ * @param waitsForQueries false to resolve `send` at the answer, and not only after the queries are read again. For pages that show
+ *   the change by themselves.
  */
 export function useWrite<Method extends WriteMethod, Path extends PathsWithMethod<Paths, Method>>(
   method: Method,
   path: Path,
-  { isRepeatable = true } = {},
+  { isRepeatable = true, waitsForQueries = true } = {},
 ): Write<InitOf<Paths[Path], Method>, DataOf<Paths[Path], Method>> {
   const queries = useQueryClient();
   const running = useRef<Promise<unknown>>(undefined);
@@ -47,7 +49,10 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
       if (error) throw error;
       return data?.data;
     },
-    onSuccess: () => queries.invalidateQueries(),
+    onSuccess: () => {
+      const read = queries.invalidateQueries();
+      return waitsForQueries ? read : undefined;
+    },
   });
   return {
     send: (init) => {

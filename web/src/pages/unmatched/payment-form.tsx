@@ -33,7 +33,7 @@ interface PaymentFormProps {
 
 /** A payment and the accounts that it may belong to. */
 export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentFormProps) {
-  const assign = useWrite('post', '/api/payments/{id}/assign');
+  const assign = useWrite('post', '/api/payments/{id}/assign', { waitsForQueries: false });
   const isWaiting = useIsWaiting();
   const [text, setText] = useState('');
   const [isMissing, setIsMissing] = useState(false);

@@ -45,19 +45,18 @@ interface PaymentsProps {
 }
 
 function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
-  // The list may be read again before the answer to an assignment arrives. Until then, the payment stays.
-  const [sent, setSent] = useState<Payment>();
-  const isMissing = sent && !payments.some(({ id }) => id === sent.id);
-  const shown = isMissing ? [sent, ...payments] : payments;
   // Hides assigned payments, because a list that is already being read may still contain them.
   const [assigned, setAssigned] = useState<ReadonlySet<number>>(new Set());
-  const rows = shown.filter(({ id }) => !assigned.has(id));
+  const rows = payments.filter(({ id }) => !assigned.has(id));
+  // The list may be read again before the answer to an assignment arrives.
+  const own = useRef(new Set<number>());
   const [returnedId, setReturnedId] = useState<number>();
   const undo = useUndo((id) => {
+    own.current.delete(id);
     setAssigned((last) => new Set([...last].filter((one) => one !== id)));
     setReturnedId(id);
   });
-  useNoticeOfOthers(shown, assigned);
+  useNoticeOfOthers(payments, own.current);
   useEffect(() => {
     if (payments.length === 0 && page > 1) onPage(page - 1);
   }, [payments.length, page, onPage]);
@@ -83,10 +82,9 @@ function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
         {(payment) => (
           <PaymentForm
             payment={payment}
-            onSend={setSent}
-            onRefused={() => setSent(undefined)}
+            onSend={({ id }) => own.current.add(id)}
+            onRefused={({ id }) => own.current.delete(id)}
             onAssigned={({ id, amount }, name) => {
-              setSent(undefined);
               setAssigned((last) => new Set([...last, id]));
               setReturnedId(undefined);
               undo.offer(id, t('unmatched.assigned', { amount: format.money(amount), name }));
@@ -118,7 +116,7 @@ function Item({ payment: { amount, reference, payer, paymentDate, suggestions } 
   );
 }
 
-/** Shows a notice when a payment has left the list because somebody else assigned it. @param own - what this page has assigned. */
+/** Shows a notice when a payment has left the list because somebody else assigned it. @param own - what this page assigns. */
 function useNoticeOfOthers(payments: readonly Payment[], own: ReadonlySet<number>) {
   const before = useRef(payments);
   useEffect(() => {
