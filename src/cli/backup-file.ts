@@ -76,14 +76,8 @@ export async function* readDatabase(
 
   const tables: Contents[] = [];
   for (const table of head.tables) {
-    const copy = client.query(copyTo(`copy (${inOrder(table)}) to stdout`));
-    const hash = createHash('sha256');
-    for await (const chunk of copy as AsyncIterable<Buffer>) {
-      hash.update(chunk);
-      yield chunk;
-    }
+    tables.push(yield* readRows(client, table));
     yield END_OF_TABLE;
-    tables.push({ rows: copy.rowCount, sha256: hash.digest('hex') });
   }
   // Sequences ignore the snapshot. They are read last, so that no id in the snapshot is above its sequence.
   const { rows: sequences } = await client.query<Foot['sequences'][number]>(
@@ -198,11 +192,24 @@ async function readTables(client: pg.ClientBase): Promise<Table[]> {
   return sorted;
 }
 
-async function contentsOf(client: pg.ClientBase, table: Table): Promise<Contents> {
+/** Reads the rows of a table in COPY format, and returns their number and checksum. */
+async function* readRows(client: pg.ClientBase, table: Table): AsyncGenerator<Buffer, Contents> {
   const copy = client.query(copyTo(`copy (${inOrder(table)}) to stdout`));
   const hash = createHash('sha256');
-  for await (const chunk of copy as AsyncIterable<Buffer>) hash.update(chunk);
+  for await (const chunk of copy as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    yield chunk;
+  }
+  await client.query('select'); // The server may report the number of rows later than it sends the last row.
   return { rows: copy.rowCount, sha256: hash.digest('hex') };
+}
+
+async function contentsOf(client: pg.ClientBase, table: Table): Promise<Contents> {
+  const rows = readRows(client, table);
+  for (;;) {
+    const { done, value } = await rows.next();
+    if (done) return value;
+  }
 }
 
 async function* hashed(chunks: AsyncIterable<Buffer>, hash: ReturnType<typeof createHash>) {
