@@ -141,6 +141,12 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
       await page.getByRole('button', { name: 'Send test event' }).click();
       await page.locator('tbody tr').first().getByText('Delivered').waitFor();
       await console.call('POST', '/employees', { name: '<i>Event</i>' });
+      const deliveries = `${new URL(page.url()).pathname}/deliveries`;
+      await vi.waitFor(
+        async () =>
+          expect(JSON.stringify(await console.call('GET', deliveries))).toContain('employee.created'),
+        { timeout: 10_000, interval: 100 },
+      );
       await page.reload();
       const row = page.locator('tbody tr', { hasText: 'employee.created' });
       await row.first().waitFor();

@@ -186,7 +186,7 @@ describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', (
       await page.locator('input[type=date]:focus').first().waitFor();
       await page.goBack();
       await row(yesterday).waitFor({ state: 'detached' });
-      expect(await daysShown()).toEqual([today, today]);
+      await expect.poll(daysShown).toEqual([today, today]);
       await period.selectOption('Any time');
       await row(yesterday).waitFor();
       expect(new URL(page.url()).search).toBe('');
