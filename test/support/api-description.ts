@@ -118,7 +118,7 @@ function withNames(schema: object): string {
 }
 
 function newAjv(): Ajv2020 {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  const ajv = new Ajv2020({ strict: false, allErrors: true, code: { optimize: false } });
   const formats = { date: 'calendar-date', 'date-time': 'date-time', email: 'mail-address' };
   for (const [name, ours] of Object.entries(formats)) ajv.addFormat(name, FORMATS[ours]?.check ?? /^$/);
   ajv.addFormat('binary', true);

@@ -103,6 +103,7 @@ function newAjv(company: BusinessSettings, formats: Record<string, TextFormat>):
     removeAdditional: false,
     useDefaults: false,
     strict: false, // schemas contain OpenAPI keywords such as `example`
+    code: { optimize: false }, // Optimizing takes half of the time of compiling, and V8 gains nothing from it.
     verbose: true, // error messages list the allowed names and values
     formats: Object.fromEntries(Object.entries(formats).map(([name, { check }]) => [name, check])),
   });
