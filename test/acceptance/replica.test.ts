@@ -274,7 +274,7 @@ describe('without the synchronous standby that must confirm each commit', () => 
         const first = service.call('POST', path, body(), repeat);
         await expect
           .poll(async () => (await onPrimary(WAITING_COMMITS)).rowCount, { timeout: 5_000, interval: 50 })
-          .toBe(1);
+          .toBeGreaterThan(0);
         const second = await other.call('POST', path, body(), repeat);
         for (const answer of [await first, second]) {
           expect(answer.status, answer.text).toBe(503);
@@ -293,7 +293,9 @@ describe('without the synchronous standby that must confirm each commit', () => 
   );
 });
 
-const WAITING_COMMITS = `select from pg_stat_activity where wait_event = 'SyncRep'`;
+/** Commits of requests. The job queue also commits, at any time. */
+const WAITING_COMMITS = `select from pg_stat_activity
+  where wait_event = 'SyncRep' and query not like '%graphile_worker%' and application_name not like '% jobs'`;
 
 async function setSynchronousStandbys(names: string): Promise<void> {
   await onPrimary(`alter system set synchronous_standby_names = '${names}'`);

@@ -235,6 +235,7 @@ describe('a status query about a payment', () => {
   it('is asked once of ten concurrent queries', async () => {
     const body = paid();
     const paymentId = await notified(body);
+    plan = { ...USUAL_STATUS_PLAN, answer: 'never' }; // An answer would allow the next query.
     const answered = await Promise.all(
       Array.from({ length: 10 }, () => service.call('POST', `/payments/${paymentId}/status-queries`)),
     );
