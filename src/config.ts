@@ -434,7 +434,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     problems.push('DATABASE_DIRECT_URL requires DATABASE_URL, the address of the pooler');
   if (pooled && settings.TEST_CLOCK === 'on')
     problems.push(
-      'TEST_CLOCK must be off behind a pooler, because its shared connections would also move the clock of other callers',
+      'TEST_CLOCK must be off behind a pooler: other callers share the connections of a pooler, so their clock would move, too',
     );
   checkUrl('REDIS_URL', settings.REDIS_URL, ['redis:', 'rediss:'], problems);
   checkRedisDatabase(settings.REDIS_URL, problems);

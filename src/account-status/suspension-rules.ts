@@ -1,12 +1,12 @@
 import type { Row } from '../core/database/tables.ts';
 import { addDays, compareDates, daysBetween, type PlainDate } from '../core/values/dates.ts';
 
-/** The columns that the suspension policy reads. `next_due_date` is null if every item is paid. */
+/** The columns that the suspension policy reads. `next_due_date` is null if every item is paid, or if the account is closed. */
 type Lateness = Pick<Row<'accounts'>, 'next_due_date' | 'grace_days'>;
 type Grace = Lateness & Pick<Row<'accounts'>, 'reprieved_on'>;
 
 /**
- * The last day before automatic suspension. Null if every item is paid. The days of grace start again on `reprieved_on`, the day
+ * The last day before automatic suspension. Null without a next due date. The days of grace start again on `reprieved_on`, the day
  * on which staff last made the account active. The restart does not change the account's payment state, which may still be
  * `late`. suspension-store.ts has the same formula in SQL, and a test compares both.
  */

@@ -68,7 +68,7 @@ const MIN_NEAR_LENGTH = 7;
 
 /**
  * Finds account numbers that differ from the reference by one edit: one character is wrong, missing or added, or two neighbours
- * are swapped. There are about 500 such texts, and the check digit is right in only a few.
+ * are swapped. There are about 300 such texts for a usual number, and the check digit is right in only a few.
  *
  * @returns ascending ids. The id of the account with this exact number is left out. Accounts with the other ids may not exist.
  */

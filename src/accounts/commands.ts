@@ -129,7 +129,7 @@ function openedEvent(account: AccountRow): NewEvent {
 
 /**
  * Changes the status of an account, unless it already has that status, and changes its external fields. If the change removes a
- * balance above the approval limit, the whole change is only requested.
+ * balance above the approval limit, it is only requested. The body must not contain external fields then.
  */
 export async function changeAccount(
   context: Context,

@@ -47,7 +47,7 @@ export interface Subject {
 
 /**
  * The present state of the subject of a request, as the database stores it. A value is null if the subject has no payment, account
- * or batch to read it from.
+ * or reconciliation to read it from.
  */
 export interface SubjectState {
   paymentStatus: PaymentStatus | null;

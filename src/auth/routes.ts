@@ -59,7 +59,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         operationId: 'registerUser',
         summary: 'Register a user and sign in',
         description:
-          'Outside production, the first person who registers becomes the admin. An `invitation` sets the role, and is required when registration is closed.',
+          'Outside production, a person who registers while there is no admin becomes the admin. An `invitation` sets the role, and is required when registration is closed.',
         body: RegisterBody,
         response: { 201: Envelope(SignedIn(User), 'Registered.') },
       },

@@ -520,7 +520,9 @@ class DemoYear {
     const body = transaction && unreadableCalls(transaction, this.shortCode)[at];
     const reading = body && this.readCall(body);
     if (!reading || !('problems' in reading))
-      throw new Error(`This demo call is missing or readable, but must be unreadable: ${body}`);
+      throw new Error(
+        `The demo needs the body of a notification that cannot be read, but this one can be read or is missing: ${body}`,
+      );
     const failure = reading.problems.map(({ path, message }) => `${path} ${message}`).join('; ');
     await insertRejected(this.context.db, STATEMENT_PROVIDER.name, body, failure);
   }

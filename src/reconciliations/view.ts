@@ -3,7 +3,7 @@ import type { PlainDate } from '../core/values/dates.ts';
 import { obstacleOf, type ReconciliationResult } from './rules.ts';
 import type { ReconciliationRow } from './store.ts';
 
-/** A batch never changes, so `updatedAt` is the time of its creation. */
+/** The row of a reconciliation never changes, so `updatedAt` is the time of its creation. Reversed payments are counted at each read. */
 export function toReconciliation(row: ReconciliationRow, currency: Currency) {
   return {
     id: row.id,

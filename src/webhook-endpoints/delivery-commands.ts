@@ -55,7 +55,7 @@ export interface DeliveryParts {
   lease: Lease;
   /** Every event up to this id is visible. */
   horizon(): number;
-  /** Limits the concurrent statements of all endpoints, so that requests still find connections. */
+  /** Limits the concurrent statements of all endpoints, so that calls of the API still find database connections. */
   limited<T>(work: () => Promise<T>): Promise<T>;
   /** Called after each attempt. */
   onOutcome(outcome: Outcome): void;
@@ -415,7 +415,7 @@ function createNotifier() {
   let resolveNext = () => {};
   return {
     notify: () => resolveNext(),
-    /** Resolves at the next notification. Call it before the work whose changes must not be missed. */
+    /** Resolves at the next notification. Call it before the work, so that a notification during the work is not missed. */
     next(): Promise<void> {
       return new Promise((resolve) => {
         resolveNext = resolve;

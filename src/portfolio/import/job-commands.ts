@@ -322,7 +322,7 @@ async function prove(tx: Tx, log: Log, outcome: string, report: (share: number) 
     log.error({ broken }, `${outcome}, because the books would not pass all checks`);
     const names = broken.map(({ check, violationCount }) => `${check} (${violationCount})`).join(', ');
     throw new BrokenBooks(
-      `${outcome}, because the books would not pass these checks of npm run verify: ${names}. Run npm run verify to see whether the checks fail now.`,
+      `${outcome}, because the books would then fail these checks of npm run verify: ${names}. Run npm run verify to see whether they fail without this change, too.`,
     );
   }
   return findings.map(({ check, lookedAt }) => ({ check, lookedAt, violationCount: 0 }));

@@ -77,7 +77,7 @@ export interface paths {
         put?: never;
         /**
          * Register a user and sign in
-         * @description Outside production, the first person who registers becomes the admin. An `invitation` sets the role, and is required when registration is closed.
+         * @description Outside production, a person who registers while there is no admin becomes the admin. An `invitation` sets the role, and is required when registration is closed.
          *
          *     Needs no token.
          */
