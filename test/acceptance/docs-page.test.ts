@@ -27,6 +27,10 @@ const KINDS_OF_REQUEST = [
   ...['POST /api/accounts', 'POST /api/payments', 'POST /api/webhooks/payments/mobilemoney'],
   ...['POST /api/webhooks/payments/tigopesa', UPLOAD, 'POST /api/invoices', 'POST /api/customers/bulk'],
 ];
+/** Sets the clock of the examples, and registers the admin. The page then sends the token of the admin. */
+const SIGNED_IN = ['PUT /api/test/clock', 'POST /api/auth/register'];
+/** The requests that make the invoice and the payments of the examples, in the order in which they can be sent. */
+const BOOKS = ['POST /api/customers', 'POST /api/accounts', 'POST /api/payments', 'POST /api/invoices'];
 /** Reads with filters, with dates, with a path parameter, and without parameters. */
 const READS = [
   'GET /api/accounts',
@@ -39,6 +43,8 @@ const READS = [
 describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', () => {
   const requestsElsewhere: string[] = [];
   const complaints: string[] = [];
+  /** The operations whose examples the page has sent. */
+  const sent = new Set<string>();
   let service: RunningService;
   let browser: Browser;
   let page: Page;
@@ -85,17 +91,35 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
 
   /** Opens an operation of the documentation. */
   async function unfold(name: string, on = page): Promise<Locator> {
+    const { heading, block } = placeOf(name, on);
+    await heading.waitFor();
+    await clickUntilOpen(() => heading.click(), heading.and(on.locator('[data-is-open=true]')));
+    await block.waitFor();
+    await clickUntilOpen(() => toggle(block), block.and(on.locator('.is-open')));
+    return block;
+  }
+
+  /** The heading of the operation's tag, and the operation itself. */
+  function placeOf(name: string, on = page): { heading: Locator; block: Locator } {
     const { operationId, tags } = operationOf(name);
     const tag = tags[0]?.replaceAll(' ', '_');
-    const heading = on.locator(`[id="operations-tag-${tag}"]`);
-    await heading.waitFor();
-    if ((await heading.getAttribute('data-is-open')) === 'false') await heading.click();
-    const block = on.locator(`[id="operations-${tag}-${operationId}"]`);
-    await block.waitFor();
-    if (!(await block.getAttribute('class'))?.includes('is-open')) {
-      await toggle(block);
-    }
-    return block;
+    return {
+      heading: on.locator(`[id="operations-tag-${tag}"]`),
+      block: on.locator(`[id="operations-${tag}-${operationId}"]`),
+    };
+  }
+
+  /** Clicks again only if the last click opened nothing: a click closes what the address of the page has opened meanwhile. */
+  async function clickUntilOpen(click: () => Promise<void>, open: Locator): Promise<void> {
+    const opens = async () => {
+      if (await open.isVisible()) return true;
+      await click();
+      return open.waitFor({ timeout: 2_000 }).then(
+        () => true,
+        () => false,
+      );
+    };
+    await expect.poll(opens, { timeout: 30_000 }).toBe(true);
   }
 
   /** Executes an open operation. @returns the status that the page shows. */
@@ -122,6 +146,13 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
       expect(Math.floor(status / 100), `${name}: ${answer}`).toBe(2);
     }
     await toggle(block);
+    await block.and(page.locator('.is-open')).waitFor({ state: 'detached' });
+    sent.add(name);
+  }
+
+  /** Sends the examples that a test needs and that no earlier test has sent, so that each test can run alone. */
+  async function prepare(...names: readonly string[]): Promise<void> {
+    for (const name of [...SIGNED_IN, ...names]) if (!sent.has(name)) await sendExamples(name);
   }
 
   async function signIn(): Promise<{ accessToken: string; refreshToken: string }> {
@@ -179,7 +210,14 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
 
   it('registering or signing in by "Execute" signs in for every other call', async () => {
     await sendExamples('PUT /api/test/clock');
-    await page.locator('header').getByText('Register').click();
+    for (const [link, name] of [
+      ['Sign in', 'POST /api/auth/login'],
+      ['Register', 'POST /api/auth/register'],
+    ] as const) {
+      await page.locator('header').getByRole('link', { name: link }).click();
+      const { block } = placeOf(name);
+      await block.and(page.locator('.is-open')).waitFor();
+    }
     await sendExamples('POST /api/auth/register');
     await sendExamples('GET /api/auth/me');
     await page.reload();
@@ -187,10 +225,12 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
   });
 
   it('an example of every kind of request succeeds when it is sent unchanged', async () => {
+    await prepare();
     for (const name of [...KINDS_OF_REQUEST, ...READS]) await sendExamples(name);
   });
 
   it('a PDF is downloaded with the bytes that the service sends', async () => {
+    await prepare(...BOOKS);
     const block = await unfold('GET /api/invoices/{id}/pdf');
     expect(await execute(block)).toBe(200);
     const { name, saved, sent } = await download(block, '/api/invoices/1/pdf');
@@ -208,6 +248,7 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
   });
 
   it('a CSV report is downloaded with the bytes that the service sends', async () => {
+    await prepare(...BOOKS);
     const block = await unfold('GET /api/reports/payments');
     await block.locator('tr[data-param-name="format"] select').selectOption('csv');
     expect(await execute(block)).toBe(200);
@@ -221,6 +262,7 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
   });
 
   it('the dialog for the token starts with the focus in its field', async () => {
+    await prepare();
     const { accessToken } = await signIn();
     const context = await browser.newContext({ viewport: DESKTOP });
     const own = await openPage(context, '/api-docs');
@@ -233,6 +275,7 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
   });
 
   it.each(['light', 'dark'] as const)('a phone shows the page in one column (%s)', async (colorScheme) => {
+    await prepare(...BOOKS);
     const context = await browser.newContext({ viewport: PHONE, colorScheme });
     const phone = await openPage(context, '/api-docs#/Authentication/signIn');
     const signingIn = await unfold('POST /api/auth/login', phone);
