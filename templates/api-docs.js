@@ -125,7 +125,10 @@ const ui = SwaggerUIBundle({
 
 // Swagger UI opens and scrolls to the operation of the first address alone; the links of the header change it later.
 addEventListener('hashchange', () => {
-  ui.getSystem().layoutActions.parseDeepLinkHash(location.hash);
+  const { layoutActions } = ui.getSystem();
+  layoutActions.parseDeepLinkHash(location.hash);
+  // An operation that is already on the page never takes the scroll request, which then fails when its tag is closed.
+  layoutActions.clearScrollTo();
   const id = location.hash.replace('#', 'operations').replaceAll('/', '-');
   requestAnimationFrame(() => document.getElementById(id)?.scrollIntoView());
 });
