@@ -6,6 +6,7 @@ import {
   useContext,
   useEffect,
   useId,
+  useLayoutEffect,
   useRef,
   useState,
 } from 'react';
@@ -93,6 +94,12 @@ export function Form({ onSubmit, problem, isSending, isWaiting = false, onStop, 
     setShownProblem(problem);
     setErrors(Object.fromEntries((problem?.fields ?? []).map(({ path, message }) => [path, message])));
   }
+  const submittedFrom = useRef<Element>(null);
+  useLayoutEffect(() => {
+    // A field loses the focus while it is disabled. Without it, the keys of the user would be lost after a refusal.
+    if (!isSending && document.activeElement === document.body)
+      (submittedFrom.current as HTMLElement | null)?.focus();
+  }, [isSending]);
   useEffect(() => {
     if (Object.keys(errors).length === 0) return;
     form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
@@ -101,6 +108,7 @@ export function Form({ onSubmit, problem, isSending, isWaiting = false, onStop, 
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     if (isSending) return;
+    submittedFrom.current = document.activeElement;
     const wrong = wrongFieldsOf(event.currentTarget);
     setErrors(wrong);
     if (Object.keys(wrong).length === 0) onSubmit(new FormValues(event.currentTarget));
