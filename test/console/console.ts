@@ -120,6 +120,30 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
   await page.locator('.avatar').waitFor();
 }
 
+/**
+ * Notes whether a control has the focus at the moment when the page shows something. If the focus came later, the keys of a fast
+ * user would be lost. Call before the action that shows it.
+ *
+ * @param shown - an expression of the page that is true when it is shown.
+ * @param control - the selector of the control.
+ * @returns a function that waits until it is shown.
+ */
+export async function watchFocus(
+  page: Page,
+  shown: string,
+  control: string,
+): Promise<() => Promise<boolean>> {
+  await page.evaluate(`void (globalThis.hadFocus = new Promise((resolve) => {
+    const observer = new MutationObserver(() => {
+      if (!(${shown})) return;
+      observer.disconnect();
+      resolve(document.activeElement.matches(${JSON.stringify(control)}));
+    });
+    observer.observe(document.body, { subtree: true, childList: true, characterData: true });
+  }))`);
+  return () => page.evaluate('globalThis.hadFocus');
+}
+
 /** On a phone the filters of a list are behind a button. */
 export async function openFilters(page: Page): Promise<void> {
   if ((page.viewportSize()?.width ?? 0) < DESKTOP.width)

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
 import { report } from '../acceptance/process.ts';
-import { expectAccessible, HAS_BROWSER, PHONE, SIZES, textOf, useConsole } from './console.ts';
+import { expectAccessible, HAS_BROWSER, PHONE, SIZES, textOf, useConsole, watchFocus } from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -162,6 +162,23 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.keyboard.press('Enter');
     await saved(page);
     await expectOneSale(buyer, []);
+    await page.context().close();
+  });
+
+  it('moves the focus to the first field of a step when it shows the step', async () => {
+    const page = await openSale();
+    const press = async (key: string, control: string) => {
+      const hadFocus = await watchFocus(page, `document.querySelector(${JSON.stringify(control)})`, control);
+      await page.keyboard.press(key);
+      expect(await hadFocus(), control).toBe(true);
+    };
+    const { firstName, lastName, phone } = newBuyer();
+    await page.keyboard.type(`${firstName} ${lastName}`);
+    await page.getByText('0 customers found').waitFor();
+    await press('Enter', 'input[name=phone]');
+    await page.keyboard.type(phone);
+    await press('Enter', 'input[name=documentNumber]');
+    await press('Enter', 'input[name=productId]');
     await page.context().close();
   });
 

@@ -11,6 +11,7 @@ import {
   PHONE,
   SIZES,
   useConsole,
+  watchFocus,
 } from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -246,6 +247,36 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     expect(audit.filter(({ action }: { action: string }) => action === 'payment.assign').length).toBe(1);
     await page.context().close();
     console.complaints.splice(0); // The browser reports the lost answer.
+  });
+
+  it('take the keys at the moment when they are shown', async () => {
+    await emptyList();
+    const first = await newMistypedPayment();
+    const second = await newMistypedPayment();
+    const page = await openList();
+    await reference(page).getByText(first.reference).waitFor();
+    const isNext = `document.querySelector('.queue-facts dd').textContent === '${second.reference}'`;
+    const hadFocus = await watchFocus(page, isNext, '.queue-work');
+    await page.keyboard.press('1');
+    await page.keyboard.press('Enter');
+    expect(await hadFocus()).toBe(true);
+    await page.context().close();
+  });
+
+  it('are assigned by Enter again after the service refused it', async () => {
+    await emptyList();
+    const { paymentId } = await newMistypedPayment();
+    const page = await openList();
+    const refusal = { success: false, error: { code: 'CONFLICT', message: 'Not now.' } };
+    await page.route('**/assign', (route) => route.fulfill({ status: 409, json: refusal }), { times: 1 });
+    await page.keyboard.press('1');
+    await page.keyboard.press('Enter');
+    await page.getByText('Not now.').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
+    expect(await paymentNow(paymentId)).toMatchObject({ status: 'matched' });
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 409.
   });
 
   it('wait for a busy service, and say that they are not assigned yet', async () => {

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Link, useLocation } from 'wouter';
 import { connection, onConnectionChange } from './api/connection.ts';
 import type { Schemas } from './api/paths.ts';
@@ -24,7 +24,8 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
   const main = useRef<HTMLElement>(null);
   const [changesPassword, setChangesPassword] = useState(false);
   const firstLocation = useRef(location);
-  useEffect(() => {
+  // Before the new page is drawn, because the page may move the focus to its first field.
+  useLayoutEffect(() => {
     if (firstLocation.current === location) return;
     firstLocation.current = '';
     // A screen reader starts at the new page.

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { t } from '../i18n/index.ts';
 import { IconButton } from './button.tsx';
 
@@ -16,7 +16,7 @@ interface DialogProps {
 export function Dialog({ title, lead, canClose = true, onClose, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = dialog.current;
     if (!element || element.open) return;
     element.showModal();

@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef } from 'react';
+import { type RefObject, useLayoutEffect, useRef } from 'react';
 
 /**
  * Moves the focus to what a button has shown, if the focus was lost because the button is gone.
@@ -11,7 +11,7 @@ export function useLostFocus<Root extends HTMLElement>(
   selector: string,
 ): RefObject<Root | null> {
   const root = useRef<Root>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isShown && document.activeElement === document.body)
       root.current?.querySelector<HTMLElement>(selector)?.focus();
   }, [isShown, selector]);

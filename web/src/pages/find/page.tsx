@@ -1,10 +1,10 @@
-import { useEffect } from 'react';
+import { useLayoutEffect } from 'react';
 import { t } from '../../i18n/index.ts';
 import { PageHead } from '../../ui/panel.tsx';
 import { FindBox } from './find-box.tsx';
 
 export function Page() {
-  useEffect(() => document.getElementById('page-find')?.focus(), []);
+  useLayoutEffect(() => document.getElementById('page-find')?.focus(), []);
   return (
     <div className="narrow">
       <PageHead title={t('find.title')}>

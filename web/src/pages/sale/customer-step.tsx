@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
 import { api, client } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
@@ -139,7 +139,7 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
     autoComplete: 'off',
   });
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => box.current?.querySelector<HTMLElement>('input:invalid')?.focus(), []);
+  useLayoutEffect(() => box.current?.querySelector<HTMLElement>('input:invalid')?.focus(), []);
   return (
     <div ref={box}>
       <Form problem={parts.customer.problem} isSending={false} onSubmit={onDone}>

@@ -1,6 +1,13 @@
 import '../../ui/sale.css';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react';
+import {
+  type FormEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useSyncExternalStore,
+} from 'react';
 import { useSearchParams } from 'wouter';
 import { connection, onConnectionChange } from '../../api/connection.ts';
 import { t, tCount } from '../../i18n/index.ts';
@@ -123,10 +130,10 @@ function isComplete({ typed, customer }: Sale, step: Step): boolean {
   return step !== 'account' || Boolean(typed.productId && typed.payplanId);
 }
 
-/** Keeps the typed text after each key, and moves the focus to the step. */
+/** Keeps the typed text after each key, and moves the focus to the step before it is drawn, so that no key is lost. */
 function StepFrame({ sale, step, children }: { sale: Sale; step: Step; children: ReactNode }) {
   const box = useRef<HTMLElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const first = box.current?.querySelector<HTMLElement>('[data-first], input, button.primary');
     first?.focus({ preventScroll: true });
     scrollTo(0, 0);

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
@@ -42,7 +42,7 @@ export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentF
   const search = useAccountSearch(text);
   const candidates: readonly Candidate[] = search.isOn ? search.found : payment.suggestions;
   const isSearching = search.isOn && search.isLoading;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!wantsFirst || isSearching) return;
     setWantsFirst(false);
     const first = firstChoiceOf(searchInput.current);

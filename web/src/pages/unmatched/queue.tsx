@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { format, t } from '../../i18n/index.ts';
 import { IconButton } from '../../ui/button.tsx';
 
@@ -48,18 +48,12 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
   const rowId = row?.id;
   if (rowId !== kept.id || index !== kept.index) setKept({ id: rowId, index });
 
+  // With the row, not after it is drawn, so that no key of a fast clerk is lost.
   // biome-ignore lint/correctness/useExhaustiveDependencies: The focus follows the row.
-  useEffect(() => {
-    const focus = () => {
-      const active = document.activeElement;
-      const isElsewhere =
-        active?.closest('input, select, button, dialog') || region.current?.contains(active);
-      if (!isElsewhere) work.current?.focus({ preventScroll: true });
-    };
-    focus();
-    // Again, because the layout moves the focus when a page opens.
-    const frame = requestAnimationFrame(focus);
-    return () => cancelAnimationFrame(frame);
+  useLayoutEffect(() => {
+    const active = document.activeElement;
+    const isElsewhere = active?.closest('input, select, button, dialog') || region.current?.contains(active);
+    if (!isElsewhere) work.current?.focus({ preventScroll: true });
   }, [rowId]);
 
   function go(to: number) {
