@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import {
   cleanUpAfterwards,
@@ -9,7 +9,7 @@ import {
   type RunningService,
   startService,
 } from '../acceptance/process.ts';
-import { HAS_BROWSER, launchBrowser } from '../support/chromium.ts';
+import { closePages, collectComplaints, HAS_BROWSER, sharedBrowser } from '../support/chromium.ts';
 
 export { HAS_BROWSER };
 
@@ -35,6 +35,8 @@ export interface ConsoleTest {
   open(path: string, options?: { viewport?: typeof DESKTOP; email?: string; locale?: string }): Promise<Page>;
   /** Requests to other hosts and messages in the console of the browser. */
   readonly complaints: string[];
+  /** The origins of other servers that pages may request. */
+  readonly otherOrigins: string[];
 }
 
 interface Answer {
@@ -48,8 +50,8 @@ const ADMIN = 'amina@example.com';
 export function useConsole(environment: Record<string, string> = {}): ConsoleTest {
   cleanUpAfterwards();
   const complaints: string[] = [];
+  const otherOrigins: string[] = [];
   let service: RunningService;
-  let browser: Browser;
   let token = '';
   let users = 0;
 
@@ -64,9 +66,8 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
     });
     const admin = { email: ADMIN, password: PASSWORD, firstName: 'Amina', lastName: 'Otieno' };
     token = (await service.call('POST', '/auth/register', admin)).body.data.accessToken;
-    browser = await launchBrowser();
   });
-  afterAll(() => browser?.close());
+  afterAll(closePages);
 
   async function call(method: string, path: string, body?: unknown) {
     const answer = await service.call(method, path, body, { token });
@@ -74,26 +75,12 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
     return answer.body.data;
   }
 
-  async function watch(context: BrowserContext): Promise<Page> {
-    const page = await context.newPage();
-    await context.route('**/*', (route) => {
-      const url = route.request().url();
-      if (/^(data|blob):/.test(url) || url.startsWith(`${service.origin}/`)) return route.continue();
-      complaints.push(`request to ${url}`);
-      return route.abort();
-    });
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-    });
-    return page;
-  }
-
   return {
     get origin() {
       return service.origin;
     },
     complaints,
+    otherOrigins,
     call,
     async createUser(role) {
       users += 1;
@@ -103,8 +90,12 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
       return email;
     },
     async open(path, { viewport = DESKTOP, email = ADMIN, locale = 'en-GB' } = {}) {
+      const browser = await sharedBrowser();
       const context = await browser.newContext({ viewport, locale, timezoneId: 'America/New_York' });
-      const page = await watch(context);
+      const page = await context.newPage();
+      const isAllowed = (url: string) =>
+        [service.origin, ...otherOrigins].some((origin) => url.startsWith(`${origin}/`));
+      collectComplaints(page, isAllowed, complaints);
       page.setDefaultTimeout(20_000);
       await page.goto(`${service.origin}${path}`);
       if (email !== '') await signIn(page, email);

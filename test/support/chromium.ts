@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 
 /** Debian's programs. The first one has no windows, so it needs less work for a page. */
 const PROGRAMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 const ARGUMENTS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  // Pages reach only this machine. Playwright's interception would stop each request, and disable the cache.
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
 ];
 
 const program = PROGRAMS.find(existsSync);
@@ -13,6 +15,32 @@ const program = PROGRAMS.find(existsSync);
 export const HAS_BROWSER = program !== undefined;
 if (!HAS_BROWSER) process.stdout.write(`No page is tested, because there is no ${PROGRAMS.join(' or ')}.\n`);
 
-export async function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: program, args: ARGUMENTS });
+let launched: Promise<Browser> | undefined;
+
+/** The browser of this process, which the files of tests share. Each page has its own context. It ends with the process. */
+export async function sharedBrowser(): Promise<Browser> {
+  if (!(await launched)?.isConnected())
+    launched = chromium.launch({ executablePath: program, args: ARGUMENTS });
+  return launched as Promise<Browser>;
+}
+
+/** Closes what the tests of a file have opened, also after a failure. */
+export async function closePages(): Promise<void> {
+  await Promise.all(((await launched)?.contexts() ?? []).map((context) => context.close()));
+}
+
+/** Adds requests to other origins, and the errors and warnings of the browser, to the complaints. */
+export function collectComplaints(
+  page: Page,
+  isAllowed: (url: string) => boolean,
+  complaints: string[],
+): void {
+  page.context().on('request', (request) => {
+    const url = request.url();
+    if (!/^(data|blob):/.test(url) && !isAllowed(url)) complaints.push(`request to ${url}`);
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
 }
