@@ -263,6 +263,32 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.context().close();
   });
 
+  it('keep the digits of suggested accounts when the list is read again', async () => {
+    await emptyList();
+    const { paymentId } = await newMistypedPayment();
+    const page = await openList();
+    const choice = page.locator('.choice-row').first();
+    await choice.waitFor();
+    const first = await choice.locator('input').inputValue();
+    const other = await newAccount(console);
+    await page.route(/payments\/unmatched\?/, async (route) => {
+      const response = await route.fetch();
+      const answer = (await response.json()) as { data: { id: number; suggestions: object[] }[] };
+      for (const payment of answer.data.filter(({ id }) => id === paymentId)) {
+        const { id, accountNumber } = other;
+        payment.suggestions.unshift({ ...payment.suggestions[0], accountId: id, accountNumber });
+      }
+      await route.fulfill({ response, json: answer });
+    });
+    await newMistypedPayment('500'); // The list is read again because of it.
+    const added = page.locator('.choice-row', { hasText: other.accountNumber });
+    await added.waitFor();
+    expect(await added.locator('kbd').textContent()).not.toBe('1');
+    await page.keyboard.press('1');
+    expect(await page.locator('.choices :checked:focus').inputValue()).toBe(first);
+    await page.context().close();
+  });
+
   it('are assigned by Enter again after the service refused it', async () => {
     await emptyList();
     const { paymentId } = await newMistypedPayment();
@@ -300,10 +326,13 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await emptyList();
     const first = await newMistypedPayment();
     const second = await newMistypedPayment();
-    const page = await openList();
+    const page = await console.open('/find');
+    const stream = page.waitForResponse('**/api/events?*');
+    await page.goto(`${console.origin}/unmatched`);
+    await stream;
+    await page.locator('.queue-work:focus').waitFor();
     await reference(page).getByText(first.reference).waitFor();
     await page.keyboard.press('1');
-    await page.waitForTimeout(500); // The stream of events opens after the page.
     const { accountId } = first;
     await console.call('POST', `/payments/${first.paymentId}/assign`, { accountId });
     await reference(page).getByText(second.reference).waitFor({ timeout: 2_000 });

@@ -40,7 +40,8 @@ export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentF
   const [wantsFirst, setWantsFirst] = useState(false);
   const searchInput = useRef<HTMLInputElement>(null);
   const search = useAccountSearch(text);
-  const candidates: readonly Candidate[] = search.isOn ? search.found : payment.suggestions;
+  const suggestions = useKeptPlaces(payment.suggestions);
+  const candidates: readonly Candidate[] = search.isOn ? search.found : suggestions;
   const isSearching = search.isOn && search.isLoading;
   useLayoutEffect(() => {
     if (!wantsFirst || isSearching) return;
@@ -135,6 +136,23 @@ export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentF
     } else return;
     event.preventDefault();
   }
+}
+
+/**
+ * The suggestions at the places where they were first shown, new ones after them. Each assignment changes the suggestions for other
+ * payments, and a digit must choose the account that the clerk has read beside it.
+ */
+function useKeptPlaces(suggestions: Payment['suggestions']): Payment['suggestions'] {
+  const shown = useRef(suggestions);
+  if (shown.current !== suggestions) {
+    const isOf = (one: Payment['suggestions'][number]) => (other: typeof one) =>
+      other.accountId === one.accountId;
+    const kept = shown.current.map((one) => suggestions.find(isOf(one)) ?? one);
+    const added = suggestions.filter((one) => !kept.some(isOf(one)));
+    const isChanged = added.length > 0 || kept.some((one, at) => one !== shown.current[at]);
+    if (isChanged) shown.current = [...kept, ...added];
+  }
+  return shown.current;
 }
 
 function firstChoiceOf(input: HTMLInputElement | null): HTMLInputElement | null | undefined {
