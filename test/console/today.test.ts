@@ -94,10 +94,12 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
   });
 
   it('shows the result of a check of the books as soon as it is known', async () => {
-    const page = await console.open('/today');
+    const page = await console.open('/find');
+    const stream = page.waitForResponse('**/api/events?*');
+    await page.goto(`${console.origin}/today`);
+    await stream;
     const row = page.locator('.rows li', { hasText: 'Check of the books' });
     await row.getByText('not run yet').waitFor();
-    await page.waitForTimeout(500); // The stream of events opens after the page.
     await console.call('GET', '/reports/proof');
     await row.getByText('0 violations').waitFor({ timeout: 5_000 });
     await page.context().close();

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from '../support/longest-first.ts';
 
 /**
  * Drives the staff console and the documentation page in Chromium, and fills the demo company. `npm test` leaves them out, because
@@ -8,6 +9,8 @@ export default defineConfig({
   test: {
     include: ['test/console/**/*.test.ts', 'test/acceptance/{docs-page,demo-company}.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    sequence: { sequencer: LongestFirst },
+    expect: { poll: { timeout: 20_000 } }, // As long as Playwright waits.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     isolate: false,
