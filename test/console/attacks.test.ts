@@ -218,9 +218,12 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
         ResultDesc: PAYLOAD,
       };
       const address = new URL(reportUrls[0] ?? '').pathname;
-      await vi.waitFor(async () => {
-        expect((await send('POST', address, { Body: { stkCallback: report } }, '')).status).toBe(200);
-      });
+      await vi.waitFor(
+        async () => {
+          expect((await send('POST', address, { Body: { stkCallback: report } }, '')).status).toBe(200);
+        },
+        { timeout: 10_000 },
+      );
       const page = await console.open(`/accounts/${id}`);
       await page.getByText('The customer cancelled').waitFor();
       await expectHarmless(page, 'payment request');
