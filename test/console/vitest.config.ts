@@ -14,6 +14,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     isolate: false,
-    maxWorkers: 2,
+    maxWorkers: 3, // More than two cores, because a test often waits for its page.
   },
 });
