@@ -59,11 +59,12 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
       },
     },
     async (request) => {
-      const page = await listAccounts(context.db, request.query, today(context));
+      const day = today(context);
+      const page = await listAccounts(context.db, request.query, day);
       const rows = await expandAccounts(
         context.db,
         actorOf(request),
-        page.rows.map(answer),
+        page.rows.map((row) => toAccount(row, context.currency, day)),
         choicesOf(request.query.expand),
       );
       return okList({ ...page, rows }, 'Accounts found.');

@@ -152,6 +152,9 @@ export function defineList<Extra extends TProperties>(
 ) {
   const fields = Object.entries(declared).map(([name, field]) => ({ name, ...field }));
   const names = fields.map(({ name }) => name);
+  const filterable = fields.map((field) => ({ field, parameter: parameterOf(field) }));
+  const extraNames = Object.keys(extra);
+  const defaultOrder = readSort(DEFAULT_SORT, fields, []);
   const schema = Type.Object({
     page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1 })),
     after: Type.Optional(Type.String({ maxLength: MAX_CURSOR_LENGTH, description: AFTER })),
@@ -164,23 +167,26 @@ export function defineList<Extra extends TProperties>(
       }),
     ),
     ...extra,
-    ...Object.fromEntries(fields.map((field) => [parameterOf(field), filterSchema(field)])),
+    ...Object.fromEntries(filterable.map(({ field, parameter }) => [parameter, filterSchema(field)])),
     ...(metadataColumn !== undefined && { [METADATA_FILTER]: MetadataFilter }),
   });
 
   function parse(given: Given, company: BusinessSettings) {
     const problems: FieldProblem[] = [];
-    const filters = fields.flatMap((field) => readFilters(field, given, company, problems));
+    const filters = filterable
+      .filter(({ parameter }) => given[parameter])
+      .flatMap(({ field, parameter }) => readFilters(field, given[parameter] as Given, company, problems));
     const sort = typeof given.sort === 'string' ? given.sort : DEFAULT_SORT;
-    const order = readSort(sort, fields, problems);
+    const order = sort === DEFAULT_SORT ? defaultOrder : readSort(sort, fields, problems);
     const metadata = metadataColumn !== undefined && readMetadata(given[METADATA_FILTER]);
     const isPlain = filters.length === 0 && !metadata && /^createdAt(:asc|:desc)?$/.test(sort);
-    const others = Object.fromEntries(Object.keys(extra).map((name) => [name, given[name]]));
     const { page = 1, limit = DEFAULT_LIMIT } = given;
-    const wanted = metadata && { metadata: { column: metadataColumn, values: metadata } };
     const after = readAfter(given, fields, order, problems);
-    const cursor = after && { after };
-    return { value: { ...others, filters, ...wanted, order, isPlain, page, ...cursor, limit }, problems };
+    const value: Given = { filters, order, isPlain, page, limit };
+    if (metadata) value.metadata = { column: metadataColumn, values: metadata };
+    if (after) value.after = after;
+    for (const name of extraNames) value[name] = given[name];
+    return { value, problems };
   }
 
   return {
@@ -258,12 +264,10 @@ function takesList(operator: Operator): boolean {
 
 function readFilters(
   field: NamedField,
-  given: Given,
+  tests: Given,
   company: BusinessSettings,
   problems: FieldProblem[],
 ): Filter[] {
-  const tests = given[parameterOf(field)] as Given | undefined;
-  if (!tests) return [];
   return KINDS[field.kind].operators.flatMap((operator) => {
     const text = tests[operator];
     if (typeof text !== 'string') return [];
