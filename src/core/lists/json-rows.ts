@@ -1,4 +1,3 @@
-import type { RawBuilder } from 'kysely';
 import pg from 'pg';
 import { columnTypes, type Db } from '../database/db.ts';
 import { exactInt8 } from '../database/int8.ts';
@@ -12,10 +11,9 @@ import { databaseOf } from '../database/transactions.ts';
  */
 export type RowReader<Row> = (row: Row) => Row;
 
-/** The reader for the rows of `select … from …`. Asks PostgreSQL once for the column types. */
-export function readerOf<Row>(db: Db, select: RawBuilder<Row>): Promise<RowReader<Row>> {
+/** The reader for the rows of the SQL `select … from …`. Asks PostgreSQL once for the column types. */
+export function readerOf<Row>(db: Db, text: string): Promise<RowReader<Row>> {
   const { pool, rowReaders } = databaseOf(db);
-  const { sql: text } = select.compile(db);
   const known = rowReaders.get(text);
   if (known) return known as Promise<RowReader<Row>>;
   const made = pool.query(`${text} limit 0`).then(({ fields }) => readerOfColumns(fields));

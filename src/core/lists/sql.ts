@@ -27,9 +27,11 @@ function hasMetadata({ column, values }: NonNullable<ListPlan['metadata']>): Raw
 
 export function orderOf({ order }: Pick<ListPlan, 'order'>, columns: ListColumns): RawBuilder<unknown> {
   const keys = order.map(({ field, direction }) => {
+    const collation = field.kind === 'text' ? BYTE_ORDER : '';
     // On a non-null column, NULLS LAST prevents an index scan in descending order.
-    const suffix = sql.raw(field.nullable ? `${direction} nulls last` : direction);
-    return sql`${orderedColumn(field, columns)} ${suffix}`;
+    const suffix = `${collation} ${direction}${field.nullable ? ' nulls last' : ''}`;
+    if (field.column !== undefined) return sql.raw(`${field.column}${suffix}`);
+    return sql`${columnOf(field, columns)}${sql.raw(suffix)}`;
   });
   return sql.join(keys);
 }
@@ -66,9 +68,11 @@ export function sortValuesOf(order: ListOrder, columns: ListColumns): RawBuilder
 }
 
 /** Text is sorted in byte order, because collations may differ between servers. */
+const BYTE_ORDER = ' collate "C"';
+
 function orderedColumn(field: NamedField, columns: ListColumns): RawBuilder<unknown> {
   const column = columnOf(field, columns);
-  return field.kind === 'text' ? sql`${column} collate "C"` : column;
+  return field.kind === 'text' ? sql`${column}${sql.raw(BYTE_ORDER)}` : column;
 }
 
 /** Makes %, _ and \ match themselves in a LIKE pattern. */
@@ -77,7 +81,7 @@ export function likeLiteral(text: string): string {
 }
 
 export function columnOf({ name, column }: NamedField, { computed }: ListColumns): RawBuilder<unknown> {
-  const found = column === undefined ? computed?.[name] : sql.ref(column);
+  const found = column === undefined ? computed?.[name] : sql.raw(column);
   if (!found) throw new Error(`The list field ${name} has no column, and its store declares no SQL for it.`);
   return found;
 }
