@@ -17,11 +17,30 @@ export function insertRows(table: keyof DB, columns: readonly string[], paramete
     select ${names} from json_populate_recordset(null::${table}, ${parameter}::json)`;
 }
 
-/** Writes bytes as PostgreSQL's hex text, and amounts as numbers, which are exact below 2^53. */
+/**
+ * Writes bytes as PostgreSQL's hex text, and amounts as numbers, which are exact below 2^53. Omits null columns, which are about
+ * half of the columns of a payment.
+ */
 export function rowsAsJson(rows: readonly object[] = []): string {
-  return JSON.stringify(rows, function (this: Record<string, unknown>, key, value: unknown) {
-    const given = this[key]; // For a buffer, `value` is the result of its toJSON.
-    if (Buffer.isBuffer(given)) return `\\x${given.toString('hex')}`;
-    return typeof value === 'bigint' ? Number(value) : value;
-  });
+  return JSON.stringify(
+    rows.map((row) => {
+      const columns: Record<string, unknown> = {};
+      for (const name in row) {
+        const value = (row as Record<string, unknown>)[name];
+        if (value !== null) columns[name] = asJson(value);
+      }
+      return columns;
+    }),
+  );
+}
+
+/** A replacer function of `JSON.stringify` would take twice as long. */
+function asJson(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
+  if (Array.isArray(value)) return value.map(asJson);
+  const copy: Record<string, unknown> = {};
+  for (const name in value) copy[name] = asJson((value as Record<string, unknown>)[name]);
+  return copy;
 }
