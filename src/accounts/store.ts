@@ -148,12 +148,12 @@ export function listAccounts(db: Db, query: ListPlan & AccountFilters, day: Plai
     ...(customerId === undefined ? [] : [sql<boolean>`a.customer_id = ${customerId}`]),
   ];
   return fetchPage<ShownAccountRow>(db, query, {
-    ...accountColumns(day),
     select: SHOWN,
     from: sql`from accounts a`,
     where,
     byKey: customerId !== undefined || accountNumber !== undefined,
     inOrderOfIndex: query.isPlain,
+    ...accountColumns(day),
   });
 }
 

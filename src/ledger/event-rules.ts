@@ -18,7 +18,7 @@ export function numberChanges(
 ): { changes: ChangeRow[]; books: Map<number, BooksToWrite> } {
   const books = new Map<number, BooksToWrite>();
   for (const [id, columns] of newBooks) {
-    books.set(id, { ...columns, event_count: accounts.get(id)?.event_count ?? 0 });
+    books.set(id, { event_count: accounts.get(id)?.event_count ?? 0, ...columns });
   }
   const number = (row: ChangeRow): ChangeRow => {
     if (row.account_id === null) return row;

@@ -114,9 +114,9 @@ export const PAYMENT_COLUMNS: ListColumns = {
 
 export function listPayments(db: Db, plan: ListPlan, accountId?: number): Promise<Page<PaymentRow>> {
   return fetchPage<PaymentRow>(db, plan, {
-    ...PAYMENT_COLUMNS,
     select: sql`select p.* from payments p`,
     from: sql`from payments p`,
+    ...PAYMENT_COLUMNS,
     ...(accountId !== undefined && { where: [sql<boolean>`p.account_id = ${accountId}`], byKey: true }),
   });
 }

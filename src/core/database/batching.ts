@@ -105,10 +105,12 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   }
 
   function countKeys(batch: Queued[], change: 1 | -1): void {
-    for (const key of batch.flatMap(({ keys }) => keys)) {
-      const count = (keysInFlight.get(key) ?? 0) + change;
-      if (count === 0) keysInFlight.delete(key);
-      else keysInFlight.set(key, count);
+    for (const { keys } of batch) {
+      for (const key of keys) {
+        const count = (keysInFlight.get(key) ?? 0) + change;
+        if (count === 0) keysInFlight.delete(key);
+        else keysInFlight.set(key, count);
+      }
     }
   }
 

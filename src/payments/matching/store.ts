@@ -285,11 +285,11 @@ type Sent = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'> & { flags
 /** Unmatched payments with the reference and payer of their notifications. */
 export function listUnmatchedRows(db: Db, plan: ListPlan) {
   return fetchPage<PaymentRow & Sent>(db, plan, {
-    ...PAYMENT_COLUMNS,
     select: sql`
       select p.*, n.bill_ref, n.payer, n.payer_name, n.flags
       from payments p left join notifications n on n.payment_id = p.id and ${HAS_PAYMENT}`,
     from: sql`from payments p`,
     where: [sql<boolean>`p.status = 'unmatched'`],
+    ...PAYMENT_COLUMNS,
   });
 }

@@ -175,18 +175,18 @@ function decideNewPayment(
       api_key_id: null,
     });
     const outcome = accountId === null ? 'unmatched' : 'matched';
-    const { rows, ...plan } = outcomePlan(
+    const { rows, result, stored } = outcomePlan(
       notification,
       { outcome, paymentId, conflictPaymentId: null, flags: postedFlags },
       now,
     );
-    return { ...plan, event: recordedEvent(payment, actor, now, rows) };
+    return { result, event: recordedEvent(payment, actor, now, rows), ...(stored && { stored }) };
   };
   const ifFull = (paymentId: number) =>
     isRefusable ? giveBack('wrong_amount') : post(paymentId, null, [...flags, ACCOUNT_FULL]);
   if (account && !hasRoomFor(booksOf(account), amountMinor))
     return isRefusable ? giveBack('wrong_amount') : ifFull;
-  return (paymentId) => ({ ...post(paymentId, match.accountId, flags), ifFull: () => ifFull(paymentId) });
+  return (paymentId) => ({ ifFull: () => ifFull(paymentId), ...post(paymentId, match.accountId, flags) });
 }
 
 function matchOf({ paymentRequestId }: Notification, accountId: number | null, match: Match) {
@@ -212,14 +212,14 @@ function outcomePlan(
     return { result, rows: isNew ? { ...rows, changes } : rows, stored: { id, outcome } };
   }
   const row = {
-    ...notificationColumns(notification),
-    flags: outcome.flags,
     status: 'processed' as const,
     outcome: outcome.outcome,
     payment_id: outcome.paymentId,
     conflict_payment_id: outcome.conflictPaymentId,
     attempts: 1,
     processed_at: now,
+    ...notificationColumns(notification),
+    flags: outcome.flags,
   };
   if (isConflict)
     return { result, conflict: { row, changeOf: (id) => conflictOf(id, notification, outcome) } };

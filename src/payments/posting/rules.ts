@@ -232,7 +232,6 @@ export function paymentRow(id: number, now: Date, columns: PaymentColumns): Paym
   const { account_id: accountId, transaction_ref: reference } = columns;
   return {
     id,
-    ...columns,
     reference_key: reference === null ? null : referenceKey(reference),
     status: accountId === null ? 'unmatched' : 'matched',
     reversed_at: null,
@@ -242,6 +241,7 @@ export function paymentRow(id: number, now: Date, columns: PaymentColumns): Paym
     import_id: null,
     created_at: now.toISOString(),
     updated_at: now.toISOString(),
+    ...columns,
   };
 }
 
@@ -253,7 +253,6 @@ export function recordedEvent(
   rows: AccompanyingRows = {},
 ): MoneyEvent {
   return {
-    ...receivedEvent(payment, actor),
     rows: {
       ...rows,
       payments: [{ ...payment, reversed_at: null, created_at: now, updated_at: now }],
@@ -276,6 +275,7 @@ export function recordedEvent(
         ...(payment.source === 'manual' ? [] : [matchOf(payment, actor)]),
       ],
     },
+    ...receivedEvent(payment, actor),
   };
 }
 

@@ -58,15 +58,15 @@ export function readNotification(
   const { transTime, flags } = timeOf(provider, sent.time, receivedAt, settings.timeZone);
   // Calls and statements may have different time formats, so the parsed time is compared. An unreadable time is compared as text.
   const time = flags.length === 0 && provider.readTime ? transTime.toISOString() : sent.time;
-  const fields = notificationFields(provider, { ...sent, time, amountMinor, transId }, settings);
+  const fields = notificationFields(provider, { amountMinor, transId, ...sent, time }, settings);
   return {
     notification: {
-      ...fields,
-      flags: [...flags, ...fields.flags],
       source: 'webhook',
       providerStatementId: null,
       rawBody,
       transTime,
+      ...fields,
+      flags: [...flags, ...fields.flags],
     },
   };
 }
