@@ -135,6 +135,22 @@ export const RecordedPayments = BulkResult(Payment, 'RecordedPayments');
 
 export const CONFIDENCES = ['high', 'medium', 'low'] as const;
 
+/** Why an account is suggested for an unmatched payment. */
+export const SUGGESTION_REASONS = [
+  'learned',
+  'account_number',
+  'national_id',
+  'phone',
+  'account_id',
+  'near_number',
+  'learned_reference',
+  'payer_phone',
+  'learned_payer',
+  'masked_phone',
+  'full_name',
+  'part_of_name',
+] as const;
+
 export const UnmatchedPayment = Type.Object(
   {
     ...paymentProperties,
@@ -147,6 +163,13 @@ export const UnmatchedPayment = Type.Object(
         accountNumber: Type.String(),
         customerName: Type.String(),
         reason: Type.String({ description: 'The reasons for suggesting this account, strongest first.' }),
+        reasons: Type.Array(
+          Type.Object({
+            code: Choice('SuggestionReason', SUGGESTION_REASONS),
+            assignedOn: Nullable(DateText),
+          }),
+          { description: 'The same reasons as codes. Reasons from earlier assignments have their day.' },
+        ),
         confidence: Choice('Confidence', CONFIDENCES),
         status: Choice('AccountStatus', ACCOUNT_STATUSES),
         balance: Money,
@@ -189,6 +212,7 @@ export const UnmatchedPayment = Type.Object(
             accountNumber: 'ACC10000012',
             customerName: 'Wanjiru Kamau',
             reason: 'the customer’s phone paid',
+            reasons: [{ code: 'payer_phone', assignedOn: null }],
             confidence: 'medium',
             status: 'active',
             balance: 20_400,

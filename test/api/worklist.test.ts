@@ -88,6 +88,10 @@ describe('GET /payments/unmatched', () => {
           accountNumber,
           customerName: 'Joy Wambui',
           reason: 'the reference is the phone number of the customer; the customer’s phone paid',
+          reasons: [
+            { code: 'phone', assignedOn: null },
+            { code: 'payer_phone', assignedOn: null },
+          ],
           confidence: 'high',
           status: 'active',
           balance: 22_800,
@@ -421,6 +425,24 @@ describe('the suggestions', () => {
         'the same payer with another reference was assigned to the account on 2026-11-02',
         'medium',
       ),
+    ]);
+  });
+
+  it('have their reasons as codes, with the day of an earlier assignment', async () => {
+    const account = await newAccount(service);
+    const payer = stranger();
+    await assign(await send('shamba la mama', payer), account);
+    const { id: customerId } = await newCustomer(service, { firstName: 'Zainabu', lastName: 'Kiprotich' });
+    const other = await newAccount(service, { customerId });
+    const fields = { BillRefNumber: 'shamba la mama', FirstName: 'ZAINABU', LastName: 'KIPROTICH' };
+    const reasons = async () =>
+      (await suggested(fields)).map(({ accountId, reasons }: { accountId: number; reasons: object[] }) => ({
+        accountId,
+        reasons,
+      }));
+    expect(await reasons()).toEqual([
+      { accountId: account.id, reasons: [{ code: 'learned_reference', assignedOn: '2026-11-02' }] },
+      { accountId: other.id, reasons: [{ code: 'full_name', assignedOn: null }] },
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
 import { foldForSearch } from '../../customers/rules.ts';
-import type { CONFIDENCES } from '../schema.ts';
+import type { CONFIDENCES, SUGGESTION_REASONS } from '../schema.ts';
 import {
   type Candidate,
   fitsMask,
@@ -36,14 +37,17 @@ const CLUES = {
   masked_phone: { source: 'phone', weight: 12 },
   full_name: { source: 'name', weight: 20 },
   part_of_name: { source: 'name', weight: 6 },
-} as const satisfies Record<string, { source: Source; weight: number }>;
+} as const satisfies Record<(typeof SUGGESTION_REASONS)[number], { source: Source; weight: number }>;
 
 const SOURCES: Source[] = ['typed', 'phone', 'name'];
 
 export interface Clue {
   accountId: number;
   kind: keyof typeof CLUES;
+  /** In words. */
   reason: string;
+  /** The day of the earlier assignment, if the clue is one. */
+  assignedOn?: PlainDate;
 }
 
 /** The customer of an account. */
@@ -65,6 +69,7 @@ export interface Suggestion {
   accountNumber: string;
   customerName: string;
   reason: string;
+  reasons: { code: Clue['kind']; assignedOn: PlainDate | null }[];
   confidence: (typeof CONFIDENCES)[number];
 }
 
@@ -76,11 +81,10 @@ export function nameWords(name: string | null): string[] {
 
 export function clueOfCandidate(candidate: Candidate): Clue {
   const { accountId, method: kind } = candidate;
-  const reason =
-    candidate.method === 'learned'
-      ? learnedReason(formatAccountNumber(accountId), candidate.assignedOn)
-      : MATCH_METHODS[candidate.method].reason;
-  return { accountId, kind, reason };
+  if (candidate.method !== 'learned')
+    return { accountId, kind, reason: MATCH_METHODS[candidate.method].reason };
+  const { assignedOn } = candidate;
+  return { accountId, kind, reason: learnedReason(formatAccountNumber(accountId), assignedOn), assignedOn };
 }
 
 export function clueOfNearNumber(accountId: number): Clue {
@@ -96,7 +100,7 @@ export function clueOfAssignment({ accountId, kind, assignedOn }: RelatedAssignm
     kind === 'learned_payer'
       ? 'the same payer with another reference'
       : 'the same reference from another payer';
-  return { accountId, kind, reason: `${what} was assigned to the account on ${assignedOn}` };
+  return { accountId, kind, reason: `${what} was assigned to the account on ${assignedOn}`, assignedOn };
 }
 
 /** The accounts with a clue, most likely first. If weights are equal, the older account comes first. */
@@ -125,6 +129,7 @@ export function rankSuggestions(
       accountNumber: formatAccountNumber(accountId),
       customerName: nameOf(holder),
       reason: best.map(({ reason }) => reason).join('; '),
+      reasons: best.map(({ kind, assignedOn = null }) => ({ code: kind, assignedOn })),
       confidence: weight >= HIGH ? 'high' : weight >= MEDIUM ? 'medium' : 'low',
     }));
 }

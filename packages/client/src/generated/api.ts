@@ -9408,6 +9408,8 @@ export interface components {
                 provider: string;
             };
         };
+        /** @enum {string} */
+        SuggestionReason: "learned" | "account_number" | "national_id" | "phone" | "account_id" | "near_number" | "learned_reference" | "payer_phone" | "learned_payer" | "masked_phone" | "full_name" | "part_of_name";
         TextFilter: {
             eq?: string;
             ne?: string;
@@ -9497,6 +9499,12 @@ export interface components {
          *           "accountNumber": "ACC10000012",
          *           "customerName": "Wanjiru Kamau",
          *           "reason": "the customer’s phone paid",
+         *           "reasons": [
+         *             {
+         *               "code": "payer_phone",
+         *               "assignedOn": null
+         *             }
+         *           ],
          *           "confidence": "medium",
          *           "status": "active",
          *           "balance": 20400,
@@ -9547,6 +9555,11 @@ export interface components {
                 customerName: string;
                 /** @description The reasons for suggesting this account, strongest first. */
                 reason: string;
+                /** @description The same reasons as codes. Reasons from earlier assignments have their day. */
+                reasons: {
+                    code: components["schemas"]["SuggestionReason"];
+                    assignedOn: string | null;
+                }[];
                 confidence: components["schemas"]["Confidence"];
                 status: components["schemas"]["AccountStatus"];
                 /** @description In units of the currency. */
@@ -15436,6 +15449,12 @@ export interface operations {
                      *               "accountNumber": "ACC10000012",
                      *               "customerName": "Wanjiru Kamau",
                      *               "reason": "the customer’s phone paid",
+                     *               "reasons": [
+                     *                 {
+                     *                   "code": "payer_phone",
+                     *                   "assignedOn": null
+                     *                 }
+                     *               ],
                      *               "confidence": "medium",
                      *               "status": "active",
                      *               "balance": 20400,
