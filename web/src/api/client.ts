@@ -1,3 +1,4 @@
+import { keepPreviousData } from '@tanstack/react-query';
 import createFetchClient from 'openapi-fetch';
 import createQueryClient from 'openapi-react-query';
 import type { Paths } from './paths.ts';
@@ -14,6 +15,12 @@ export const client = createFetchClient<Paths>({
 
 /** The hooks: `api.useQuery('get', '/api/accounts/{id}', { params: { path: { id } } })`. */
 export const api = createQueryClient(client);
+
+/**
+ * For a query whose parameters change while its page is open, such as a filter or the page of a list: its data is the last answer
+ * until the next one arrives, so that the pressed button keeps the focus and nothing moves.
+ */
+export const KEEPS_LAST = { placeholderData: keepPreviousData } as const;
 
 /** Sends a request with the access token, and renews the token once if the service refuses it. */
 export async function sendSignedIn(

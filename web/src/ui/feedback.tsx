@@ -1,4 +1,4 @@
-import { type ReactNode, useRef } from 'react';
+import type { ReactNode } from 'react';
 import { t } from '../i18n/index.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
@@ -49,21 +49,13 @@ interface LoadedProps<Data> {
   /** Explains an error in words. */
   explain(error: unknown): string;
   skeleton?: ReactNode;
-  /**
-   * Keeps showing the old rows while the next rows load (for example after a change of page), so that the pressed button keeps the
-   * focus.
-   */
-  keepsLast?: boolean;
   children(data: Data): ReactNode;
 }
 
 /** The content of a query, its skeleton while it loads, or why it could not be loaded. */
 export function Loaded<Data>(props: LoadedProps<Data>) {
-  const { query, explain, skeleton = <Skeleton />, keepsLast = false, children } = props;
-  const last = useRef(query.data);
-  if (query.data !== undefined || query.error) last.current = query.data;
-  const data = keepsLast ? last.current : query.data;
-  if (data !== undefined) return children(data);
+  const { query, explain, skeleton = <Skeleton />, children } = props;
+  if (query.data !== undefined) return children(query.data);
   if (!query.error) return skeleton;
   return (
     <Notice tone="bad" title={t('problem.loading')}>

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
@@ -19,9 +19,14 @@ const MOST_ROWS = 100;
 
 export function Payments({ accountId }: { accountId: number }) {
   const [limit, setLimit] = useState(FIRST_ROWS);
-  const payments = api.useQuery('get', '/api/accounts/{accountId}/payments', {
-    params: { path: { accountId }, query: { limit, sort: 'paymentDate:desc,id:desc' } },
-  });
+  const payments = api.useQuery(
+    'get',
+    '/api/accounts/{accountId}/payments',
+    {
+      params: { path: { accountId }, query: { limit, sort: 'paymentDate:desc,id:desc' } },
+    },
+    KEEPS_LAST,
+  );
   const root = useLostFocus<HTMLDivElement>(
     (payments.data?.data.length ?? 0) > FIRST_ROWS,
     `tbody tr:nth-child(${FIRST_ROWS + 1}) .row-link`,
@@ -59,7 +64,7 @@ export function Payments({ accountId }: { accountId: number }) {
   return (
     <div ref={root}>
       <Panel title={t('account.payments')} isFlush>
-        <Loaded query={payments} explain={explain} skeleton={<Skeleton lines={5} />} keepsLast>
+        <Loaded query={payments} explain={explain} skeleton={<Skeleton lines={5} />}>
           {({ data, pagination }) =>
             data.length === 0 ? (
               <Empty>{t('account.payments.none')}</Empty>
@@ -76,7 +81,7 @@ export function Payments({ accountId }: { accountId: number }) {
                   <p className="table-foot">
                     <Button
                       kind="quiet"
-                      isBusy={payments.data === undefined}
+                      isBusy={payments.isPlaceholderData}
                       onClick={() => setLimit(MOST_ROWS)}
                     >
                       {t('action.showMore')}

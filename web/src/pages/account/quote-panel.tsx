@@ -1,6 +1,5 @@
-import { keepPreviousData } from '@tanstack/react-query';
 import { useId, useState } from 'react';
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import { settings } from '../../api/settings.ts';
 import { format, t } from '../../i18n/index.ts';
@@ -13,7 +12,7 @@ export function QuotePanel({ accountId }: { accountId: number }) {
   const { today } = settings();
   const [date, setDate] = useState(today);
   const query = { params: { path: { id: accountId }, query: { date } } };
-  const quote = api.useQuery('get', '/api/accounts/{id}/quote', query, { placeholderData: keepPreviousData });
+  const quote = api.useQuery('get', '/api/accounts/{id}/quote', query, KEEPS_LAST);
   return (
     <Panel title={t('account.quote')}>
       <div className="quote-question">

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Permission, Schemas } from '../../api/paths.ts';
 import { currentSession } from '../../api/session.ts';
 import { useWrite } from '../../api/write.ts';
@@ -40,7 +40,7 @@ export function Page() {
   const list = useList({ name: 'createdAt', isDescending: true }, [
     choiceFilter('status', t('field.status'), Object.keys(TONES), (status) => tValue('apiKeyStatus', status)),
   ]);
-  const keys = api.useQuery('get', '/api/api-keys', { params: { query: list.query } });
+  const keys = api.useQuery('get', '/api/api-keys', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<ApiKey>[] = [
     { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
     { name: 'hint', label: t('apiKeys.hint'), onPhone: 'plain', show: ({ hint }) => <Hint hint={hint} /> },

@@ -1,4 +1,4 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
@@ -37,7 +37,12 @@ export function Page() {
       (id) => nameOf(Number(id)),
     ),
   ]);
-  const commissions = api.useQuery('get', '/api/commissions/payments', { params: { query: list.query } });
+  const commissions = api.useQuery(
+    'get',
+    '/api/commissions/payments',
+    { params: { query: list.query } },
+    KEEPS_LAST,
+  );
   const columns: Column<Commission>[] = [
     { name: 'employeeId', label: t('field.employee'), show: ({ employeeId }) => nameOf(employeeId) },
     {

@@ -1,4 +1,4 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -13,7 +13,7 @@ const VERIFICATION_STATUSES = ['pending', 'verified', 'rejected', 'expired'] as 
 
 export function Page() {
   const list = useList({ name: 'createdAt', isDescending: true }, [kycFilter(), reviewFilter()]);
-  const customers = api.useQuery('get', '/api/customers', { params: { query: list.query } });
+  const customers = api.useQuery('get', '/api/customers', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Customer>[] = [
     {
       name: 'lastName',

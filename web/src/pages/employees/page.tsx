@@ -1,4 +1,4 @@
-import { api, client } from '../../api/client.ts';
+import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
@@ -15,7 +15,7 @@ type Employee = Schemas['Employee'];
 
 export function Page() {
   const list = useList({ name: 'name', isDescending: false }, [activeFilter()]);
-  const employees = api.useQuery('get', '/api/employees', { params: { query: list.query } });
+  const employees = api.useQuery('get', '/api/employees', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Employee>[] = [
     { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
     { name: 'phone', label: t('field.phone'), onPhone: 'plain', show: ({ phone }) => phone },

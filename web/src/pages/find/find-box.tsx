@@ -1,7 +1,6 @@
-import { keepPreviousData } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { problemOf } from '../../api/problem.ts';
 import { t, tCount, tValue } from '../../i18n/index.ts';
@@ -41,7 +40,7 @@ export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxPro
     'get',
     '/api/search',
     { params: { query: { q: wanted } } },
-    { enabled: wanted.length >= SHORTEST_TEXT, placeholderData: keepPreviousData, gcTime: 60_000 },
+    { enabled: wanted.length >= SHORTEST_TEXT, ...KEEPS_LAST, gcTime: 60_000 },
   );
   const results = wanted.length >= SHORTEST_TEXT ? (search.data?.data ?? []) : [];
   const isShown = isInPage || (isOpen && wanted.length > 0);

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { t, tValue } from '../../i18n/index.ts';
@@ -15,7 +15,12 @@ const PAGE_SIZE = 25;
 export function Problems({ id }: { id: number }) {
   const [page, setPage] = useState(1);
   const query = { sort: 'id:asc', limit: PAGE_SIZE, page };
-  const problems = api.useQuery('get', '/api/imports/{id}/problems', { params: { path: { id }, query } });
+  const problems = api.useQuery(
+    'get',
+    '/api/imports/{id}/problems',
+    { params: { path: { id }, query } },
+    KEEPS_LAST,
+  );
   const title = t('imports.problems');
   return (
     <Panel
@@ -25,7 +30,7 @@ export function Problems({ id }: { id: number }) {
         <DownloadButton path={`/api/imports/${id}/problems.csv`}>{t('imports.problems.csv')}</DownloadButton>
       }
     >
-      <Loaded query={problems} explain={explain} skeleton={<Skeleton lines={5} />} keepsLast>
+      <Loaded query={problems} explain={explain} skeleton={<Skeleton lines={5} />}>
         {({ data, pagination: { total, totalPages } }) => (
           <>
             <Table caption={title} columns={problemColumns()} rows={data} keyOf={(one) => one.id} />
@@ -81,13 +86,18 @@ function problemColumns(): Column<Schemas['ImportProblem']>[] {
 export function Differences({ id }: { id: number }) {
   const [page, setPage] = useState(1);
   const query = { sort: 'id:asc', limit: PAGE_SIZE, page };
-  const differences = api.useQuery('get', '/api/imports/{id}/differences', {
-    params: { path: { id }, query },
-  });
+  const differences = api.useQuery(
+    'get',
+    '/api/imports/{id}/differences',
+    {
+      params: { path: { id }, query },
+    },
+    KEEPS_LAST,
+  );
   const title = t('imports.differences');
   return (
     <Panel title={title} isFlush>
-      <Loaded query={differences} explain={explain} skeleton={<Skeleton lines={5} />} keepsLast>
+      <Loaded query={differences} explain={explain} skeleton={<Skeleton lines={5} />}>
         {({ data, pagination: { total, totalPages } }) => (
           <>
             <Table caption={title} columns={differenceColumns()} rows={data} keyOf={(one) => one.id} />

@@ -1,5 +1,5 @@
 import { useLocation } from 'wouter';
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
@@ -61,7 +61,7 @@ export function Page() {
 
 function Imports() {
   const list = useList({ name: 'createdAt', isDescending: true });
-  const imports = api.useQuery('get', '/api/imports', { params: { query: list.query } });
+  const imports = api.useQuery('get', '/api/imports', { params: { query: list.query } }, KEEPS_LAST);
   return (
     <ListPanel
       caption={t('imports.title')}

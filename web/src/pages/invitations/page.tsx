@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
@@ -31,7 +31,12 @@ export function Page() {
       tValue('invitationStatus', status),
     ),
   ]);
-  const invitations = api.useQuery('get', '/api/users/invitations', { params: { query: list.query } });
+  const invitations = api.useQuery(
+    'get',
+    '/api/users/invitations',
+    { params: { query: list.query } },
+    KEEPS_LAST,
+  );
   const columns: Column<Invitation>[] = [
     { name: 'email', label: t('field.email'), canSort: true, show: ({ email }) => email },
     {

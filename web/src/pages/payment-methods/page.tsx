@@ -1,4 +1,4 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
@@ -12,7 +12,7 @@ type PaymentMethod = Schemas['PaymentMethod'];
 
 export function Page() {
   const list = useList({ name: 'name', isDescending: false }, [activeFilter()]);
-  const methods = api.useQuery('get', '/api/payment-methods', { params: { query: list.query } });
+  const methods = api.useQuery('get', '/api/payment-methods', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<PaymentMethod>[] = [
     { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
     {

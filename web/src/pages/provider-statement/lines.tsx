@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
@@ -92,9 +92,14 @@ interface ResultLinesProps {
 
 function ResultLines({ statement, result, page, onPage }: ResultLinesProps) {
   const query = { 'filter[result]': { eq: result }, sort: 'id:asc', limit: PAGE_SIZE, page };
-  const lines = api.useQuery('get', '/api/reconciliations/statements/{id}/lines', {
-    params: { path: { id: statement.id }, query },
-  });
+  const lines = api.useQuery(
+    'get',
+    '/api/reconciliations/statements/{id}/lines',
+    {
+      params: { path: { id: statement.id }, query },
+    },
+    KEEPS_LAST,
+  );
   const title = tValue('lineResult', result);
   return (
     <Panel
@@ -106,7 +111,7 @@ function ResultLines({ statement, result, page, onPage }: ResultLinesProps) {
         )
       }
     >
-      <Loaded query={lines} explain={explain} skeleton={<Skeleton lines={5} />} keepsLast>
+      <Loaded query={lines} explain={explain} skeleton={<Skeleton lines={5} />}>
         {({ data, pagination: { total, totalPages } }) =>
           data.length === 0 ? (
             <Empty>{t('providerStatements.noLines')}</Empty>

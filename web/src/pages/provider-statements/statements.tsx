@@ -1,4 +1,4 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -23,7 +23,7 @@ export function Statements() {
     '/api/reconciliations/statements',
     { params: { query: list.query } },
     // No event reports the progress of a job.
-    { refetchInterval: ({ state }) => (state.data?.data.some(isAtWork) ? REFRESH_MS : false) },
+    { ...KEEPS_LAST, refetchInterval: ({ state }) => (state.data?.data.some(isAtWork) ? REFRESH_MS : false) },
   );
   return (
     <div className="column">

@@ -1,12 +1,11 @@
-import { keepPreviousData } from '@tanstack/react-query';
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
 
 type Suggestion = Schemas['UnmatchedPayment']['suggestions'][number];
 
 /** An account for a payment. An account that somebody searched for has no reason. */
-export type Candidate = Omit<Suggestion, 'reason' | 'confidence'> & Partial<Suggestion>;
+export type Candidate = Omit<Suggestion, 'reason' | 'reasons' | 'confidence'> & Partial<Suggestion>;
 
 const SHORTEST_TEXT = 2;
 const TYPING_MS = 200;
@@ -28,7 +27,7 @@ export function useAccountSearch(text: string): AccountSearch {
     'get',
     '/api/search',
     { params: { query: { q: wanted, types: ['customer', 'account'], limit: MOST_RESULTS } } },
-    { enabled: wanted.length >= SHORTEST_TEXT, placeholderData: keepPreviousData, gcTime: 60_000 },
+    { enabled: wanted.length >= SHORTEST_TEXT, ...KEEPS_LAST, gcTime: 60_000 },
   );
   const idsOf = (type: string) =>
     (search.data?.data ?? []).filter((result) => result.type === type).map(({ id }) => id);

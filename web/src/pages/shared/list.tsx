@@ -118,7 +118,7 @@ interface ListPanelProps<Row> {
     data: { data: Row[]; pagination: { total?: number; totalPages?: number } } | undefined;
     error: unknown;
     /** Whether `data` are the rows of the last filters, sort or page. */
-    isPlaceholderData?: boolean;
+    isPlaceholderData: boolean;
     refetch(): unknown;
   };
   columns: readonly Column<Row>[];
@@ -232,7 +232,7 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
     <section ref={panel} className="panel flush" aria-label={caption}>
       {list.filters.length > 0 && <Filters list={list} />}
       <div className="panel-body" aria-busy={isBusy}>
-        <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />} keepsLast>
+        <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />}>
           {({ data, pagination }) =>
             data.length === 0 ? (
               <Empty>{countSet(list) > 0 ? t('list.noneMatch') : none}</Empty>

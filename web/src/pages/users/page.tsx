@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { api, client } from '../../api/client.ts';
+import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { currentSession } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
@@ -23,7 +23,7 @@ export function Page() {
     choiceFilter('role', t('field.role'), ROLES, (role) => tValue('role', role)),
     activeFilter(),
   ]);
-  const users = api.useQuery('get', '/api/users', { params: { query: list.query } });
+  const users = api.useQuery('get', '/api/users', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<User>[] = [
     {
       name: 'lastName',

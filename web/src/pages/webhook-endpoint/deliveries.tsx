@@ -1,4 +1,4 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
@@ -25,9 +25,14 @@ export function Deliveries({ endpointId }: { endpointId: number }) {
     ),
     { name: 'eventType', label: t('webhooks.eventType') },
   ]);
-  const deliveries = api.useQuery('get', '/api/webhook-endpoints/{id}/deliveries', {
-    params: { path: { id: endpointId }, query: list.query },
-  });
+  const deliveries = api.useQuery(
+    'get',
+    '/api/webhook-endpoints/{id}/deliveries',
+    {
+      params: { path: { id: endpointId }, query: list.query },
+    },
+    KEEPS_LAST,
+  );
   const opened = deliveries.data?.data.find(({ id }) => id === list.openedId);
   const columns: Column<Delivery>[] = [
     {

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { t, tValue } from '../../i18n/index.ts';
@@ -13,7 +13,12 @@ import { SecretDialog } from '../shared/secret-dialog.tsx';
 
 export function Page() {
   const list = useList({ name: 'createdAt', isDescending: true }, [activeFilter()]);
-  const endpoints = api.useQuery('get', '/api/webhook-endpoints', { params: { query: list.query } });
+  const endpoints = api.useQuery(
+    'get',
+    '/api/webhook-endpoints',
+    { params: { query: list.query } },
+    KEEPS_LAST,
+  );
   const columns: Column<Schemas['WebhookEndpoint']>[] = [
     {
       name: 'url',

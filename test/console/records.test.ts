@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { describe, expect, it, vi } from 'vitest';
+import { HAS_BROWSER, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const { schemas } = JSON.parse(
+  readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'),
+).components;
+const exampleOf = (schema: string, fields: object) => ({ ...schemas[schema].examples[0], ...fields });
+
+/** Pages of a record with rows: the page, the answer of the API for a record, and the one for its rows, which contain a text. */
+const PAGES = [
+  {
+    page: '/imports',
+    path: '/api/imports',
+    rowsPath: 'problems',
+    recordOf: (id: number) => exampleOf('Import', { id, status: 'checked', errors: 1 }),
+    rowOf: (text: string) => exampleOf('ImportProblem', { value: text }),
+  },
+  {
+    page: '/statements',
+    path: '/api/reconciliations/statements',
+    rowsPath: 'lines',
+    recordOf: (id: number) => exampleOf('ProviderStatement', { id }),
+    rowOf: (text: string) => exampleOf('ProviderStatementLine', { receipt: text }),
+  },
+  {
+    page: '/webhook-endpoints',
+    path: '/api/webhook-endpoints',
+    rowsPath: 'deliveries',
+    recordOf: (id: number) => exampleOf('WebhookEndpoint', { id }),
+    rowOf: (text: string) => exampleOf('WebhookDelivery', { eventType: text }),
+  },
+];
+
+describe.skipIf(!HAS_BROWSER)('the pages of two records', () => {
+  const console = useConsole();
+
+  /** Answers for records 1 and 2. @returns a function that sends the answers for rows that wait. */
+  async function answer(page: Page, { path, rowsPath, recordOf, rowOf }: (typeof PAGES)[number]) {
+    const waiting: (() => void)[] = [];
+    await page.route(`**${path}/*`, (route) => {
+      const id = Number(new URL(route.request().url()).pathname.split('/').at(-1));
+      return route.fulfill({ json: { success: true, data: recordOf(id) } });
+    });
+    await page.route(`**${path}/*/${rowsPath}?*`, async (route) => {
+      const id = Number(new URL(route.request().url()).pathname.split('/').at(-2));
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      const pagination = { page: 1, limit: 25, total: 1, totalPages: 1 };
+      await route.fulfill({ json: { success: true, data: [rowOf(`row of ${id}`)], pagination } });
+    });
+    return async () => {
+      await expect.poll(() => waiting.length).toBeGreaterThan(0);
+      for (const send of waiting.splice(0)) send();
+    };
+  }
+
+  it.each(PAGES)('never show the rows of the other record, also after "back": $page', async (tested) => {
+    const page = await console.open('/find');
+    const send = await answer(page, tested);
+    const rows = (id: number) => page.getByText(`row of ${id}`, { exact: true });
+    const go = (id: number) => page.evaluate(`history.pushState(null, '', '${tested.page}/${id}')`);
+    await go(1);
+    await send();
+    await rows(1).waitFor();
+    await go(2);
+    await page.locator('.skeleton').first().waitFor();
+    expect(await rows(1).count()).toBe(0);
+    await send();
+    await rows(2).waitFor();
+    await page.goBack();
+    await rows(1).waitFor();
+    expect(await rows(2).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('leave no message in the console of the browser, and request no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});
