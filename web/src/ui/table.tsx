@@ -11,6 +11,8 @@ export interface Column<Row> {
   isNumber?: boolean;
   /** On a phone each row is a card, and this is the place of the value. Default: title for the first column, detail for the others. */
   onPhone?: 'title' | 'value' | 'detail' | 'plain' | 'hidden';
+  /** A name or a code stays on one line. A very long one is cut, because the page of the row shows it. */
+  isOneLine?: boolean;
   canSort?: boolean;
   show(row: Row): ReactNode;
 }
@@ -83,8 +85,9 @@ export function Table<Row>({ caption, columns, rows, keyOf, hrefOf, sort, onSort
   );
 }
 
-function classOf({ isNumber, onPhone = 'detail' }: Column<never>, isFirst: boolean): string {
-  return `${isFirst && onPhone === 'detail' ? 'title' : onPhone} ${isNumber ? 'number' : ''}`;
+function classOf({ isNumber, isOneLine, onPhone = 'detail' }: Column<never>, isFirst: boolean): string {
+  const place = isFirst && onPhone === 'detail' ? 'title' : onPhone;
+  return `${place} ${isNumber ? 'number' : ''} ${isOneLine ? 'one-line' : ''}`;
 }
 
 interface PagerProps {

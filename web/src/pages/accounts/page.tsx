@@ -1,4 +1,4 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tCount, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -27,9 +27,14 @@ export function Page() {
     latenessFilter(),
     productFilter(useProducts()),
   ]);
-  const accounts = api.useQuery('get', '/api/accounts', {
-    params: { query: { ...list.query, expand: ['customer', 'product'] } },
-  });
+  const accounts = api.useQuery(
+    'get',
+    '/api/accounts',
+    {
+      params: { query: { ...list.query, expand: ['customer', 'product'] } },
+    },
+    KEEPS_LAST,
+  );
   const columns: Column<Account>[] = [
     {
       name: 'id',
@@ -41,9 +46,16 @@ export function Page() {
       name: 'customerId',
       label: t('field.customer'),
       onPhone: 'plain',
+      isOneLine: true,
       show: ({ customer }) => customer?.name,
     },
-    { name: 'productId', label: t('field.product'), onPhone: 'hidden', show: ({ product }) => product?.name },
+    {
+      name: 'productId',
+      label: t('field.product'),
+      onPhone: 'hidden',
+      isOneLine: true,
+      show: ({ product }) => product?.name,
+    },
     {
       name: 'status',
       label: t('field.status'),

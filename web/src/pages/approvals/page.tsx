@@ -1,4 +1,4 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
@@ -29,7 +29,7 @@ export function Page() {
       tValue('approvalAction', action),
     ),
   ]);
-  const approvals = api.useQuery('get', '/api/approvals', { params: { query: list.query } });
+  const approvals = api.useQuery('get', '/api/approvals', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Approval>[] = [
     {
       name: 'action',
@@ -40,6 +40,7 @@ export function Page() {
       name: 'accountId',
       label: t('field.customer'),
       onPhone: 'plain',
+      isOneLine: true,
       show: ({ customerName }) => customerName,
     },
     {
@@ -54,6 +55,7 @@ export function Page() {
       name: 'requestedByUserId',
       label: t('approvals.requestedBy'),
       onPhone: 'hidden',
+      isOneLine: true,
       show: ({ requestedBy }) => requestedBy,
     },
     {

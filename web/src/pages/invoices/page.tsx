@@ -1,4 +1,4 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -15,7 +15,7 @@ export function Page() {
     choiceFilter('status', t('field.status'), STATUSES, (status) => tValue('invoiceStatus', status)),
     { daysOf: 'issuedOn' },
   ]);
-  const invoices = api.useQuery('get', '/api/invoices', { params: { query: list.query } });
+  const invoices = api.useQuery('get', '/api/invoices', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Invoice>[] = [
     {
       name: 'id',
@@ -28,6 +28,7 @@ export function Page() {
       label: t('field.customer'),
       onPhone: 'plain',
       canSort: true,
+      isOneLine: true,
       show: ({ customerName }) => customerName,
     },
     {

@@ -1,4 +1,4 @@
-import { api, client } from '../../api/client.ts';
+import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
@@ -23,7 +23,7 @@ export function Page() {
     choiceFilter('frequency', t('field.frequency'), FREQUENCIES, (value) => tValue('frequency', value)),
     productFilter(products),
   ]);
-  const plans = api.useQuery('get', '/api/payplans', { params: { query: list.query } });
+  const plans = api.useQuery('get', '/api/payplans', { params: { query: list.query } }, KEEPS_LAST);
   const productOf = ({ productId }: PayPlan) =>
     productId === null ? t('payPlans.anyProduct') : (products.find(({ id }) => id === productId)?.name ?? '');
   const columns: Column<PayPlan>[] = [
@@ -35,7 +35,13 @@ export function Page() {
       isNumber: true,
       show: ({ deposit }) => format.money(deposit),
     },
-    { name: 'instalments', label: t('field.instalments'), onPhone: 'plain', show: instalmentsOf },
+    {
+      name: 'instalments',
+      label: t('field.instalments'),
+      onPhone: 'plain',
+      isOneLine: true,
+      show: instalmentsOf,
+    },
     {
       name: 'total',
       label: t('field.total'),

@@ -1,4 +1,4 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -22,9 +22,14 @@ export function Page() {
     choiceFilter('source', t('payments.source'), SOURCES, (source) => tValue('paymentSource', source)),
     { daysOf: 'paymentDate' },
   ]);
-  const payments = api.useQuery('get', '/api/payments', {
-    params: { query: { ...list.query, expand: ['customer'] } },
-  });
+  const payments = api.useQuery(
+    'get',
+    '/api/payments',
+    {
+      params: { query: { ...list.query, expand: ['customer'] } },
+    },
+    KEEPS_LAST,
+  );
   const columns: Column<Payment>[] = [
     dateColumn('paymentDate', t('field.date'), ({ paymentDate }) => paymentDate),
     {
@@ -37,6 +42,7 @@ export function Page() {
       name: 'customer',
       label: t('field.customer'),
       onPhone: 'plain',
+      isOneLine: true,
       show: ({ customer }) => customer?.name,
     },
     {

@@ -1,8 +1,7 @@
 import '../../ui/portfolio.css';
-import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { api, client } from '../../api/client.ts';
+import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import { saveFile } from '../../api/download.ts';
 import { explain } from '../../api/explain.ts';
 import type { Paths, Schemas } from '../../api/paths.ts';
@@ -40,7 +39,7 @@ export function Page() {
     'get',
     '/api/accounts',
     { params: { query: { ...query, page, limit: ROWS_SHOWN } } },
-    { placeholderData: keepPreviousData },
+    KEEPS_LAST,
   );
   return (
     <>
@@ -126,7 +125,13 @@ const columns = (): Column<Account>[] => [
     onPhone: 'plain',
     show: ({ accountNumber }) => <span className="mono">{accountNumber}</span>,
   },
-  { name: 'productId', label: t('account.product'), onPhone: 'hidden', show: ({ product }) => product?.name },
+  {
+    name: 'productId',
+    label: t('account.product'),
+    onPhone: 'hidden',
+    isOneLine: true,
+    show: ({ product }) => product?.name,
+  },
   {
     name: 'daysPastDue',
     label: t('portfolio.late.days'),

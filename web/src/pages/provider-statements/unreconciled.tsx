@@ -1,7 +1,6 @@
-import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
@@ -36,13 +35,9 @@ export function Unreconciled() {
     ...list.query,
     'filter[reconciliationId]': { isnull: true },
     'filter[status]': { ne: 'reversed' as const },
+    expand: ['customer' as const],
   };
-  const payments = api.useQuery(
-    'get',
-    '/api/payments',
-    { params: { query } },
-    { placeholderData: keepPreviousData },
-  );
+  const payments = api.useQuery('get', '/api/payments', { params: { query } }, KEEPS_LAST);
   const shown = payments.data?.data ?? [];
   const [chosenIds, setChosenIds] = useState<ReadonlySet<number>>(new Set());
   // A payment that has left the list is no longer chosen.
@@ -84,6 +79,13 @@ export function Unreconciled() {
         ) : (
           '–'
         ),
+    },
+    {
+      name: 'customer',
+      label: t('field.customer'),
+      onPhone: 'plain',
+      isOneLine: true,
+      show: ({ customer }) => customer?.name,
     },
     {
       name: 'accountNumber',
