@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   dayBefore,
@@ -92,6 +92,32 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
     expect((await changesAfter(1000))?.[0]).toBe(`As much as last ${day}: KES 2,000.00`);
     expect((await changesAfter(2000))?.[0]).toBe(`50% less so far than last ${day}: KES 4,000.00`);
   });
+
+  it.each(SIZES)(
+    'offers to try again in the place of a figure whose report failed (%s)',
+    async (_name, viewport) => {
+      const page = await console.open('/find', { viewport });
+      const week = page.locator('.stat', { hasText: 'Received this week' });
+      const retry = (stat: Locator) => stat.getByRole('button', { name: 'Try again' });
+      const today = page.locator('.stat', { hasText: 'Received today' });
+      await page.route('**/api/reports/payments?*', (route) => route.fulfill({ status: 500, body: '' }));
+      await page.goto(`${console.origin}/today`);
+      await page.getByText('Received in the last seven days').waitFor();
+      for (const stat of [today, week]) {
+        await retry(stat).waitFor();
+        expect(await stat.locator('.stat-value').textContent()).toBe('–');
+        expect(await stat.textContent()).toContain('This could not be loaded');
+      }
+      await page.getByRole('alert').getByRole('button', { name: 'Try again' }).waitFor();
+      await expectAccessible(page);
+      await page.unroute('**/api/reports/payments?*');
+      await retry(week).click();
+      for (const stat of [today, week]) await stat.locator('.stat-value', { hasText: 'KES' }).waitFor();
+      expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+      await page.context().close();
+      console.complaints.splice(0); // The browser reports the answer 500.
+    },
+  );
 
   it('shows the result of a check of the books as soon as it is known', async () => {
     const page = await console.open('/find');

@@ -31,7 +31,7 @@ export const today = {
   'today.proof.never': 'not run yet',
   'today.proof.violations.one': '{count} violation',
   'today.proof.violations.other': '{count} violations',
-  'today.lastNotification': 'Last notification of a provider',
+  'today.lastNotification': 'Last notification',
   'today.lastNotification.none': 'None yet',
   'today.approvals': 'Requests for approval',
 } as const;

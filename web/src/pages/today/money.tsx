@@ -19,7 +19,8 @@ export function MoneyStats({ today }: { today: string }) {
   const sameDay = format.addDays(today, -WEEK);
   const summary = useSummary(today, today);
   const week = useSummary(monday, today);
-  const { data: days, error } = useDays(today);
+  const report = useDays(today);
+  const days = report.data;
   return (
     <Loaded query={summary} explain={explain} skeleton={<Skeleton lines={3} />}>
       {({ data }) => (
@@ -29,7 +30,7 @@ export function MoneyStats({ today }: { today: string }) {
             of="day"
             rate={data.collectionRate}
             received={days && netOf(days, today, today)}
-            hasFailed={error !== null}
+            queries={[report]}
             before={days && netOf(days, sameDay, sameDay)}
             until={sameDay}
           />
@@ -38,7 +39,7 @@ export function MoneyStats({ today }: { today: string }) {
             of="week"
             rate={week.data?.data.collectionRate}
             received={days && netOf(days, monday, today)}
-            hasFailed={error !== null}
+            queries={[report, week]}
             before={days && netOf(days, format.addDays(monday, -WEEK), sameDay)}
             until={sameDay}
           />
@@ -59,15 +60,16 @@ interface MoneyStatProps {
   of: 'day' | 'week';
   rate: Ratio | undefined;
   received: number | undefined;
-  /** Whether the report of the days failed. The panel below shows the error. */
-  hasFailed: boolean;
+  /** The reports with its figures, besides the summary of today. */
+  queries: readonly { data: unknown; error: unknown; refetch(): unknown }[];
   /** The money of the week before, up to the same day. */
   before: number | undefined;
   until: string;
 }
 
-function MoneyStat({ label, of, rate, received, hasFailed, before, until }: MoneyStatProps) {
-  const pending = hasFailed ? '–' : <Skeleton lines={1} />;
+function MoneyStat({ label, of, rate, received, queries, before, until }: MoneyStatProps) {
+  const failed = queries.filter(({ data, error }) => data === undefined && error);
+  const pending = failed.length > 0 ? '–' : <Skeleton lines={1} />;
   return (
     <Stat
       label={label}
@@ -78,9 +80,22 @@ function MoneyStat({ label, of, rate, received, hasFailed, before, until }: Mone
           {received !== undefined && before !== undefined && (
             <span className="stat-change">{describeChange(of, received, before, until)}</span>
           )}
+          {failed.length > 0 && <FailedReports queries={failed} />}
         </>
       }
     />
+  );
+}
+
+/** In the place of a figure, because the notice of a panel would not fit. */
+function FailedReports({ queries }: Pick<MoneyStatProps, 'queries'>) {
+  return (
+    <span className="stat-failure" role="status">
+      {`${t('problem.loading')}: ${explain(queries[0]?.error)}. `}
+      <button type="button" className="link" onClick={() => queries.map(({ refetch }) => refetch())}>
+        {t('action.retry')}
+      </button>
+    </span>
   );
 }
 
