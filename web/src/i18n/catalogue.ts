@@ -19,7 +19,7 @@ const STORAGE_KEY = 'language';
 /** A file of messages for each page, and one with those of all pages. */
 const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
   './*/*.ts',
-  '!./*/{index,common,fields,provider-answer,secrets,session,shared,values}.ts', // All but the index are in other files.
+  '!./*/{index,codes,common,fields,provider-answer,secrets,session,shared,values}.ts', // All but the index are in other files.
 ]);
 
 /** The name of a file, such as `account`. */
@@ -66,8 +66,21 @@ export function tCount(stem: CountedKey, count: number): string {
 }
 
 /** The message for a value of the API, such as a status; the value itself if it is newer than the catalogue. */
-export function tValue(group: ValueGroup, value: string): string {
-  return messages[language][`${group}.${value}` as MessageKey] ?? value.replaceAll('_', ' ');
+export function tValue(
+  group: ValueGroup,
+  value: string,
+  parameters?: Readonly<Record<string, string | number>>,
+): string {
+  return fill(messages[language][`${group}.${value}` as MessageKey] ?? nameOfKey(value), parameters);
+}
+
+/** A name that others chose for a program, in words: "Home system" for `home_system`, "Panel watts" for `panelWatts`. */
+export function nameOfKey(key: string): string {
+  if (!/^[a-z]\w*$/i.test(key)) return key;
+  const words = key
+    .replace(/_+/g, ' ')
+    .replace(/([a-z\d])([A-Z])(?=[a-z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Groups of messages for values of the API. */
@@ -90,6 +103,7 @@ type ValueGroup =
   | 'paymentSource'
   | 'matchMethod'
   | 'confidence'
+  | 'suggestionReason'
   | 'notificationFlag'
   | 'active'
   | 'providerStatementStatus'

@@ -7,6 +7,7 @@ export {
   loadPreferredLanguage,
   type MessageFile,
   type MessageKey,
+  nameOfKey,
   t,
   tCount,
   tValue,

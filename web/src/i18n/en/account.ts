@@ -1,3 +1,5 @@
+import { paymentRequestReasons } from './codes.ts';
+
 export const account = {
   'account.title': 'Account {number}',
   'account.balance.of': 'of {total}',
@@ -41,7 +43,6 @@ export const account = {
   'account.history': 'History',
   'account.history.opened': 'Opened as {to}',
   'account.history.changed': '{from} → {to}',
-  'account.history.system': 'System',
   'account.pay.title': 'Record a payment',
   'account.pay.to': '{name} · {number}',
   'account.pay.amount': 'Amount',
@@ -64,13 +65,7 @@ export const account = {
   'paymentRequestStatus.paid': 'Paid',
   'paymentRequestStatus.declined': 'Not paid',
   'paymentRequestStatus.expired': 'Expired',
-  'paymentRequestReason.cancelled': 'The customer cancelled',
-  'paymentRequestReason.insufficient_funds': 'Not enough money',
-  'paymentRequestReason.wrong_pin': 'Wrong PIN',
-  'paymentRequestReason.phone_busy': 'The phone has another prompt',
-  'paymentRequestReason.refused': 'Refused by the provider',
-  'paymentRequestReason.no_answer': 'No answer from the customer',
-  'paymentRequestReason.not_sent': 'The provider could not be reached',
+  ...paymentRequestReasons,
   'account.status.suspended.title': 'Suspend this account',
   'account.status.suspended.text':
     'The account stays suspended until staff reactivate it. Payments alone do not reactivate it.',

@@ -1,3 +1,5 @@
+import { approvalActions } from './codes.ts';
+
 export const approvals = {
   'approvals.none': 'Nothing was sent for approval yet.',
   'approvals.action': 'Action',
@@ -36,12 +38,7 @@ export const approvals = {
   'approvals.effect.write_off_account': 'The balance becomes a loss, and the account is closed.',
   'approvals.effect.cancel_account':
     'The sale is undone: the balance is no longer owed, and all that was paid becomes credit.',
-  'approvalAction.reverse_payment': 'Reverse payment',
-  'approvalAction.unassign_payment': 'Unassign payment',
-  'approvalAction.refund_credit': 'Refund credit',
-  'approvalAction.transfer_credit': 'Transfer credit',
-  'approvalAction.write_off_account': 'Write off',
-  'approvalAction.cancel_account': 'Cancel sale',
+  ...approvalActions,
   'approvalStatus.pending': 'Waits for approval',
   'approvalStatus.approved': 'Approved',
   'approvalStatus.rejected': 'Rejected',

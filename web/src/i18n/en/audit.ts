@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/paths.ts';
+import { approvalActions, disabledReasons, matchMethods, paymentRequestReasons } from './codes.ts';
 
 /** Of the resources whose statuses the messages of every page do not have. */
 type Status =
@@ -13,6 +14,10 @@ type Status =
 
 /** An action, a resource or a status without a text does not compile. */
 export const audit = {
+  ...approvalActions,
+  ...disabledReasons,
+  ...matchMethods,
+  ...paymentRequestReasons,
   'audit.resource': 'What',
   'audit.resourceId': 'ID',
   'audit.actor': 'Who',
@@ -196,7 +201,7 @@ export const audit = {
   'auditField.priceMinor': 'Price',
   'auditField.productId': 'Product',
   'auditField.providerStatementId': 'Statement',
-  'auditField.rateBasisPoints': 'Rate in hundredths of a percent',
+  'auditField.rateBasisPoints': 'Rate',
   'auditField.reason': 'Reason',
   'auditField.receipt': 'Receipt',
   'auditField.reconciliationDate': 'Money arrived on',

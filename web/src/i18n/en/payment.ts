@@ -1,3 +1,4 @@
+import { matchMethods } from './codes.ts';
 import { providerAnswer } from './provider-answer.ts';
 
 export const payment = {
@@ -13,13 +14,5 @@ export const payment = {
   'payment.reverse.title': 'Reverse the payment of {amount}',
   'payment.reverse.text': 'The balance of the account increases again. The payment stays visible.',
   'payment.reverse.done': 'Payment reversed',
-  'matchMethod.account_number': 'Account number',
-  'matchMethod.national_id': 'National ID',
-  'matchMethod.phone': 'Phone as reference',
-  'matchMethod.account_id': 'Account ID',
-  'matchMethod.payer_phone': 'Phone of the payer',
-  'matchMethod.learned': 'Earlier assignment of this reference',
-  'matchMethod.payment_request': 'Payment request',
-  'matchMethod.manual_entry': 'Manual payment',
-  'matchMethod.assigned': 'Assigned by staff',
+  ...matchMethods,
 } as const;

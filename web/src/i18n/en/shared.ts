@@ -1,5 +1,7 @@
 /** Messages that several pages use. */
 export const shared = {
+  'actor.system': 'System',
+  'actor.provider': 'Provider: {name}',
   'account.number': 'Account number',
   'account.balance': 'Balance',
   'account.nextDue': 'Next due',

@@ -1,3 +1,4 @@
+import type { Schemas } from '../../api/paths.ts';
 import { providerAnswer } from './provider-answer.ts';
 
 export const unmatched = {
@@ -78,4 +79,19 @@ export const unmatched = {
   'notificationFlag.other_short_code': 'The money went to a short code that does not belong to the company.',
   'notificationFlag.unreadable_time': 'The time that the provider sent cannot be read.',
   'notificationFlag.future_time': 'The time that the provider sent is in the future.',
-} as const;
+  'suggestionReason.learned': 'The same reference from the same payer was assigned to this account on {date}',
+  'suggestionReason.account_number': 'The reference is the account number',
+  'suggestionReason.national_id': 'The reference is the national ID of the customer',
+  'suggestionReason.phone': 'The reference is the phone number of the customer',
+  'suggestionReason.account_id': 'The reference is the ID of the account, and the customer’s phone paid',
+  'suggestionReason.near_number': 'The reference is the account number with one typing error',
+  'suggestionReason.learned_reference':
+    'The same reference from another payer was assigned to this account on {date}',
+  'suggestionReason.payer_phone': 'The customer’s phone paid',
+  'suggestionReason.learned_payer':
+    'The same payer with another reference was assigned to this account on {date}',
+  'suggestionReason.masked_phone': 'The customer’s phone has the visible digits of the payer’s number',
+  'suggestionReason.full_name': 'The payer has the customer’s name',
+  'suggestionReason.part_of_name': 'The payer shares a name with the customer',
+} as const satisfies Record<string, string> &
+  Record<`suggestionReason.${Schemas['SuggestionReason']}`, string>;

@@ -1,3 +1,5 @@
+import { disabledReasons } from './codes.ts';
+
 export const webhooks = {
   'webhooks.endpoint': 'Webhook endpoint',
   'webhooks.new': 'New endpoint',
@@ -38,7 +40,5 @@ export const webhooks = {
   'deliveryOutcome.delivered': 'Delivered',
   'deliveryOutcome.failed': 'Failed',
   'deliveryOutcome.given_up': 'Given up',
-  'disabledReason.user': 'Disabled by a user',
-  'disabledReason.gone': 'Disabled: the receiver answered 410 (gone)',
-  'disabledReason.failing': 'Disabled: deliveries failed for three days',
+  ...disabledReasons,
 } as const;

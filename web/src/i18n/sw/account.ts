@@ -1,4 +1,5 @@
 import type { account as en } from '../en/account.ts';
+import { paymentRequestReasons } from './codes.ts';
 
 export const account: Record<keyof typeof en, string> = {
   'account.title': 'Akaunti {number}',
@@ -43,7 +44,6 @@ export const account: Record<keyof typeof en, string> = {
   'account.history': 'Historia',
   'account.history.opened': 'Ilifunguliwa: {to}',
   'account.history.changed': '{from} → {to}',
-  'account.history.system': 'Mfumo',
   'account.pay.title': 'Ingiza malipo',
   'account.pay.to': '{name} · {number}',
   'account.pay.amount': 'Kiasi',
@@ -66,13 +66,7 @@ export const account: Record<keyof typeof en, string> = {
   'paymentRequestStatus.paid': 'Limelipwa',
   'paymentRequestStatus.declined': 'Halikulipwa',
   'paymentRequestStatus.expired': 'Muda umeisha',
-  'paymentRequestReason.cancelled': 'Mteja alighairi',
-  'paymentRequestReason.insufficient_funds': 'Pesa hazitoshi',
-  'paymentRequestReason.wrong_pin': 'PIN si sahihi',
-  'paymentRequestReason.phone_busy': 'Simu ina ombi lingine',
-  'paymentRequestReason.refused': 'Mtoa huduma amekataa',
-  'paymentRequestReason.no_answer': 'Mteja hakujibu',
-  'paymentRequestReason.not_sent': 'Mtoa huduma hakupatikana',
+  ...paymentRequestReasons,
   'account.status.suspended.title': 'Simamisha akaunti hii',
   'account.status.suspended.text':
     'Akaunti itabaki imesimamishwa hadi wafanyakazi waiwashe tena. Malipo pekee hayaiwashi.',

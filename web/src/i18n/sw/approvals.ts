@@ -1,4 +1,5 @@
 import type { approvals as en } from '../en/approvals.ts';
+import { approvalActions } from './codes.ts';
 
 export const approvals: Record<keyof typeof en, string> = {
   'approvals.none': 'Hakuna kilichotumwa kwa idhini bado.',
@@ -38,12 +39,7 @@ export const approvals: Record<keyof typeof en, string> = {
   'approvals.effect.write_off_account': 'Deni linakuwa hasara, na akaunti inafungwa.',
   'approvals.effect.cancel_account':
     'Mauzo yanafutwa: deni halidaiwi tena, na yote yaliyolipwa yanakuwa salio la ziada.',
-  'approvalAction.reverse_payment': 'Batilisha malipo',
-  'approvalAction.unassign_payment': 'Ondoa malipo kwenye akaunti',
-  'approvalAction.refund_credit': 'Rejesha salio la ziada',
-  'approvalAction.transfer_credit': 'Hamisha salio la ziada',
-  'approvalAction.write_off_account': 'Futa deni vitabuni',
-  'approvalAction.cancel_account': 'Ghairi mauzo',
+  ...approvalActions,
   'approvalStatus.pending': 'Linasubiri idhini',
   'approvalStatus.approved': 'Limeidhinishwa',
   'approvalStatus.rejected': 'Limekataliwa',

@@ -1,6 +1,11 @@
 import type { audit as en } from '../en/audit.ts';
+import { approvalActions, disabledReasons, matchMethods, paymentRequestReasons } from './codes.ts';
 
 export const audit: Record<keyof typeof en, string> = {
+  ...approvalActions,
+  ...disabledReasons,
+  ...matchMethods,
+  ...paymentRequestReasons,
   'audit.resource': 'Nini',
   'audit.resourceId': 'Kitambulisho chake',
   'audit.actor': 'Nani',
@@ -184,7 +189,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditField.priceMinor': 'Bei',
   'auditField.productId': 'Bidhaa',
   'auditField.providerStatementId': 'Taarifa ya mtoa huduma',
-  'auditField.rateBasisPoints': 'Kiwango kwa sehemu ya mia ya asilimia',
+  'auditField.rateBasisPoints': 'Kiwango',
   'auditField.reason': 'Sababu',
   'auditField.receipt': 'Risiti',
   'auditField.reconciliationDate': 'Pesa zilifika tarehe',

@@ -1,6 +1,8 @@
 import type { shared as en } from '../en/shared.ts';
 
 export const shared: Record<keyof typeof en, string> = {
+  'actor.system': 'Mfumo',
+  'actor.provider': 'Mtoa huduma: {name}',
   'account.number': 'Namba ya akaunti',
   'account.balance': 'Deni lililobaki',
   'account.nextDue': 'Malipo yajayo',

@@ -81,4 +81,18 @@ export const unmatched: Record<keyof typeof en, string> = {
   'notificationFlag.other_short_code': 'Pesa ilienda kwa namba ya biashara ambayo si ya kampuni.',
   'notificationFlag.unreadable_time': 'Muda uliotumwa na mtoa huduma hausomeki.',
   'notificationFlag.future_time': 'Muda uliotumwa na mtoa huduma haujafika bado.',
+  'suggestionReason.learned': 'Kumbukumbu hii ya mlipaji huyu iliwekwa kwenye akaunti hii tarehe {date}',
+  'suggestionReason.account_number': 'Kumbukumbu ni namba ya akaunti',
+  'suggestionReason.national_id': 'Kumbukumbu ni namba ya kitambulisho cha taifa cha mteja',
+  'suggestionReason.phone': 'Kumbukumbu ni namba ya simu ya mteja',
+  'suggestionReason.account_id': 'Kumbukumbu ni ID ya akaunti, na simu ya mteja ilitumika kulipa',
+  'suggestionReason.near_number': 'Kumbukumbu ni namba ya akaunti yenye kosa moja la uchapaji',
+  'suggestionReason.learned_reference':
+    'Kumbukumbu hii ya mlipaji mwingine iliwekwa kwenye akaunti hii tarehe {date}',
+  'suggestionReason.payer_phone': 'Simu ya mteja ilitumika kulipa',
+  'suggestionReason.learned_payer':
+    'Malipo ya mlipaji huyu yenye kumbukumbu nyingine yaliwekwa kwenye akaunti hii tarehe {date}',
+  'suggestionReason.masked_phone': 'Simu ya mteja ina tarakimu zinazoonekana za namba ya mlipaji',
+  'suggestionReason.full_name': 'Mlipaji ana jina la mteja',
+  'suggestionReason.part_of_name': 'Mlipaji na mteja wana jina moja linalofanana',
 };

@@ -1,4 +1,5 @@
 import type { webhooks as en } from '../en/webhooks.ts';
+import { disabledReasons } from './codes.ts';
 
 export const webhooks: Record<keyof typeof en, string> = {
   'webhooks.endpoint': 'Anwani ya webhook',
@@ -39,7 +40,5 @@ export const webhooks: Record<keyof typeof en, string> = {
   'deliveryOutcome.delivered': 'Limefika',
   'deliveryOutcome.failed': 'Limeshindwa',
   'deliveryOutcome.given_up': 'Limeachwa',
-  'disabledReason.user': 'Imezimwa na mtumiaji',
-  'disabledReason.gone': 'Imezimwa: mpokeaji alijibu 410 (haipo tena)',
-  'disabledReason.failing': 'Imezimwa: matukio hayakufika kwa siku tatu',
+  ...disabledReasons,
 };

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { useLostFocus } from '../../ui/use-lost-focus.ts';
+import { nameOfActor } from '../shared/actor.ts';
 
 const FIRST_ROWS = 6;
 const MOST_ROWS = 50;
@@ -29,7 +30,7 @@ export function History({ accountId }: { accountId: number }) {
                   <strong>{describe(change)}</strong>
                   {change.reason && <span>{change.reason}</span>}
                   <span className="muted">
-                    {change.actor === 'system' ? t('account.history.system') : change.actor}
+                    {nameOfActor(change.actor)}
                     {' · '}
                     <time dateTime={change.createdAt}>{format.dateTime(change.createdAt)}</time>
                   </span>

@@ -1,10 +1,11 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { nameOfActor } from '../shared/actor.ts';
 import { useUsers } from '../shared/catalogue.ts';
 import { choiceFilter } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
@@ -26,7 +27,7 @@ export function Page() {
     },
     { daysOf: 'createdAt' },
   ]);
-  const entries = api.useQuery('get', '/api/audit', { params: { query: list.query } });
+  const entries = api.useQuery('get', '/api/audit', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Entry>[] = [
     {
       name: 'id',
@@ -34,7 +35,13 @@ export function Page() {
       canSort: true,
       show: ({ createdAt }) => <span className="nowrap">{format.dateTime(createdAt)}</span>,
     },
-    { name: 'actor', label: t('audit.actor'), onPhone: 'plain', show: ({ actor }) => actor },
+    {
+      name: 'actor',
+      label: t('audit.actor'),
+      onPhone: 'plain',
+      isOneLine: true,
+      show: ({ actor }) => nameOfActor(actor),
+    },
     {
       name: 'action',
       label: t('audit.action'),
@@ -93,7 +100,7 @@ function EntryDialog({ entry, onClose }: { entry: Entry; onClose(): void }) {
     >
       <Facts
         rows={[
-          [t('audit.actor'), entry.actor],
+          [t('audit.actor'), nameOfActor(entry.actor)],
           [t('field.date'), format.dateTime(entry.createdAt)],
           [t('audit.request'), entry.requestId && <span className="mono">{entry.requestId}</span>],
         ]}

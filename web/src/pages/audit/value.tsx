@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
+import { format, nameOfKey, t, tValue } from '../../i18n/index.ts';
 import { ResourceLink } from './resources.tsx';
 
 type Resource = Schemas['Resource'];
@@ -36,12 +36,13 @@ export function showValue(field: string, value: unknown, resource: Resource): Re
   if (typeof value === 'number') {
     const reference = REFERENCES[field];
     if (reference) return <ResourceLink resource={reference} id={value} />;
+    if (field === 'rateBasisPoints') return format.percent(value / 10_000);
     if (field.endsWith('Minor')) return format.money(value / 10 ** settings().currencyDecimals);
     return field.endsWith('Id') ? value : format.number(value);
   }
   if (typeof value === 'string') return textOf(field, value, resource);
   if (Array.isArray(value)) return value.join(', ') || '–';
-  const parts = Object.entries(value).map(([key, part]) => `${key}: ${plain(part)}`);
+  const parts = Object.entries(value).map(([key, part]) => `${nameOfKey(key)}: ${plain(part)}`);
   return parts.join(', ') || '–';
 }
 
@@ -54,8 +55,20 @@ function textOf(field: string, value: string, resource: Resource): string {
       const group = STATUSES[resource];
       return group ? tValue(group, value) : tValue('auditStatus', value);
     }
+    case 'action':
+      return tValue('approvalAction', value);
+    case 'category':
+      return nameOfKey(value);
+    case 'disabledReason':
+      return tValue('disabledReason', value);
     case 'kycStatus':
       return tValue('kycStatus', value);
+    case 'matchMethod':
+      return tValue('matchMethod', value);
+    case 'period':
+      return format.month(value, 'long');
+    case 'reason':
+      return resource === 'payment_request' ? tValue('paymentRequestReason', value) : value;
     case 'verificationType':
       return tValue('verificationType', value);
     case 'role':

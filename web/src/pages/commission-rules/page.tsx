@@ -1,9 +1,10 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
-import { format, t } from '../../i18n/index.ts';
+import { format, nameOfKey, t } from '../../i18n/index.ts';
 import { TextField } from '../../ui/form.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { CATEGORIES_ID, Categories } from '../shared/categories.tsx';
 import { createdColumn } from '../shared/columns.tsx';
 import { CommissionTabs } from '../shared/commission-tabs.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
@@ -11,13 +12,13 @@ import { ResourcePage, useList } from '../shared/list.tsx';
 
 export function Page() {
   const list = useList({ name: 'createdAt', isDescending: true });
-  const rules = api.useQuery('get', '/api/commissions/rules', { params: { query: list.query } });
+  const rules = api.useQuery('get', '/api/commissions/rules', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Schemas['CommissionRule']>[] = [
     {
       name: 'category',
       label: t('field.category'),
       canSort: true,
-      show: ({ category }) => category ?? t('commissionRules.others'),
+      show: ({ category }) => (category === null ? t('commissionRules.others') : nameOfKey(category)),
     },
     { name: 'version', label: t('commissionRules.version'), isNumber: true, show: ({ version }) => version },
     {
@@ -68,8 +69,10 @@ function NewRuleDialog({ onClose }: { onClose(): void }) {
         name="category"
         hint={t('commissionRules.category.hint')}
         maxLength={100}
+        list={CATEGORIES_ID}
         isFirst
       />
+      <Categories />
       <TextField
         label={t('commissionRules.percent')}
         name="rateBasisPoints"

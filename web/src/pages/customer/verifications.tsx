@@ -10,6 +10,7 @@ import { Actions, Button } from '../../ui/button.tsx';
 import { Loaded, Notice } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { nameOfActor } from '../shared/actor.ts';
 import { KYC_TONES } from '../shared/tones.ts';
 import { SubmissionDialog } from './submission-dialog.tsx';
 
@@ -25,11 +26,7 @@ export function Verifications({ customerId }: { customerId: number }) {
     <Panel
       title={t('customer.kyc')}
       actions={
-        may('kyc:submit') && (
-          <Button icon="plus" onClick={() => setIsSubmitting(true)}>
-            {t('customer.kyc.submit')}
-          </Button>
-        )
+        may('kyc:submit') && <Button onClick={() => setIsSubmitting(true)}>{t('customer.kyc.submit')}</Button>
       }
     >
       <Loaded query={records} explain={explain}>
@@ -68,7 +65,7 @@ function VerificationRow({ record }: { record: Verification }) {
         <DocumentText key={JSON.stringify(document)} document={document} />
       ))}
       <span className="muted">
-        {t('customer.kyc.by', { actor: record.actor, date: format.dateTime(record.createdAt) })}
+        {t('customer.kyc.by', { actor: nameOfActor(record.actor), date: format.dateTime(record.createdAt) })}
       </span>
     </>
   );

@@ -5,7 +5,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
-import { format, t } from '../../i18n/index.ts';
+import { format, nameOfKey, t } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
@@ -40,7 +40,10 @@ export function Configurations({ product }: { product: Schemas['Product'] }) {
       onPhone: 'plain',
       show: ({ attributes }) =>
         Object.entries(attributes)
-          .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+          .map(
+            ([name, value]) =>
+              `${nameOfKey(name)}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+          )
           .join(', '),
     },
     {

@@ -1,7 +1,7 @@
-import { api } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
-import { format, t } from '../../i18n/index.ts';
+import { format, nameOfKey, t } from '../../i18n/index.ts';
 import type { Column } from '../../ui/table.tsx';
 import { activeColumn, activeFilter, createdColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
@@ -10,7 +10,7 @@ import { ProductFields, readProduct } from '../shared/product-fields.tsx';
 
 export function Page() {
   const list = useList({ name: 'name', isDescending: false }, [activeFilter()]);
-  const products = api.useQuery('get', '/api/products', { params: { query: list.query } });
+  const products = api.useQuery('get', '/api/products', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Schemas['Product']>[] = [
     { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
     {
@@ -25,7 +25,7 @@ export function Page() {
       label: t('field.category'),
       onPhone: 'plain',
       canSort: true,
-      show: ({ category }) => category,
+      show: ({ category }) => nameOfKey(category),
     },
     { ...activeColumn(), onPhone: 'plain' },
     { ...createdColumn(), onPhone: 'hidden' },

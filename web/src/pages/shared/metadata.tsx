@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react';
+import { nameOfKey } from '../../i18n/index.ts';
 
 /** The metadata of a row as names and values for <Facts>. */
 export function metadataFacts(metadata: object): (readonly [name: string, value: ReactNode])[] {
   return Object.entries(metadata).map(([name, value]) => [
-    name,
+    nameOfKey(name),
     typeof value === 'string' ? value : JSON.stringify(value),
   ]);
 }

@@ -2,6 +2,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { format, t } from '../../i18n/index.ts';
 import { AmountField, type FormValues, TextAreaField, TextField } from '../../ui/form.tsx';
+import { CATEGORIES_ID, Categories } from './categories.tsx';
 
 /** The fields of a product that can be changed. */
 export function ProductFields({ product }: { product?: Schemas['Product'] }) {
@@ -30,8 +31,10 @@ export function ProductFields({ product }: { product?: Schemas['Product'] }) {
         maxLength={100}
         defaultValue={product?.category}
         hint={t('products.category.hint')}
+        list={CATEGORIES_ID}
         required
       />
+      <Categories />
       <AmountField
         label={t('field.price')}
         name="price"

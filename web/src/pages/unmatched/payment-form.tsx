@@ -208,9 +208,9 @@ function CandidateText({ candidate, amount }: { candidate: Candidate; amount: nu
         </span>
         <span className="muted">
           <span className="mono">{candidate.accountNumber}</span>
-          {candidate.reason?.split('; ').map((reason) => (
-            <span key={reason} className="reason">
-              {reason}
+          {candidate.reasons?.map(({ code, assignedOn }) => (
+            <span key={code} className="reason">
+              {tValue('suggestionReason', code, { date: assignedOn ? format.date(assignedOn) : '' })}
             </span>
           ))}
         </span>

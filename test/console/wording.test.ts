@@ -1,0 +1,71 @@
+import { describe, expect, it, vi } from 'vitest';
+import { notification } from '../support/harness.ts';
+import { dayBefore, expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describe.skipIf(!HAS_BROWSER)('values that programs chose', () => {
+  const console = useConsole();
+
+  it('are reasons of suggestions in the language of the user, with formatted dates', async () => {
+    const { id: accountId } = await newAccount(console);
+    const send = (TransID: string, MSISDN: string) =>
+      console.call(
+        'POST',
+        '/webhooks/payments/mobilemoney',
+        notification({ TransID, MSISDN, BillRefNumber: 'duka la juma', TransAmount: '400.00' }),
+      );
+    await send('REASON1', '254733000001');
+    const [first] = await console.call('GET', '/payments/unmatched');
+    await console.call('POST', `/payments/${first.id}/assign`, { accountId });
+    await send('REASON2', '254733000002');
+    for (const [locale, viewport, reason] of [
+      ['en-KE', undefined, 'The same reference from another payer was assigned to this account on '],
+      ['sw-KE', PHONE, 'Kumbukumbu hii ya mlipaji mwingine iliwekwa kwenye akaunti hii tarehe '],
+    ] as const) {
+      const page = await console.open('/unmatched', { locale, ...(viewport && { viewport }) });
+      const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
+      await page.getByText(reason + date.format(new Date(dayBefore(0))), { exact: true }).waitFor();
+      expect(await page.locator('.choices').textContent()).not.toMatch(/\d{4}-\d{2}-\d{2}/);
+      await expectAccessible(page);
+      await page.context().close();
+    }
+  });
+
+  it.each(SIZES)('are metadata and categories in words (%s)', async (size, viewport) => {
+    const fields = {
+      name: 'Fridge',
+      sku: `FRIDGE-${size}`,
+      category: 'cold_storage',
+      price: 100,
+      description: '',
+    };
+    const metadata = { shelfCount: '3', made_in: 'Nairobi' };
+    const { id } = await console.call('POST', '/products', { ...fields, metadata });
+    const page = await console.open(`/products/${id}`, { viewport });
+    await page.locator('.page-sub').getByText('Cold storage', { exact: true }).waitFor();
+    expect(await page.locator('.facts dt').allTextContents()).toEqual(
+      expect.arrayContaining(['Shelf count', 'Made in']),
+    );
+    await page.goto(`${console.origin}/products`);
+    await page.getByText('Cold storage', { exact: true }).first().waitFor();
+    await page.context().close();
+  });
+
+  it('are codes of the audit log in words', async () => {
+    const { id } = await console.call('POST', '/commissions/rules', {
+      category: 'cold_storage',
+      rateBasisPoints: 350,
+    });
+    const page = await console.open(`/audit?resource=commission_rule&resourceId=${id}`);
+    await page.locator('tbody a').first().click();
+    const dialog = page.locator('dialog');
+    await dialog.getByText('Cold storage', { exact: true }).waitFor();
+    await dialog.getByText('3.5%', { exact: true }).waitFor();
+    await page.context().close();
+  });
+
+  it('leave no message in the console of the browser, and request no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,37 @@
+/** Codes of the API that the audit log shows, too. The files of the pages that show them contain these messages. */
+export const approvalActions = {
+  'approvalAction.reverse_payment': 'Reverse payment',
+  'approvalAction.unassign_payment': 'Unassign payment',
+  'approvalAction.refund_credit': 'Refund credit',
+  'approvalAction.transfer_credit': 'Transfer credit',
+  'approvalAction.write_off_account': 'Write off',
+  'approvalAction.cancel_account': 'Cancel sale',
+} as const;
+
+export const disabledReasons = {
+  'disabledReason.user': 'Disabled by a user',
+  'disabledReason.gone': 'Disabled: the receiver answered 410 (gone)',
+  'disabledReason.failing': 'Disabled: deliveries failed for three days',
+} as const;
+
+export const matchMethods = {
+  'matchMethod.account_number': 'Account number',
+  'matchMethod.national_id': 'National ID',
+  'matchMethod.phone': 'Phone as reference',
+  'matchMethod.account_id': 'Account ID',
+  'matchMethod.payer_phone': 'Phone of the payer',
+  'matchMethod.learned': 'Earlier assignment of this reference',
+  'matchMethod.payment_request': 'Payment request',
+  'matchMethod.manual_entry': 'Manual payment',
+  'matchMethod.assigned': 'Assigned by staff',
+} as const;
+
+export const paymentRequestReasons = {
+  'paymentRequestReason.cancelled': 'The customer cancelled',
+  'paymentRequestReason.insufficient_funds': 'Not enough money',
+  'paymentRequestReason.wrong_pin': 'Wrong PIN',
+  'paymentRequestReason.phone_busy': 'The phone has another prompt',
+  'paymentRequestReason.refused': 'Refused by the provider',
+  'paymentRequestReason.no_answer': 'No answer from the customer',
+  'paymentRequestReason.not_sent': 'The provider could not be reached',
+} as const;

@@ -1,0 +1,38 @@
+import type * as en from '../en/codes.ts';
+
+export const approvalActions: Record<keyof typeof en.approvalActions, string> = {
+  'approvalAction.reverse_payment': 'Batilisha malipo',
+  'approvalAction.unassign_payment': 'Ondoa malipo kwenye akaunti',
+  'approvalAction.refund_credit': 'Rejesha salio la ziada',
+  'approvalAction.transfer_credit': 'Hamisha salio la ziada',
+  'approvalAction.write_off_account': 'Futa deni vitabuni',
+  'approvalAction.cancel_account': 'Ghairi mauzo',
+};
+
+export const disabledReasons: Record<keyof typeof en.disabledReasons, string> = {
+  'disabledReason.user': 'Imezimwa na mtumiaji',
+  'disabledReason.gone': 'Imezimwa: mpokeaji alijibu 410 (haipo tena)',
+  'disabledReason.failing': 'Imezimwa: matukio hayakufika kwa siku tatu',
+};
+
+export const matchMethods: Record<keyof typeof en.matchMethods, string> = {
+  'matchMethod.account_number': 'Namba ya akaunti',
+  'matchMethod.national_id': 'Kitambulisho cha taifa',
+  'matchMethod.phone': 'Simu kama kumbukumbu',
+  'matchMethod.account_id': 'Kitambulisho cha akaunti',
+  'matchMethod.payer_phone': 'Simu ya mlipaji',
+  'matchMethod.learned': 'Kumbukumbu iliyotumika awali',
+  'matchMethod.payment_request': 'Ombi la malipo',
+  'matchMethod.manual_entry': 'Malipo yaliyoingizwa kwa mkono',
+  'matchMethod.assigned': 'Yaliwekwa kwenye akaunti na mfanyakazi',
+};
+
+export const paymentRequestReasons: Record<keyof typeof en.paymentRequestReasons, string> = {
+  'paymentRequestReason.cancelled': 'Mteja alighairi',
+  'paymentRequestReason.insufficient_funds': 'Pesa hazitoshi',
+  'paymentRequestReason.wrong_pin': 'PIN si sahihi',
+  'paymentRequestReason.phone_busy': 'Simu ina ombi lingine',
+  'paymentRequestReason.refused': 'Mtoa huduma amekataa',
+  'paymentRequestReason.no_answer': 'Mteja hakujibu',
+  'paymentRequestReason.not_sent': 'Mtoa huduma hakupatikana',
+};

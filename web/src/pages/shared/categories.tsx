@@ -1,0 +1,16 @@
+import { nameOfKey } from '../../i18n/index.ts';
+import { useProducts } from './catalogue.ts';
+
+export const CATEGORIES_ID = 'categories';
+
+/** The categories of all products, for a field with `list={CATEGORIES_ID}`: a category must be written as in the products. */
+export function Categories() {
+  const categories = new Set(useProducts().map(({ category }) => category));
+  return (
+    <datalist id={CATEGORIES_ID}>
+      {[...categories].sort().map((category) => (
+        <option key={category} value={category} label={nameOfKey(category)} />
+      ))}
+    </datalist>
+  );
+}
