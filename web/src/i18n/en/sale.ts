@@ -31,6 +31,7 @@ export const sale = {
   'sale.documentNumber.hint': 'Leave it empty to add a document later.',
   'sale.identity.none': 'No document yet',
   'sale.plan.terms': '{deposit} deposit, then {instalments}',
+  'sale.plan.short': '{deposit} + {instalments}',
   'sale.plan.instalments': '{count} × {amount} {frequency}',
   'sale.summary': 'Summary',
   'sale.terms.deposit': 'Deposit',

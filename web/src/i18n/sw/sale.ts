@@ -33,6 +33,7 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.documentNumber.hint': 'Acha wazi ili kuongeza hati baadaye.',
   'sale.identity.none': 'Hakuna hati bado',
   'sale.plan.terms': 'Awali {deposit}, kisha {instalments}',
+  'sale.plan.short': '{deposit} + {instalments}',
   'sale.plan.instalments': '{count} × {amount} {frequency}',
   'sale.summary': 'Muhtasari',
   'sale.terms.deposit': 'Malipo ya awali',

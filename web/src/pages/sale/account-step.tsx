@@ -1,11 +1,11 @@
 import { useState } from 'react';
 import { explain } from '../../api/explain.ts';
 import { settings } from '../../api/settings.ts';
-import { format, t, tCount } from '../../i18n/index.ts';
+import { format, nameOfKey, t, tCount } from '../../i18n/index.ts';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { DateField, Form, FormButtons } from '../../ui/form.tsx';
 import { useIsWaiting } from '../shared/use-is-waiting.ts';
-import { describePlan, plansFor, totalOf, useCatalogue } from './catalogue.ts';
+import { describePlan, describePlanShortly, plansFor, totalOf, useCatalogue } from './catalogue.ts';
 import { type FieldName, keepTyped, type StepProps } from './sales.ts';
 
 /** What is sold, and on which terms. */
@@ -32,7 +32,6 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
           <Options
             legend={t('account.product')}
             name="productId"
-            isBrief
             chosen={typed.productId}
             onChoose={(productId) => keepTyped(sale.id, { productId, payplanId: undefined })}
             problem={isIncomplete && !typed.productId ? t('sale.product.missing') : undefined}
@@ -66,6 +65,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
                 id: plan.id,
                 title: plan.name,
                 detail: describePlan(plan),
+                short: describePlanShortly(plan),
                 value: format.money(totalOf(plan)),
               }))}
             />
@@ -96,6 +96,8 @@ interface Option {
   id: number;
   title: string;
   detail: string;
+  /** In place of the detail on a phone, until the option is chosen. Default: the beginning of the detail. */
+  short?: string;
   value: string;
   /** Options of one group are shown together. */
   group?: string;
@@ -109,13 +111,11 @@ interface OptionsProps {
   chosen: string | undefined;
   onChoose(id: string): void;
   problem: string | undefined;
-  /** On a phone, only the details of the choice are shown as a whole. */
-  isBrief?: boolean;
   options: readonly Option[];
 }
 
 /** One group of radio buttons, with a box to search if there are many. */
-function Options({ legend, name, chosen, onChoose, problem, isBrief, options }: OptionsProps) {
+function Options({ legend, name, chosen, onChoose, problem, options }: OptionsProps) {
   const [search, setSearch] = useState('');
   const words = search.toLowerCase().split(/\s+/);
   const found = options.filter(({ title, searched = title.toLowerCase() }) =>
@@ -126,10 +126,7 @@ function Options({ legend, name, chosen, onChoose, problem, isBrief, options }: 
   const shown = options.filter((option) => found.includes(option) || isChosen(option));
   const groups = [...new Set(shown.map(({ group }) => group))].sort();
   return (
-    <fieldset
-      className={`sale-options ${isBrief ? 'brief' : ''}`}
-      aria-describedby={problem && `${name}-problem`}
-    >
+    <fieldset className="sale-options" aria-describedby={problem && `${name}-problem`}>
       <legend>{legend}</legend>
       {options.length === 0 && <Empty>{t('sale.options.none')}</Empty>}
       {options.length > MOST_UNSEARCHED && (
@@ -162,7 +159,7 @@ function Options({ legend, name, chosen, onChoose, problem, isBrief, options }: 
           </div>
         ) : (
           <fieldset key={group} className="sale-group">
-            <legend>{group.replaceAll('_', ' ')}</legend>
+            <legend>{nameOfKey(group)}</legend>
             <div className="sale-cards">{cards}</div>
           </fieldset>
         );
@@ -183,13 +180,15 @@ interface OptionCardProps {
   onChoose(id: string): void;
 }
 
-function OptionCard({ name, option: { id, title, detail, value }, isChosen, onChoose }: OptionCardProps) {
+function OptionCard({ name, option, isChosen, onChoose }: OptionCardProps) {
+  const { id, title, detail, short, value } = option;
   return (
-    <label className="sale-option">
+    <label className={`sale-option ${short ? 'with-short' : ''}`}>
       <input type="radio" name={name} value={id} checked={isChosen} onChange={() => onChoose(String(id))} />
       <span>
         <strong>{title}</strong>
-        <span className="muted">{detail}</span>
+        <span className="muted detail">{detail}</span>
+        {short && <span className="muted short">{short}</span>}
       </span>
       <span className="amount">{value}</span>
     </label>

@@ -31,6 +31,21 @@ export function describePlan(plan: Schemas['PayPlan']): string {
   });
 }
 
+/** For a phone. Example: "KES 2,000.00 + 52 × 400.00 weekly". */
+export function describePlanShortly({
+  deposit,
+  instalmentAmount,
+  instalmentCount,
+  frequency,
+}: Schemas['PayPlan']) {
+  const instalments = t('sale.plan.instalments', {
+    count: format.number(instalmentCount),
+    amount: format.amount(instalmentAmount),
+    frequency: tValue('frequency', frequency),
+  });
+  return t('sale.plan.short', { deposit: format.money(deposit), instalments });
+}
+
 export function describeInstalments({ instalmentAmount, instalmentCount, frequency }: Schemas['PayPlan']) {
   return t('sale.plan.instalments', {
     count: format.number(instalmentCount),
