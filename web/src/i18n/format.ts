@@ -92,6 +92,12 @@ export function dateTime(timestamp: string): string {
   return formatter('dateTime', () => new Intl.DateTimeFormat(locale(), options)).format(new Date(timestamp));
 }
 
+/** The day of a timestamp, without the time. @param timestamp ISO 8601 with a time zone */
+export function dayOf(timestamp: string): string {
+  const options = { dateStyle: 'medium', timeZone: settings().timeZone } as const;
+  return formatter('dayOf', () => new Intl.DateTimeFormat(locale(), options)).format(new Date(timestamp));
+}
+
 /** "in 3 days", "yesterday". @param date YYYY-MM-DD */
 export function relativeDay(date: string): string {
   const days = Math.round(daysBetween(settings().today, date));

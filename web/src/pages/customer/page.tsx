@@ -9,9 +9,10 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { AccountsTable } from '../shared/accounts-table.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
 import { metadataFacts } from '../shared/metadata.tsx';
-import { ACCOUNT_TONES, KYC_TONES } from '../shared/tones.ts';
+import { KYC_TONES, PAYMENT_TONES } from '../shared/tones.ts';
 import { EditDialog } from './edit-dialog.tsx';
 import { Verifications } from './verifications.tsx';
 
@@ -42,7 +43,9 @@ function CustomerPage({ customer }: { customer: Customer }) {
         <Badge tone={kycStatus ? KYC_TONES[kycStatus] : 'neutral'}>
           {`${t('customer.kyc')}: ${tValue('kycStatus', kycStatus ?? 'none')}`}
         </Badge>
-        {kycReviewPending && <Badge tone="warning">{t('customer.kyc.review')}</Badge>}
+        {kycReviewPending && kycStatus !== 'pending' && (
+          <Badge tone="warning">{t('customer.kyc.review')}</Badge>
+        )}
       </PageHead>
       <Columns
         main={<Accounts customerId={id} />}
@@ -61,7 +64,7 @@ function CustomerPage({ customer }: { customer: Customer }) {
                   [t('customer.nationalId'), nationalId && <span className="mono">{nationalId}</span>],
                   [t('customer.externalId'), customer.externalId],
                   ...metadataFacts(customer.metadata),
-                  [t('customer.since'), format.dateTime(customer.createdAt)],
+                  [t('customer.since'), format.dayOf(customer.createdAt)],
                 ]}
               />
             </Panel>
@@ -85,45 +88,92 @@ function CustomerPage({ customer }: { customer: Customer }) {
 function Accounts({ customerId }: { customerId: number }) {
   const query = { customerId, expand: ['product' as const], limit: 100, sort: 'id:desc' };
   const accounts = api.useQuery('get', '/api/accounts', { params: { query } });
-  const columns: Column<Schemas['Account']>[] = [
-    {
-      name: 'id',
-      label: t('account.number'),
-      show: (row) => <span className="mono">{row.accountNumber}</span>,
+  const ids = accounts.data?.data.map(({ id }) => id) ?? [];
+  return (
+    <>
+      <Panel title={t('customer.accounts')} isFlush>
+        <Loaded query={accounts} explain={explain} skeleton={<Skeleton lines={3} />}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <Empty>{t('customer.accounts.none')}</Empty>
+            ) : (
+              <AccountsTable
+                caption={t('customer.accounts')}
+                named={{
+                  name: 'productId',
+                  label: t('account.product'),
+                  show: ({ product }) => product?.name,
+                }}
+                rows={data}
+              />
+            )
+          }
+        </Loaded>
+      </Panel>
+      {may('payments:read') && ids.length > 0 && <Payments accountIds={ids} />}
+    </>
+  );
+}
+
+const PAYMENTS_SHOWN = 10;
+
+/** The last payments on all accounts of the customer. */
+function Payments({ accountIds }: { accountIds: readonly number[] }) {
+  const payments = api.useQuery('get', '/api/payments', {
+    params: {
+      query: {
+        'filter[accountId]': { in: accountIds.join(',') },
+        sort: 'paymentDate:desc,id:desc',
+        limit: PAYMENTS_SHOWN,
+      },
     },
-    { name: 'productId', label: t('account.product'), onPhone: 'plain', show: (row) => row.product?.name },
+  });
+  const columns: Column<Schemas['Payment']>[] = [
+    {
+      name: 'paymentDate',
+      label: t('account.payment.date'),
+      show: ({ paymentDate }) => format.date(paymentDate),
+    },
+    {
+      name: 'transactionRef',
+      label: t('account.payment.reference'),
+      onPhone: 'plain',
+      show: ({ transactionRef }) => transactionRef && <span className="mono">{transactionRef}</span>,
+    },
+    {
+      name: 'accountId',
+      label: t('field.account'),
+      onPhone: 'plain',
+      show: ({ accountNumber }) => <span className="mono">{accountNumber}</span>,
+    },
     {
       name: 'status',
-      label: t('account.payment.status'),
+      label: t('field.status'),
       onPhone: 'plain',
-      show: (row) => <Badge tone={ACCOUNT_TONES[row.status]}>{tValue('accountStatus', row.status)}</Badge>,
+      show: ({ status }) => <Badge tone={PAYMENT_TONES[status]}>{tValue('paymentStatus', status)}</Badge>,
     },
     {
-      name: 'nextDueDate',
-      label: t('account.nextDue'),
-      show: (row) => (row.nextDueDate === null ? '–' : format.date(row.nextDueDate)),
-    },
-    {
-      name: 'balance',
-      label: t('account.balance'),
+      name: 'amount',
+      label: t('customer.payments.amount'),
       isNumber: true,
       onPhone: 'value',
-      show: (row) => format.money(row.balance),
+      show: ({ amount, status }) =>
+        status === 'reversed' ? <s>{format.money(amount)}</s> : format.money(amount),
     },
   ];
   return (
-    <Panel title={t('customer.accounts')} isFlush>
-      <Loaded query={accounts} explain={explain} skeleton={<Skeleton lines={3} />}>
+    <Panel title={t('customer.payments')} isFlush>
+      <Loaded query={payments} explain={explain} skeleton={<Skeleton lines={5} />}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty>{t('customer.accounts.none')}</Empty>
+            <Empty>{t('customer.payments.none')}</Empty>
           ) : (
             <Table
-              caption={t('customer.accounts')}
+              caption={t('customer.payments')}
               columns={columns}
               rows={data}
               keyOf={({ id }) => id}
-              hrefOf={({ id }) => `/accounts/${id}`}
+              hrefOf={({ id }) => `/payments/${id}`}
             />
           )
         }

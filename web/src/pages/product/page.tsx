@@ -1,15 +1,17 @@
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { api, client } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { useWrite } from '../../api/write.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
+import { format, nameOfKey, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { CheckField } from '../../ui/form.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
+import { AccountsTable } from '../shared/accounts-table.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
 import { metadataFacts } from '../shared/metadata.tsx';
@@ -40,10 +42,15 @@ function ProductPage({ product }: { product: Product }) {
       >
         <Badge tone={product.active ? 'good' : 'neutral'}>{tValue('active', String(product.active))}</Badge>
         <span>{format.money(product.price)}</span>
-        <span>{product.category}</span>
+        <span>{nameOfKey(product.category)}</span>
       </PageHead>
       <Columns
-        main={<Configurations product={product} />}
+        main={
+          <>
+            <Configurations product={product} />
+            {may('accounts:read') && <Accounts productId={product.id} />}
+          </>
+        }
         side={
           <Panel title={t('products.details')}>
             {product.description && <p className="text">{product.description}</p>}
@@ -68,6 +75,43 @@ function ProductPage({ product }: { product: Product }) {
         </LatestVersion>
       )}
     </>
+  );
+}
+
+const ACCOUNTS_SHOWN = 10;
+
+function Accounts({ productId }: { productId: number }) {
+  const query = {
+    'filter[productId]': { eq: productId },
+    expand: ['customer' as const],
+    limit: ACCOUNTS_SHOWN,
+    sort: 'id:desc',
+  };
+  const accounts = api.useQuery('get', '/api/accounts', { params: { query } });
+  return (
+    <Panel
+      title={t('products.accounts')}
+      isFlush
+      actions={<Link href={`/accounts?productId=${productId}`}>{t('products.accounts.all')}</Link>}
+    >
+      <Loaded query={accounts} explain={explain} skeleton={<Skeleton lines={5} />}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty>{t('products.accounts.none')}</Empty>
+          ) : (
+            <AccountsTable
+              caption={t('products.accounts')}
+              named={{
+                name: 'customerId',
+                label: t('field.customer'),
+                show: ({ customer }) => customer?.name,
+              }}
+              rows={data}
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
   );
 }
 
