@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CLOSED, STATUS_MODEL, STATUSES } from '../../test/support/status-model.ts';
 import { isToComplete } from '../account-status/rules.ts';
 import { dueBy, position, type Terms, totalMinor } from '../accounts/schedule-rules.ts';
-import type { AccountStatus } from '../core/database/tables.ts';
 import { AppError } from '../core/http/errors.ts';
 import { addDays, type PlainDate } from '../core/values/dates.ts';
 import { balanceOf } from '../ledger/rules.ts';
@@ -215,15 +215,7 @@ const quotedArb = fc
   .record({
     terms: termsArb,
     paidPermille: fc.bigInt({ min: 0n, max: 1100n }),
-    status: fc.constantFrom<AccountStatus>(
-      'active',
-      'suspended',
-      'defaulted',
-      'written_off',
-      'cancelled',
-      'repossessed',
-      'pending',
-    ),
+    status: fc.constantFrom(...STATUSES.filter((status) => status !== 'completed')),
     ahead: fc.integer({ min: 0, max: 120 }),
     amountMinor: fc.bigInt({ min: 2n, max: 900n }),
   })
@@ -252,7 +244,6 @@ describe('a quote', () => {
   });
 
   it('completes the account when the payoff amount is paid, and not with less', () => {
-    const completes = ['active', 'suspended', 'defaulted', 'written_off'];
     fc.assert(
       fc.property(quotedArb, ({ account, on }) => {
         const isBegun = account.status === 'pending' && on.date >= account.terms.activationDate;
@@ -265,7 +256,7 @@ describe('a quote', () => {
         expect(after).toMatchObject({
           balanceMinor: 0n,
           creditMinor: 0n,
-          completes: completes.includes(status),
+          completes: STATUS_MODEL[status].completesWhenPaid,
         });
         expect(after?.completes).toBe(isToComplete(status, account.paidMinor + payoffMinor, total));
         const less = quoteOf(account, { ...on, amountMinor: payoffMinor - 1n });
@@ -301,12 +292,11 @@ describe('a quote', () => {
     fc.assert(
       fc.property(quotedArb, ({ account, on, amountMinor }) => {
         const { position: unpaid, after } = quoteOf(account, { ...on, amountMinor });
-        const closed = account.status === 'cancelled' || account.status === 'written_off';
         expect(unpaid).toEqual(
           position(account.terms, {
             paidMinor: account.paidMinor,
             today: on.date,
-            closed,
+            closed: CLOSED.includes(account.status),
             activated: account.status !== 'pending' || on.date >= account.terms.activationDate,
           }),
         );

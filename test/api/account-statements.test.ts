@@ -19,6 +19,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { CLOSED } from '../support/status-model.ts';
 
 const service = useService({
   COMPANY_NAME: 'Jua Nguvu Solar',
@@ -135,8 +136,7 @@ describe('GET /accounts/:id/statement', () => {
               'wait',
               'suspended',
               'active',
-              'written_off',
-              'cancelled',
+              ...CLOSED,
             ),
             amount: fc.integer({ min: 1, max: 900_000 }),
             days: fc.integer({ min: 1, max: 40 }),

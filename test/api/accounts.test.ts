@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ACCOUNT_STATUSES, statusesIn } from '../../src/account-status/rules.ts';
+import { statusesIn } from '../../src/account-status/rules.ts';
 import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { createLog } from '../../src/core/log.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
@@ -10,6 +10,7 @@ import {
   createCaller,
   move,
   newAccount,
+  newAccountThatIs,
   newCustomer,
   pay,
   reverse,
@@ -17,50 +18,17 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { CLOSED, STATUS_MODEL, STATUSES, statusesWhere } from '../support/status-model.ts';
 
 const service = useService();
 const TODAY = '2026-03-02';
-type Status = AccountStatus;
-const STATUSES = ACCOUNT_STATUSES;
-
-/** The moves that staff may make, written again, so that a change of the status table is deliberate. */
-const LEGAL: Record<Status, Status[]> = {
-  pending: ['active', 'suspended', 'cancelled'],
-  active: ['suspended', 'defaulted', 'cancelled'],
-  suspended: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
-  defaulted: ['active', 'repossessed', 'written_off'],
-  repossessed: ['active', 'written_off'],
-  completed: [],
-  written_off: [],
-  cancelled: [],
-};
-
-const NEED_REASON: Status[] = ['defaulted', 'repossessed', 'written_off', 'cancelled'];
-
-/** The moves from the opening to a status. */
-const WAY_TO: Record<Status, Status[]> = {
-  pending: [],
-  active: [],
-  suspended: ['suspended'],
-  defaulted: ['defaulted'],
-  repossessed: ['defaulted', 'repossessed'],
-  completed: [],
-  written_off: ['defaulted', 'written_off'],
-  cancelled: ['cancelled'],
-};
 /** Deposit 2,000 and 52 × 400 a week. */
 const TOTAL = 22_800;
 
 beforeEach(() => setToday(service, TODAY));
 afterEach(() => expectBooksToBalance(service.context));
 
-async function accountThatIs(status: Status) {
-  const account = await newAccount(service, status === 'pending' ? { activationDate: '2026-03-10' } : {});
-  for (const step of WAY_TO[status]) await move(service, account.id, step);
-  if (status === 'completed') await pay(service, account.id, TOTAL);
-  return accountNow(service, account.id);
-}
-
+const accountThatIs = (status: AccountStatus) => newAccountThatIs(service, status);
 const runJobs = () => runMinuteJobs(service.context, createLog(service.context.config));
 
 describe('POST /accounts', () => {
@@ -224,7 +192,7 @@ describe('POST /accounts', () => {
 describe('PUT /accounts/:id', () => {
   const pairs = STATUSES.flatMap((from) => STATUSES.map((to) => ({ from, to })));
 
-  it.each(pairs.filter(({ from, to }) => LEGAL[from].includes(to)))(
+  it.each(pairs.filter(({ from, to }) => STATUS_MODEL[from].moves.includes(to)))(
     'moves from $from to $to',
     async ({ from, to }) => {
       const { id } = await accountThatIs(from);
@@ -238,7 +206,7 @@ describe('PUT /accounts/:id', () => {
     },
   );
 
-  it.each(pairs.filter(({ from, to }) => from !== to && !LEGAL[from].includes(to)))(
+  it.each(pairs.filter(({ from, to }) => from !== to && !STATUS_MODEL[from].moves.includes(to)))(
     'refuses to move from $from to $to and lists the allowed moves',
     async ({ from, to }) => {
       const before = await accountThatIs(from);
@@ -246,7 +214,7 @@ describe('PUT /accounts/:id', () => {
       expect(answer.status).toBe(400);
       expect(answer.body.error).toMatchObject({
         code: 'VALIDATION_ERROR',
-        details: { from, to, allowed: LEGAL[from] },
+        details: { from, to, allowed: STATUS_MODEL[from].moves },
       });
       expect(await accountNow(service, before.id)).toEqual(before);
     },
@@ -259,12 +227,12 @@ describe('PUT /accounts/:id', () => {
     expect(answer.body.data).toEqual(before);
   });
 
-  it.each(pairs.filter(({ from, to }) => LEGAL[from].includes(to)))(
+  it.each(pairs.filter(({ from, to }) => STATUS_MODEL[from].moves.includes(to)))(
     'requires a reason from $from to $to only if the new status needs one',
     async ({ from, to }) => {
       const { id } = await accountThatIs(from);
       const answer = await service.call('PUT', `/accounts/${id}`, { status: to });
-      if (NEED_REASON.includes(to)) expect(wrongFields(answer)).toEqual(['reason']);
+      if (STATUS_MODEL[to].needsReason) expect(wrongFields(answer)).toEqual(['reason']);
       else expect(answer.body.data).toMatchObject({ status: to, reason: null });
     },
   );
@@ -333,7 +301,7 @@ describe('PUT /accounts/:id', () => {
 });
 
 describe('completion', () => {
-  it.each<Status>(['active', 'suspended', 'defaulted', 'written_off'])(
+  it.each(statusesWhere(({ completesWhenPaid }) => completesWhenPaid))(
     'completes a %s account that is paid in full, and undoes that with a reversal',
     async (status) => {
       const { id } = await accountThatIs(status);
@@ -350,7 +318,7 @@ describe('completion', () => {
       });
       await reverse(service, last.id);
       // A written-off debt is no longer due, but it can be recovered.
-      const nextDueAmount = status === 'written_off' ? null : 0.01;
+      const nextDueAmount = CLOSED.includes(status) ? null : 0.01;
       expect(await accountNow(service, id)).toMatchObject({ status, balance: 0.01, nextDueAmount });
       await pay(service, id, 0.01);
       expect((await accountNow(service, id)).status).toBe('completed');
@@ -519,7 +487,7 @@ describe('lateness', () => {
 
   it('stores a due date except in closed statuses', async () => {
     const { id } = await newAccount(service);
-    const closed: Status[] = [];
+    const closed: AccountStatus[] = [];
     class Undo extends Error {}
     const work = service.context.db.transaction().execute(async (tx) => {
       for (const status of STATUSES) {

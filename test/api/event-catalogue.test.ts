@@ -22,6 +22,7 @@ import {
   useService,
 } from '../support/harness.ts';
 import { importAll, uploadFile, work } from '../support/imports.ts';
+import { REACHED_BY_MOVES, STATUS_MODEL } from '../support/status-model.ts';
 
 const service = useService();
 useJobs(service);
@@ -130,11 +131,14 @@ describe('a change publishes', () => {
     const { id } = await newAccount(service);
     await publishes([['account.suspended']], () => move(service, id, 'suspended'));
     await publishes([['account.reactivated']], () => move(service, id, 'active'));
-    await publishes([['account.defaulted']], () => move(service, id, 'defaulted'));
-    await publishes([['account.repossessed']], () => move(service, id, 'repossessed'));
-    await publishes([['account.written_off'], ['account.paid_until_changed', { nextDueDate: null }]], () =>
-      move(service, id, 'written_off'),
-    );
+    for (const status of REACHED_BY_MOVES) {
+      const { way, ends } = STATUS_MODEL[status];
+      const { id } = await newAccount(service);
+      for (const step of way.slice(0, -1)) await move(service, id, step);
+      const type = `account.${status}` as EventType;
+      const dueDateEnds: [EventType, object] = ['account.paid_until_changed', { nextDueDate: null }];
+      await publishes(ends === null ? [[type]] : [[type], dueDateEnds], () => move(service, id, status));
+    }
     const other = await newAccount(service);
     const payment = await publishes(
       [

@@ -16,6 +16,7 @@ import {
   startInstance,
   useService,
 } from '../support/harness.ts';
+import { REACHED_BY_MOVES, STATUS_MODEL } from '../support/status-model.ts';
 
 type Event = Answer['body'];
 
@@ -111,21 +112,20 @@ describe('an account', () => {
   });
 
   it.each([
-    [['suspended'], 'account.suspended'],
-    [['suspended', 'active'], 'account.reactivated'],
-    [['defaulted'], 'account.defaulted'],
-    [['defaulted', 'repossessed'], 'account.repossessed'],
-    [['suspended', 'written_off'], 'account.written_off'],
-    [['cancelled'], 'account.cancelled'],
-  ])('publishes the last of the moves to %j as %s', async (moves, type) => {
+    { moves: ['suspended', 'active'], type: 'account.reactivated', ends: null },
+    ...REACHED_BY_MOVES.map((status) => ({
+      moves: STATUS_MODEL[status].way,
+      type: `account.${status}`,
+      ends: STATUS_MODEL[status].ends,
+    })),
+  ])('publishes the last of the moves to $moves as $type', async ({ moves, type, ends }) => {
     const { id } = await newAccount(service);
     await pay(service, id, 500);
     for (const status of moves.slice(0, -1)) await move(service, id, status);
     const events = await eventsOf(() => move(service, id, moves.at(-1) ?? ''));
     expect(typesOf(events)).toContain(type);
-    const isClosed = type === 'account.written_off' || type === 'account.cancelled';
-    expect(typesOf(events).includes('account.paid_until_changed')).toBe(isClosed);
-    expect(typesOf(events).includes('account.credit_changed')).toBe(type === 'account.cancelled');
+    expect(typesOf(events).includes('account.paid_until_changed')).toBe(ends !== null);
+    expect(typesOf(events).includes('account.credit_changed')).toBe(ends === 'undone');
   });
 });
 

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
+import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import { accountNow, newAccount, notify, setToday, useService } from '../support/harness.ts';
+import { GIVEN_BY_STAFF } from '../support/status-model.ts';
 
 const service = useService();
 beforeAll(() => setToday(service, '2026-11-02'));
@@ -12,7 +14,7 @@ type Step =
   | { do: 'notify'; account: number; amount: number; named: boolean }
   | { do: 'pay'; account: number; amount: number; daysAgo: number }
   | { do: 'assign' | 'unassign' | 'reverse'; payment: number; account: number }
-  | { do: 'move'; account: number; to: 'suspended' | 'active' | 'defaulted' | 'written_off' | 'cancelled' };
+  | { do: 'move'; account: number; to: AccountStatus };
 
 const account = fc.nat({ max: 2 });
 const payment = fc.nat();
@@ -25,7 +27,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     do: fc.constant('move' as const),
     account,
-    to: fc.constantFrom('suspended', 'active', 'defaulted', 'written_off', 'cancelled'),
+    to: fc.constantFrom(...GIVEN_BY_STAFF),
   }),
 );
 

@@ -5,6 +5,7 @@ import {
   type Answer,
   move,
   newAccount,
+  newAccountThatIs,
   newCustomer,
   notification,
   notify,
@@ -15,9 +16,9 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { STATUS_MODEL, STATUSES } from '../support/status-model.ts';
 
 const ADDRESS = '/webhooks/payments/mobilemoney/validation';
-const TOTAL = 22_800;
 
 const service = useService();
 beforeAll(() => setToday(service, '2026-11-02'));
@@ -107,28 +108,14 @@ describe('before the money moves, a payment', () => {
     expect(await resultOf(sent)).toEqual(ACCEPTED);
   });
 
-  it.each([
-    ['pending', []],
-    ['suspended', ['suspended']],
-    ['defaulted', ['defaulted']],
-    ['repossessed', ['defaulted', 'repossessed']],
-    ['written_off', ['defaulted', 'written_off']],
-  ])('is accepted on a %s account', async (status, moves) => {
-    const activationDate = status === 'pending' ? '2027-01-01' : '2026-11-02';
-    const { accountNumber, id } = await newAccount(service, { activationDate });
-    for (const to of moves) await move(service, id, to);
-    expect(await resultOf({ BillRefNumber: accountNumber })).toEqual(ACCEPTED);
-  });
-
-  it('is refused on a completed and on a cancelled account', async () => {
-    const completed = await newAccount(service);
-    await pay(service, completed.id, TOTAL);
-    const cancelled = await newAccount(service);
-    await move(service, cancelled.id, 'cancelled');
-    for (const { accountNumber } of [completed, cancelled]) {
-      expect(await resultOf({ BillRefNumber: accountNumber })).toEqual(WRONG_ACCOUNT);
-    }
-  });
+  it.each(STATUSES)(
+    'is accepted on a %s account unless the account is paid or its sale undone',
+    async (status) => {
+      const { accountNumber } = await newAccountThatIs(service, status);
+      const isRefused = status === 'completed' || STATUS_MODEL[status].ends === 'undone';
+      expect(await resultOf({ BillRefNumber: accountNumber })).toEqual(isRefused ? WRONG_ACCOUNT : ACCEPTED);
+    },
+  );
 
   it('is accepted on a cancelled account that owes an outgoing credit', async () => {
     const { id, accountNumber } = await newAccount(service);

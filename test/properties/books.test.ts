@@ -26,6 +26,7 @@ import { reversePayment } from '../../src/payments/reversal-commands.ts';
 import { findManualPayments } from '../../src/payments/store.ts';
 import { expectChecksToPass } from '../support/books.ts';
 import { useService } from '../support/harness.ts';
+import { CLOSED, GIVEN_BY_STAFF, STATUS_MODEL, STATUSES } from '../support/status-model.ts';
 import { type Case, inCase, PLANS, RUNS, START, type Stage, setStage } from './in-process.ts';
 
 const service = useService();
@@ -48,7 +49,7 @@ const toldMinor = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(1_000, 7_000)
 /** Few different references, so that transactions are repeated, and staff and the provider report the same transaction. */
 const reference = fc.constantFrom('T1', 'T2', 'T3', 'T4', 'T5', 'T6');
 const permille = fc.constantFrom(1, 250, 500, 1_000, 1_001);
-const to = fc.constantFrom('active', 'suspended', 'defaulted', 'repossessed', 'written_off', 'cancelled');
+const to = fc.constantFrom(...GIVEN_BY_STAFF);
 
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('pay'), account, amountMinor }) },
@@ -193,19 +194,8 @@ const HAPPENS = [
     (what) => `${what} refused`,
   ),
   ...['matched', 'unmatched', 'linked', 'conflict', 'differs'].map((outcome) => `notification ${outcome}`),
-  ...[
-    'pending',
-    'active',
-    'suspended',
-    'defaulted',
-    'repossessed',
-    'completed',
-    'written_off',
-    'cancelled',
-  ].map((status) => `ends ${status}`),
-  ...['active', 'cancelled', 'suspended', 'written_off'].map(
-    (status) => `ends ${status}, owing more than all`,
-  ),
+  ...STATUSES.map((status) => `ends ${status}`),
+  ...['active', 'suspended', ...CLOSED].map((status) => `ends ${status}, owing more than all`),
   'send again done',
   'loss grows',
   'suspended by the policy',
@@ -409,7 +399,7 @@ async function rowOf({ tx }: Case, id: number): Promise<AccountRow> {
   return (await findAccountRow(tx, id)) ?? expect.fail();
 }
 
-const isClosed = ({ status }: AccountRow) => status === 'cancelled' || status === 'written_off';
+const isClosed = ({ status }: AccountRow) => CLOSED.includes(status);
 
 /** Expects that the account shows the results of the schedule functions for its unreversed payments. */
 async function expectSchedule(run: Case, paidMinor: bigint, { id, terms }: Sold): Promise<void> {
@@ -454,11 +444,12 @@ async function openTwin(run: Case, original: AccountRow, { plan, terms }: Sold):
   const { actor } = stage;
   const offset = Math.round((Date.parse(terms.activationDate) - Date.parse(START)) / 86_400_000);
   const { id } = await sell(run, plan, offset);
+  const isSaleUndone = STATUS_MODEL[original.status].ends === 'undone';
   const move = (status: 'active' | 'suspended' | 'written_off' | 'cancelled') =>
     changeAccount(context, actor, id, { status, reason: 'as the other' });
   const pay = (amount: number) => run.record(context, actor, { accountId: id, amount, paymentMethodId: 2 });
   const { paid } = toAccount(original, context.currency, run.day);
-  if (original.status !== 'pending' && original.status !== 'cancelled') await move('active');
+  if (original.status !== 'pending' && !isSaleUndone) await move('active');
   if (paid < 0) {
     // An account owes more than its total only if credit was transferred or refunded before its payment was reversed.
     const { id: paymentId } = await pay((original.total_minor - original.paid_minor) / 100);
@@ -470,7 +461,7 @@ async function openTwin(run: Case, original: AccountRow, { plan, terms }: Sold):
     await move('written_off');
   }
   if (paid > 0) await pay(paid);
-  if (original.status === 'cancelled') {
+  if (isSaleUndone) {
     // An account that is paid in full would be completed. So the account is cancelled first, and its money becomes credit in both
     // cases.
     const { status } = await rowOf(run, id);

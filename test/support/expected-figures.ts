@@ -1,3 +1,6 @@
+import type { AccountStatus } from '../../src/core/database/tables.ts';
+import { STATUS_MODEL, STATUSES } from './status-model.ts';
+
 /**
  * Computes the figures of a portfolio from the accounts, status changes and payments of the API, account by account and day by
  * day. It shares no code with the service, so that it cannot share a mistake. Amounts are bigint in hundredths. Dates are counted
@@ -8,7 +11,7 @@
 export interface RawAccount {
   id: number;
   productId: number;
-  status: string;
+  status: AccountStatus;
   activationDate: string;
   createdAt: string;
   deposit: number;
@@ -18,8 +21,8 @@ export interface RawAccount {
 }
 export interface RawMove {
   id: number;
-  from: string | null;
-  to: string;
+  from: AccountStatus | null;
+  to: AccountStatus;
   date: string;
 }
 export interface RawPayment {
@@ -79,9 +82,6 @@ export async function readAll<T>(get: Get, path: string, filters: Record<string,
   }
 }
 
-const RECEIVABLE = ['active', 'suspended', 'defaulted', 'repossessed'];
-const COMPLETED_WHEN_PAID = ['active', 'suspended', 'defaulted', 'written_off'];
-const STATUSES = ['pending', ...RECEIVABLE, 'completed', 'written_off', 'cancelled'];
 const BUCKETS = [
   [0, 0],
   [1, 30],
@@ -112,9 +112,9 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
     figuresOf(account, moneyOf.get(account.id) ?? [], raw.moves.get(account.id) ?? [], span, asOf),
   );
   const there = all.filter((a) => a.standing !== undefined);
-  const sold = all.filter((a) => a.standing !== 'cancelled');
-  const contracts = there.filter((a) => a.standing !== 'cancelled');
-  const receivable = there.filter((a) => RECEIVABLE.includes(a.standing ?? ''));
+  const sold = all.filter((a) => a.model?.ends !== 'undone');
+  const contracts = there.filter((a) => a.model?.ends !== 'undone');
+  const receivable = there.filter((a) => a.model?.isReceivable);
   const outstanding = sum(receivable, (a) => a.balance);
   const ratio = (numerator: bigint, denominator: bigint, accounts: readonly unknown[]) => ({
     numerator: units(numerator),
@@ -132,7 +132,7 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
     );
   };
   const group = (accounts: typeof all) => {
-    const owing = accounts.filter((a) => RECEIVABLE.includes(a.standing ?? ''));
+    const owing = accounts.filter((a) => a.model?.isReceivable);
     return {
       count: accounts.length,
       contractValue: units(sum(accounts, (a) => a.total)),
@@ -149,12 +149,7 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
     asOf,
     opened: only(all.filter((a) => a.recorded >= span.startDate && a.recorded <= span.endDate)),
     activated: only(
-      there.filter(
-        (a) =>
-          a.activationDate >= span.startDate &&
-          a.activationDate <= asOf &&
-          !['pending', 'cancelled'].includes(a.standing ?? ''),
-      ),
+      there.filter((a) => a.activationDate >= span.startDate && a.activationDate <= asOf && a.model?.isSold),
     ),
     contractValue: units(sum(contracts, (a) => a.total)),
     collected: units(sum(all, (a) => a.collected)),
@@ -240,7 +235,9 @@ function figuresOf(
   }
 
   const standing = statusOn(account, moves, asOf, paid >= total);
-  const writeOff = moves.find((move) => move.to === 'written_off' && move.from !== 'completed')?.date;
+  const writeOff = moves.find(
+    ({ from, to }) => STATUS_MODEL[to].ends === 'lost' && from !== 'completed',
+  )?.date;
   let writtenOff: bigint | undefined;
   let recovered = 0n;
   if (writeOff !== undefined && writeOff <= asOf) {
@@ -253,6 +250,7 @@ function figuresOf(
     activationDate: account.activationDate,
     recorded: localDay(account.createdAt, utcOffsetHours),
     standing,
+    model: standing && STATUS_MODEL[standing],
     total,
     balance: positive(total - paid),
     arrears: positive(due - paid),
@@ -277,14 +275,14 @@ function statusOn(
   moves: readonly RawMove[],
   day: string,
   isPaid: boolean,
-): string | undefined {
-  let status: string | undefined;
+): AccountStatus | undefined {
+  let status: AccountStatus | undefined;
   for (const move of moves) {
     if (move.to === 'completed' || move.from === 'completed') continue;
     const isRecordedLate = move.from === null && account.activationDate <= day;
     if (move.date <= day || isRecordedLate) status = move.to;
   }
-  return status !== undefined && isPaid && COMPLETED_WHEN_PAID.includes(status) ? 'completed' : status;
+  return status !== undefined && isPaid && STATUS_MODEL[status].completesWhenPaid ? 'completed' : status;
 }
 
 /** Returns a function to call for each day after the activation date, in order. It returns whether an instalment falls due. */

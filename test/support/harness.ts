@@ -4,10 +4,12 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
 import { type AppParts, buildApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
-import type { Config, Context } from '../../src/core/context.ts';
+import { type Config, type Context, today } from '../../src/core/context.ts';
+import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { openRedis } from '../../src/core/http/redis.ts';
 import type { HttpServer } from '../../src/core/http/server.ts';
 import { createLog } from '../../src/core/log.ts';
+import { addDays } from '../../src/core/values/dates.ts';
 import { currencyOf } from '../../src/database-preparation.ts';
 import { createHorizonReader } from '../../src/events/feed-horizon.ts';
 import { requestTasks } from '../../src/jobs.ts';
@@ -16,6 +18,7 @@ import { createSettableClock, type SettableClock } from '../../src/platform/test
 import { openPools } from '../../src/pools.ts';
 import { committedDescription } from './api-description.ts';
 import { databaseOn } from './global-setup.ts';
+import { STATUS_MODEL } from './status-model.ts';
 
 export interface Answer {
   status: number;
@@ -269,6 +272,19 @@ export async function newAccount(service: TestService, fields: Record<string, un
   });
   expect(answer.status, answer.text).toBe(201);
   return answer.body.data;
+}
+
+/** Opens an account, and changes it to the status as the status model says. */
+export async function newAccountThatIs(
+  service: TestService,
+  status: AccountStatus,
+  fields: Record<string, unknown> = {},
+) {
+  const activation = status === 'pending' && { activationDate: addDays(today(service.context), 8) };
+  const { id, total } = await newAccount(service, { ...fields, ...activation });
+  for (const step of STATUS_MODEL[status].way) await move(service, id, step);
+  if (status === 'completed') await pay(service, id, total);
+  return accountNow(service, id);
 }
 
 /** The account as the API shows it now. */
