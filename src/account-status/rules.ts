@@ -94,6 +94,12 @@ export function isStatusIn(status: AccountStatus, set: StatusSet): boolean {
   return sets.includes(set);
 }
 
+/** The statuses that can end an account before its activation. */
+export function statusesThatPreventActivation(): AccountStatus[] {
+  const moves = statusesIn('awaitingActivation').flatMap((status) => STATUS_TABLE[status].moves);
+  return statusesIn('closed').filter((status) => moves.includes(status));
+}
+
 export function needsReason(status: AccountStatus): boolean {
   return STATUS_TABLE[status].needsReason;
 }

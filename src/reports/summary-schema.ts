@@ -1,8 +1,12 @@
 import { Type } from 'typebox';
 import { ACCOUNT_STATUSES, statusesIn } from '../account-status/rules.ts';
 import { CalendarDate, Choice, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
-import { atRiskUrl, bucketUrl } from './rules.ts';
+import { accountsUrl, atRiskUrl, bucketUrl, without } from './rules.ts';
 import { Period, periodProperties } from './schema.ts';
+
+const SALE_UNDONE = statusesIn('saleUndone');
+const UNSOLD = statusesIn('unsold');
+const undone = SALE_UNDONE.join(' or ');
 
 export const SummaryQuery = Type.Object(periodProperties);
 
@@ -61,11 +65,10 @@ export const AccountSummary = Type.Object(
     activated: Type.Object(
       { ...Opened, accountsUrl: AccountsUrl },
       {
-        description:
-          'Accounts with an activation date in the period, up to asOf, that are not pending or cancelled.',
+        description: `Accounts with an activation date in the period, up to asOf, that are not ${UNSOLD.join(' or ')}.`,
       },
     ),
-    contractValue: Type.Number({ description: 'The totals of all accounts except cancelled ones.' }),
+    contractValue: Type.Number({ description: `The totals of all accounts except ${undone} ones.` }),
     collected: Type.Number({
       description: 'Unreversed payments on accounts minus refunded credit, dated in the period, up to asOf.',
     }),
@@ -74,16 +77,16 @@ export const AccountSummary = Type.Object(
     }),
     arrears: Type.Number({ description: 'The due part of the outstanding sum.' }),
     byStatus: Type.Array(Type.Object({ status: Choice('AccountStatus', ACCOUNT_STATUSES), ...group }), {
-      description: 'All accounts. The contract value of cancelled accounts is in no other figure.',
+      description: `All accounts. The contract value of ${undone} accounts is in no other figure.`,
     }),
     byProduct: Type.Array(Type.Object({ productId: Id, productName: Type.String(), ...group }), {
-      description: 'All accounts except cancelled ones. Their contract values add up to contractValue.',
+      description: `All accounts except ${undone} ones. Their contract values add up to contractValue.`,
     }),
     collectionRate: Ratio(
-      'The sum received for instalments in the period, up to asOf, divided by the instalments due in the period. Deposits and cancelled accounts are excluded. The numerator includes prepayments and arrears.',
+      `The sum received for instalments in the period, up to asOf, divided by the instalments due in the period. Deposits and ${undone} accounts are excluded. The numerator includes prepayments and arrears.`,
     ),
     repaymentRate: Ratio(
-      'The paid part of the instalments due by asOf. Written-off accounts are included. Deposits and cancelled accounts are excluded.',
+      `The paid part of the instalments due by asOf. Written-off accounts are included. Deposits and ${undone} accounts are excluded.`,
     ),
     par30: Ratio('The balance of accounts more than 30 days past due, divided by the gross receivables.'),
     par60: Ratio('The balance of accounts more than 60 days past due, divided by the gross receivables.'),
@@ -128,8 +131,11 @@ export const AccountSummary = Type.Object(
         activated: {
           count: 1,
           contractValue: 22800,
-          accountsUrl:
-            '/api/accounts?filter[activationDate][gte]=2026-11-01&filter[activationDate][lte]=2026-11-02&filter[status][nin]=pending,cancelled',
+          accountsUrl: accountsUrl({
+            '[activationDate][gte]': '2026-11-01',
+            '[activationDate][lte]': '2026-11-02',
+            ...without(UNSOLD),
+          }),
         },
         contractValue: 22800,
         collected: 3600,
@@ -153,15 +159,15 @@ export const AccountSummary = Type.Object(
             contractValue: 22800,
             outstanding: 19200,
             arrears: 0,
-            accountsUrl: '/api/accounts?filter[productId]=1&filter[status][ne]=cancelled',
+            accountsUrl: accountsUrl({ '[productId]': 1, ...without(SALE_UNDONE) }),
           },
         ],
-        collectionRate: exampleRatio([1600, 0], null, 1, '/api/accounts?filter[status][ne]=cancelled'),
+        collectionRate: exampleRatio([1600, 0], null, 1, accountsUrl(without(SALE_UNDONE))),
         repaymentRate: exampleRatio(
           [0, 0],
           null,
           1,
-          '/api/accounts?filter[status][ne]=cancelled&filter[activationDate][lte]=2026-11-02',
+          accountsUrl({ ...without(SALE_UNDONE), '[activationDate][lte]': '2026-11-02' }),
         ),
         par30: exampleRatio([0, 19200], 0, 0, atRiskUrl(30)),
         par60: exampleRatio([0, 19200], 0, 0, atRiskUrl(60)),
