@@ -22,7 +22,8 @@ import { PaymentRequests, RequestButton } from './payment-requests.tsx';
 import { Payments } from './payments.tsx';
 import { QuotePanel } from './quote-panel.tsx';
 import { RefundDialog } from './refund-dialog.tsx';
-import { MOVE_BUTTONS, type Move, movesOf, StatusDialog } from './status-dialog.tsx';
+import { MOVE_BUTTONS, StatusDialog } from './status-dialog.tsx';
+import { type Move, movesOf } from './status-moves.ts';
 import { Timeline } from './timeline.tsx';
 import { TransferDialog } from './transfer-dialog.tsx';
 

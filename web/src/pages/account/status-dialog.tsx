@@ -4,26 +4,7 @@ import { t, tValue } from '../../i18n/index.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormButtons, TextAreaField } from '../../ui/form.tsx';
 import { toastOutcome, withApprovalHint } from '../shared/approval.ts';
-
-/** A status that staff give to an account. The service sets the others. */
-export type Move = Exclude<Schemas['AccountStatus'], 'pending' | 'completed'>;
-
-/** The changes that are offered. The service decides; it lists the allowed ones if it refuses. */
-const MOVES: Record<Schemas['AccountStatus'], readonly Move[]> = {
-  pending: ['suspended', 'cancelled'],
-  active: ['suspended', 'defaulted', 'cancelled'],
-  suspended: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
-  defaulted: ['active', 'repossessed', 'written_off'],
-  repossessed: ['active', 'written_off'],
-  completed: [],
-  written_off: [],
-  cancelled: [],
-};
-
-/** None for a status that is newer than this console. */
-export function movesOf(status: Schemas['AccountStatus']): readonly Move[] {
-  return MOVES[status] ?? [];
-}
+import { type Move, REMOVE_BALANCE } from './status-moves.ts';
 
 interface StatusDialogProps {
   account: Schemas['Account'];
@@ -34,11 +15,10 @@ interface StatusDialogProps {
 export function StatusDialog({ account, move, onClose }: StatusDialogProps) {
   const change = useWrite('put', '/api/accounts/{id}');
   const text = t(`account.status.${move}.text`);
-  const removesBalance = move === 'written_off' || move === 'cancelled';
   return (
     <Dialog
       title={t(`account.status.${move}.title`)}
-      lead={removesBalance ? withApprovalHint(text, account.balance) : text}
+      lead={REMOVE_BALANCE.includes(move) ? withApprovalHint(text, account.balance) : text}
       canClose={!change.isSending}
       onClose={onClose}
     >

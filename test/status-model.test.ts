@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { checkStatusMove, isStatusIn, moneyEventOf, needsReason } from '../src/account-status/rules.ts';
+import type { AccountStatus } from '../src/core/database/tables.ts';
+import { MOVES, REMOVE_BALANCE } from '../web/src/pages/account/status-moves.ts';
+import { STATUS_MODEL, STATUSES, statusesWhere } from './support/status-model.ts';
+
+function isAllowed(from: AccountStatus, to: AccountStatus): boolean {
+  try {
+    checkStatusMove(from, to, 'a reason');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe.each(STATUSES)('the status %s', (status) => {
+  const model = STATUS_MODEL[status];
+
+  it('has the row of the model in the status table', () => {
+    const isUndone = isStatusIn(status, 'saleUndone');
+    const isClosed = isStatusIn(status, 'closed');
+    expect(model).toMatchObject({
+      moves: STATUSES.filter((to) => isAllowed(status, to)),
+      needsReason: needsReason(status),
+      isOpen: isStatusIn(status, 'open'),
+      isReceivable: isStatusIn(status, 'receivable'),
+      completesWhenPaid: isStatusIn(status, 'completesWhenPaid'),
+      isSuspendedWhenLate: isStatusIn(status, 'suspendedWhenLate'),
+      ends: isUndone ? 'undone' : isClosed ? 'lost' : null,
+      isSold: !isStatusIn(status, 'unsold'),
+    });
+    expect(isUndone).toBe(moneyEventOf(status) === 'account_cancelled');
+    expect(isClosed).toBe(moneyEventOf(status) !== undefined);
+  });
+
+  it('has the moves of the model in the console', () => {
+    // The console does not offer to activate an account before its activation date.
+    const offered = model.moves.filter((to) => status !== 'pending' || to !== 'active');
+    expect(MOVES[status]).toEqual(offered);
+  });
+});
+
+describe('the console', () => {
+  it('says that a change may need approval if the status ends the sale', () => {
+    expect(REMOVE_BALANCE).toEqual(statusesWhere(({ ends }) => ends !== null));
+  });
+});
