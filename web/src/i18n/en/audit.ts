@@ -12,7 +12,16 @@ type Status =
   | Schemas['ProviderStatementStatus']
   | Schemas['StatusQueryState'];
 
-/** An action, a resource or a status without a text does not compile. */
+/** The audit log has no passwords, and amounts in minor units without a currency. */
+type NotLogged = 'currency' | 'password' | 'price';
+/** The fields that staff change by a body such as `CustomerChanges`. */
+type ChangedField = {
+  [Name in keyof Schemas]: Name extends `${string}Changes`
+    ? Exclude<keyof Schemas[Name] & string, NotLogged>
+    : never;
+}[keyof Schemas];
+
+/** An action, a changed field, a resource or a status without a text does not compile. */
 export const audit = {
   ...approvalActions,
   ...disabledReasons,
@@ -261,6 +270,9 @@ export const audit = {
   'audit.no': 'No',
 } as const satisfies Record<string, string> &
   Record<
-    `auditAction.${Schemas['AuditAction']}` | `auditStatus.${Status}` | `resource.${Schemas['Resource']}`,
+    | `auditAction.${Schemas['AuditAction']}`
+    | `auditField.${ChangedField}`
+    | `auditStatus.${Status}`
+    | `resource.${Schemas['Resource']}`,
     string
   >;
