@@ -38,41 +38,43 @@ const PAGES = [
 describe.skipIf(!HAS_BROWSER)('the pages of two records', () => {
   const console = useConsole();
 
-  /** Answers for records 1 and 2. @returns a function that sends the answers for rows that wait. */
+  /** Answers for records 1 and 2. @returns a function that sends the rows of one of them. */
   async function answer(page: Page, { path, rowsPath, recordOf, rowOf }: (typeof PAGES)[number]) {
-    const waiting: (() => void)[] = [];
+    const waiting: { id: number; send(): void }[] = [];
     await page.route(`**${path}/*`, (route) => {
       const id = Number(new URL(route.request().url()).pathname.split('/').at(-1));
       return route.fulfill({ json: { success: true, data: recordOf(id) } });
     });
     await page.route(`**${path}/*/${rowsPath}?*`, async (route) => {
       const id = Number(new URL(route.request().url()).pathname.split('/').at(-2));
-      await new Promise<void>((resolve) => waiting.push(resolve));
+      await new Promise<void>((resolve) => waiting.push({ id, send: resolve }));
       const pagination = { page: 1, limit: 25, total: 1, totalPages: 1 };
-      await route.fulfill({ json: { success: true, data: [rowOf(`row of ${id}`)], pagination } });
+      const json = { success: true, data: [rowOf(`row of ${id}`)], pagination };
+      await route.fulfill({ json }).catch(() => undefined); // The page no longer waits for it.
     });
-    return async () => {
-      await expect.poll(() => waiting.length).toBeGreaterThan(0);
-      for (const send of waiting.splice(0)) send();
+    return async (id: number) => {
+      await expect.poll(() => waiting.some((one) => one.id === id)).toBe(true);
+      for (const one of waiting) if (one.id === id) one.send();
     };
   }
 
-  it.each(PAGES)('never show the rows of the other record, also after "back": $page', async (tested) => {
+  it.each(PAGES)('never show the rows of the other record after "back": $page', async (tested) => {
     const page = await console.open('/find');
-    const send = await answer(page, tested);
+    const sendRows = await answer(page, tested);
     const rows = (id: number) => page.getByText(`row of ${id}`, { exact: true });
+    const skeleton = page.locator('main .skeleton').first();
     const go = (id: number) => page.evaluate(`history.pushState(null, '', '${tested.page}/${id}')`);
     await go(1);
-    await send();
-    await rows(1).waitFor();
+    await page.locator('.page-head').waitFor();
+    await skeleton.waitFor();
     await go(2);
-    await page.locator('.skeleton').first().waitFor();
-    expect(await rows(1).count()).toBe(0);
-    await send();
+    await sendRows(2);
     await rows(2).waitFor();
-    await page.goBack();
-    await rows(1).waitFor();
+    await page.goBack(); // The record is in the cache, and its rows are not.
+    await skeleton.waitFor();
     expect(await rows(2).count()).toBe(0);
+    await sendRows(1);
+    await rows(1).waitFor();
     await page.context().close();
   });
 
