@@ -60,7 +60,7 @@ export function allocationOf(terms: Terms, counted: readonly MoneyMove[]) {
 }
 
 /**
- * In a returned slice, `paymentId` is an index into `counted`. Outgoing credit is taken from the latest money on the account. A
+ * In a returned slice, `paymentId` is an index into `counted`. Outgoing credit is taken from the latest payments and incoming transfers. A
  * shortfall is possible, because a payment may be reversed after its credit was transferred or refunded. The next money that
  * arrives covers the shortfall first.
  */

@@ -54,9 +54,8 @@ export function readAccountNumber(reference: string): number | undefined {
 }
 
 /**
- * The largest id of an account whose number has nine digits before the check digit. An import may bring account numbers up to
- * this one. After such an import, new accounts get larger ids. These stay far below the largest exact number, and a search finds
- * their numbers.
+ * The largest id of an account whose number has nine digits before the check digit. An import may bring accounts with ids up to
+ * this one. New accounts then get larger ids. Their numbers have ten digits before the check digit, which a search still finds.
  */
 export const LARGEST_IMPORTED_ID = 999_999_999 - FIRST_NUMBER;
 
@@ -117,7 +116,7 @@ export type IdRange = [from: number, to: number];
 const MIN_BEGINNING = 3;
 /** The lengths of account numbers without the check digit. Longer numbers are not searched. */
 const SEARCHED_LENGTHS = [7, 8, 9, 10];
-// A search must not ignore all characters of DROPPED: `+255` is the beginning of a phone number, not of an account number.
+// A search ignores only white space, dots and hyphens. Without `+`, `+255` would be searched as an account number.
 const BEGINNING = new RegExp(`^(?:${PREFIX})?([1-9][0-9]*)$`);
 
 /** The ids of the accounts whose numbers begin with the text, with or without the prefix, spaces, dots and hyphens. */

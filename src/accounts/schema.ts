@@ -195,7 +195,9 @@ export const StatusChange = Type.Object(
         description: 'Why the suspension policy changed the status. Null for every other status change.',
       }),
     ),
-    actor: Type.String({ description: 'The e-mail of the user, or "system".' }),
+    actor: Type.String({
+      description: 'The e-mail of the user, "api key" with the name of the key, or "system".',
+    }),
     date: Type.String({ format: 'calendar-date', description: 'The business day of the status change.' }),
     createdAt: Timestamp,
   },

@@ -65,7 +65,7 @@ export const Approval = Type.Object(
     changedFacts: Type.Array(Choice('ApprovalFact', FACT_NAMES.map(answerName)), {
       description:
         'The facts that have changed since the request. A pending request is compared with the present facts, and an ' +
-        'obsolete request with the facts that ended it. `currentFacts` has their values. Empty for all other statuses.',
+        'obsolete request with the facts that ended it. `currentFacts` has their new values. For all other statuses, this list is empty.',
     }),
     paymentMethodName: Nullable(
       Type.String({ description: 'The payment method of a refund. Null for other actions.' }),

@@ -162,13 +162,19 @@ export const UnmatchedPayment = Type.Object(
         accountId: Id,
         accountNumber: Type.String(),
         customerName: Type.String(),
-        reason: Type.String({ description: 'The reasons for suggesting this account, strongest first.' }),
+        reason: Type.String({
+          description:
+            'The reasons for suggesting this account: of the reference, then of the phone, then of the name of the payer.',
+        }),
         reasons: Type.Array(
           Type.Object({
             code: Choice('SuggestionReason', SUGGESTION_REASONS),
             assignedOn: Nullable(DateText),
           }),
-          { description: 'The same reasons as codes. Reasons from earlier assignments have their day.' },
+          {
+            description:
+              'The same reasons as codes. `assignedOn` is the day of the earlier assignment that is the reason, or null.',
+          },
         ),
         confidence: Choice('Confidence', CONFIDENCES),
         status: Choice('AccountStatus', ACCOUNT_STATUSES),

@@ -79,7 +79,7 @@ async function livePortfolio(service: TestService): Promise<void> {
     const activationDate = (n < 12 ? monthEnds[n % 6] : addDays(TODAY, 15 - random(420))) as PlainDate;
     // Recorded before, on or long after the activation date.
     const recorded = addDays(activationDate, [-12, -3, 0, 0, 0, 40][n % 6] ?? 0);
-    const path = (activationDate <= TODAY && paths[n % paths.length]) || [];
+    const path = (activationDate <= TODAY && paths[Math.floor(n / plans.length) % paths.length]) || [];
     const share = n % 17 === 0 ? 100 : ([0, 0, 30, 60, 60, 90, 100, 110][random(8)] ?? 0);
     const parts = share === 0 ? 0 : 1 + random(6);
     const moveDays = path.map(() => addDays(recorded, random(160))).sort();

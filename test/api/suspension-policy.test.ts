@@ -143,7 +143,7 @@ describe('the suspension policy', () => {
     expect((await accountNow(service, account.id)).reason).toBe('1 day past due, 0 days of grace');
   });
 
-  it('suspends no account with another status than active', async () => {
+  it('suspends no account with a status other than active', async () => {
     const payplanId = await newPlan();
     const byStatus = new Map<string, number>();
     for (const status of statusesWhere(({ isSuspendedWhenLate }) => !isSuspendedWhenLate)) {

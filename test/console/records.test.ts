@@ -41,19 +41,21 @@ describe.skipIf(!HAS_BROWSER)('the pages of two records', () => {
   /** Answers for records 1 and 2. @returns a function that sends the rows of one of them. */
   async function answer(page: Page, { path, rowsPath, recordOf, rowOf }: (typeof PAGES)[number]) {
     const waiting: { id: number; send(): void }[] = [];
+    const sent = new Set<number>();
     await page.route(`**${path}/*`, (route) => {
       const id = Number(new URL(route.request().url()).pathname.split('/').at(-1));
       return route.fulfill({ json: { success: true, data: recordOf(id) } });
     });
     await page.route(`**${path}/*/${rowsPath}?*`, async (route) => {
       const id = Number(new URL(route.request().url()).pathname.split('/').at(-2));
-      await new Promise<void>((resolve) => waiting.push({ id, send: resolve }));
+      if (!sent.has(id)) await new Promise<void>((resolve) => waiting.push({ id, send: resolve }));
       const pagination = { page: 1, limit: 25, total: 1, totalPages: 1 };
       const json = { success: true, data: [rowOf(`row of ${id}`)], pagination };
       await route.fulfill({ json }).catch(() => undefined); // The page no longer waits for it.
     });
     return async (id: number) => {
       await expect.poll(() => waiting.some((one) => one.id === id)).toBe(true);
+      sent.add(id); // The page asks again when it is shown again, perhaps only later.
       for (const one of waiting) if (one.id === id) one.send();
     };
   }

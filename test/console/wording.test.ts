@@ -55,13 +55,13 @@ describe.skipIf(!HAS_BROWSER)('values that programs chose', () => {
   it('are codes of the audit log in words', async () => {
     const { id } = await console.call('POST', '/commissions/rules', {
       category: 'cold_storage',
-      rateBasisPoints: 350,
+      rateBasisPoints: 325,
     });
     const page = await console.open(`/audit?resource=commission_rule&resourceId=${id}`);
     await page.locator('tbody a').first().click();
     const dialog = page.locator('dialog');
     await dialog.getByText('Cold storage', { exact: true }).waitFor();
-    await dialog.getByText('3.5%', { exact: true }).waitFor();
+    await dialog.getByText('3.25%', { exact: true }).waitFor();
     await page.context().close();
   });
 

@@ -19,8 +19,12 @@ let launched: Promise<Browser> | undefined;
 
 /** The browser of this process, which the files of tests share. Each page has its own context. It ends with the process. */
 export async function sharedBrowser(): Promise<Browser> {
-  if (!(await launched)?.isConnected())
+  if (!(await launched)?.isConnected()) {
     launched = chromium.launch({ executablePath: program, args: ARGUMENTS });
+    launched.catch(() => {
+      launched = undefined; // The next file tries again.
+    });
+  }
   return launched as Promise<Browser>;
 }
 

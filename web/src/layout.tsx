@@ -24,12 +24,12 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
   const main = useRef<HTMLElement>(null);
   const [changesPassword, setChangesPassword] = useState(false);
   const firstLocation = useRef(location);
-  // Before the new page is drawn, because the page may move the focus to its first field.
+  // Before the new page is drawn. The page may already have moved the focus to its first field.
   useLayoutEffect(() => {
     if (firstLocation.current === location) return;
     firstLocation.current = '';
     // A screen reader starts at the new page.
-    main.current?.focus({ preventScroll: true });
+    if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, [location]);
   const side = useRef<HTMLElement>(null);

@@ -46,7 +46,7 @@ const LITERAL_LIMITS = [DEFAULT_LIMIT, MAX_LIMIT];
 
 /** Reads one page of rows, with the exact number of all matching rows or, for `after`, with the cursor of the next page. */
 export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<Row>): Promise<Page<Row>> {
-  const select = source.select.compile(db).sql;
+  const select = textOf(db, source.select);
   const read = await readerOf<Row>(db, select);
   const found = plan.after
     ? await findAfter(db, plan, plan.after, source)
@@ -163,8 +163,8 @@ async function find<Row>(db: Db, parts: Parts): Promise<Found<Row>> {
  */
 async function findQuickly<Row>(db: Db, parts: Parts): Promise<Found<Row>> {
   const { ordered, limit, offset, values } = parts;
-  const from = parts.from.compile(db).sql;
-  // Without the order, PostgreSQL might search the whole table for the first rows.
+  const from = textOf(db, parts.from);
+  // Without the order, PostgreSQL might search the whole table for the first rows. A list by key has few rows to sort.
   const text = `
     select page.rows,
       case when page.length between 1 and ${limit} - 1 or ${offset} + page.length = 0 then ${offset} + page.length
@@ -173,6 +173,13 @@ async function findQuickly<Row>(db: Db, parts: Parts): Promise<Found<Row>> {
   const [found] = await lookUp<{ rows: Row[] | null; total: number | null }>(db, text, values, 'lists');
   const total = found?.total ?? (await countOf(parts).execute(db)).rows[0]?.total ?? 0;
   return { rows: found?.rows ?? [], total };
+}
+
+/** SQL without parameters, as text. */
+function textOf(db: Db, part: RawBuilder<unknown>): string {
+  const { sql: text, parameters } = part.compile(db);
+  if (parameters.length > 0) throw new Error(`This part of a list must have no parameters: ${text}`);
+  return text;
 }
 
 const TOO_MANY = MAX_READ_QUICKLY + 1;

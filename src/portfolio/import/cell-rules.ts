@@ -46,7 +46,7 @@ const ROUNDED: Cell = {
 };
 const TOO_LARGE_NUMBER: Cell = {
   problem:
-    'has too many digits: new accounts get higher numbers than all imported ones, and a search does not find numbers that are so long',
+    'has too many digits: new accounts get numbers above the largest imported one, and these would be too long for the search',
   allowed: 'an account number of at most ten digits, or an empty cell for a new number',
 };
 /** Such as 2.400, which is 2400 in some countries. */

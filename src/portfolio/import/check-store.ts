@@ -58,7 +58,7 @@ const KEY_COLUMNS: Readonly<Partial<Record<FileName, string>>> = {
   customers: 'customers.external_id',
 };
 
-/** Columns whose values must not be in the database yet. `of` is the compared column of the row, if it is not `column`. */
+/** Columns whose values must not be in the database yet. `of`: the column of the row that is compared with `key`. Default: `column`. */
 const TAKEN: readonly { file: FileName; column: string; of?: string; table: string; key: string }[] = [
   { file: 'employees', column: 'external_id', table: 'employees', key: 'external_id' },
   { file: 'products', column: 'sku', table: 'products', key: 'sku' },
@@ -269,7 +269,7 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
           where (n.deposit, n.instalment, n.instalment_count, n.frequency, n.grace_days)
             is distinct from (p.deposit, p.instalment, p.instalment_count, p.frequency, p.grace_days)`,
         (terms) => `has terms that differ from those of the account: ${terms}`,
-        'these terms if the account was sold on them; otherwise empty cells, which take the terms of the pay plan',
+        'the terms in the row of the account if it was sold on them; otherwise empty term columns, so that the account gets the terms of the pay plan',
         { detail: otherTerms(decimals) },
       ),
     },
@@ -438,8 +438,8 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
             < coalesce(n.received_at, n.payment_date::timestamp at time zone ${timeZone})
           or l.ended_at > coalesce(n.assigned_at, n.reversed_at) or (l.ended_at at time zone ${timeZone})::date > ${day}
           or n.account is not null and n.assigned_at is null)`,
-      'must lie between received_at and assigned_at (without assigned_at: reversed_at or today); if the payment has an account, assigned_at is needed',
-      'an empty cell, or the assignments of the payment before that of the column account',
+      'must start at or after received_at, and must end by assigned_at (if it is empty, by reversed_at) and not after today; a payment with an account also needs assigned_at',
+      'an empty cell, or the assignments that the payment had before it was assigned to the account in the column account',
     ),
     check(
       'payments',
@@ -527,8 +527,8 @@ function moveChecks({ today }: CheckSettings): ImportCheck[] {
       'credit_moves',
       'payment_method',
       sql`where (n.to_account is null) = (n.payment_method is null)`,
-      'is needed for a refund, and is empty for a transfer',
-      'the code of the method of a refund',
+      'must be given for a refund, and must be empty for a transfer',
+      'the code of the method for a refund, or an empty cell for a transfer',
     ),
     check(
       'credit_moves',

@@ -65,7 +65,7 @@ export function tCount(stem: CountedKey, count: number): string {
   return fill(messages[language][`${stem}.${form}` as MessageKey] ?? stem, { count: text });
 }
 
-/** The message for a value of the API, such as a status; the value itself if it is newer than the catalogue. */
+/** The message for a value of the API, such as a status; the value in words if it is newer than the catalogue. */
 export function tValue(
   group: ValueGroup,
   value: string,
@@ -74,12 +74,10 @@ export function tValue(
   return fill(messages[language][`${group}.${value}` as MessageKey] ?? nameOfKey(value), parameters);
 }
 
-/** A name that others chose for a program, in words: "Home system" for `home_system`, "Panel watts" for `panelWatts`. */
+/** A name for programs in words: "Home system" for `home_system`, "Panel watts" for `panelWatts`. Other names stay as they are. */
 export function nameOfKey(key: string): string {
-  if (!/^[a-z]\w*$/i.test(key)) return key;
-  const words = key
-    .replace(/_+/g, ' ')
-    .replace(/([a-z\d])([A-Z])(?=[a-z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`);
+  if (!/^[a-z]{2}[a-z\d]*((_[a-z\d]+)*|([A-Z][a-z\d]+)*)$/.test(key)) return key;
+  const words = key.replace(/_/g, ' ').replace(/[A-Z]/g, (start) => ` ${start.toLowerCase()}`);
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

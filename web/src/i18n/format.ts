@@ -50,6 +50,12 @@ export function percent(share: number): string {
   return formatter('percent', () => new Intl.NumberFormat(locale(), options)).format(share);
 }
 
+/** A commission rate, exact. */
+export function rate(basisPoints: number): string {
+  const options = { style: 'percent', maximumFractionDigits: 2 } as const;
+  return formatter('rate', () => new Intl.NumberFormat(locale(), options)).format(basisPoints / 10_000);
+}
+
 /** @param date YYYY-MM-DD */
 export function date(date: string): string {
   const options = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const;

@@ -96,7 +96,7 @@ export function Form({ onSubmit, problem, isSending, isWaiting = false, onStop, 
   }
   const submittedFrom = useRef<Element>(null);
   useLayoutEffect(() => {
-    // A field loses the focus while it is disabled. Without it, the keys of the user would be lost after a refusal.
+    // A field loses the focus when it is disabled. After a refusal, what the user types would otherwise go nowhere.
     if (!isSending && document.activeElement === document.body)
       (submittedFrom.current as HTMLElement | null)?.focus();
   }, [isSending]);

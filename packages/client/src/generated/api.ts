@@ -811,7 +811,7 @@ export interface paths {
         };
         /**
          * Get the statement of an account
-         * @description from and to are business days, both included. A payment counts on its own day. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest money. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
+         * @description from and to are business days, both included. A payment counts on its own day. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest payments and incoming transfers. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -1235,7 +1235,7 @@ export interface paths {
         put?: never;
         /**
          * Ask the provider about a payment
-         * @description The provider answers within seconds, or never. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if there is no transaction of a provider that answers status queries.
+         * @description The provider usually answers within seconds. After ten minutes the query is `unanswered`; a late answer still counts. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if there is no transaction of a provider that answers status queries.
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
@@ -1257,7 +1257,7 @@ export interface paths {
         put?: never;
         /**
          * Ask the provider about a notification
-         * @description The provider answers within seconds, or never. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if there is no transaction of a provider that answers status queries.
+         * @description The provider usually answers within seconds. After ten minutes the query is `unanswered`; a late answer still counts. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if there is no transaction of a provider that answers status queries.
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
@@ -4145,7 +4145,7 @@ export interface components {
             decisionReason: string | null;
             facts: components["schemas"]["ApprovalFacts"];
             currentFacts: components["schemas"]["ApprovalFacts"] | null;
-            /** @description The facts that have changed since the request. A pending request is compared with the present facts, and an obsolete request with the facts that ended it. `currentFacts` has their values. Empty for all other statuses. */
+            /** @description The facts that have changed since the request. A pending request is compared with the present facts, and an obsolete request with the facts that ended it. `currentFacts` has their new values. For all other statuses, this list is empty. */
             changedFacts: components["schemas"]["ApprovalFact"][];
             paymentMethodName: string | null;
             transactionRef: string | null;
@@ -9191,7 +9191,7 @@ export interface components {
             to: components["schemas"]["AccountStatus"];
             reason: string | null;
             cause: components["schemas"]["StatusCause"] | null;
-            /** @description The e-mail of the user, or "system". */
+            /** @description The e-mail of the user, "api key" with the name of the key, or "system". */
             actor: string;
             /**
              * Format: date
@@ -9553,9 +9553,9 @@ export interface components {
                 accountId: number;
                 accountNumber: string;
                 customerName: string;
-                /** @description The reasons for suggesting this account, strongest first. */
+                /** @description The reasons for suggesting this account: of the reference, then of the phone, then of the name of the payer. */
                 reason: string;
-                /** @description The same reasons as codes. Reasons from earlier assignments have their day. */
+                /** @description The same reasons as codes. `assignedOn` is the day of the earlier assignment that is the reason, or null. */
                 reasons: {
                     code: components["schemas"]["SuggestionReason"];
                     assignedOn: string | null;

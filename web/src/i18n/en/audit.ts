@@ -12,7 +12,7 @@ type Status =
   | Schemas['ProviderStatementStatus']
   | Schemas['StatusQueryState'];
 
-/** The audit log has no passwords, and amounts in minor units without a currency. */
+/** The audit log contains no passwords. It contains amounts in minor units (priceMinor), without a currency. */
 type NotLogged = 'currency' | 'password' | 'price';
 /** The fields that staff change by a body such as `CustomerChanges`. */
 type ChangedField = {

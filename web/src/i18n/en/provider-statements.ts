@@ -86,7 +86,8 @@ export const providerStatements = {
   'providerStatements.chooseAll': 'Choose all on this page',
   'providerStatements.chooseNone': 'Choose none',
   'providerStatements.reconciled': '{count} reconciled.',
-  'providerStatements.partly': '{reconciled} reconciled, {left} not: they were reversed or are dated later.',
+  'providerStatements.partly':
+    '{reconciled} reconciled, {left} not: they were reversed, or their date is after the day on which the money arrived.',
   'providerStatements.proof.day': 'Day',
   'providerStatements.proof.run': 'Prove the books',
   'providerStatements.proof.running': 'Checking…',

@@ -1,6 +1,7 @@
 /** Messages that several pages use. */
 export const shared = {
   'actor.system': 'System',
+  'actor.apiKey': 'API key: {name}',
   'actor.provider': 'Provider: {name}',
   'account.number': 'Account number',
   'account.balance': 'Balance',

@@ -2,6 +2,7 @@ import type { shared as en } from '../en/shared.ts';
 
 export const shared: Record<keyof typeof en, string> = {
   'actor.system': 'Mfumo',
+  'actor.apiKey': 'Ufunguo wa API: {name}',
   'actor.provider': 'Mtoa huduma: {name}',
   'account.number': 'Namba ya akaunti',
   'account.balance': 'Deni lililobaki',

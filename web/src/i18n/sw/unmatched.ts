@@ -85,7 +85,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'suggestionReason.account_number': 'Kumbukumbu ni namba ya akaunti',
   'suggestionReason.national_id': 'Kumbukumbu ni namba ya kitambulisho cha taifa cha mteja',
   'suggestionReason.phone': 'Kumbukumbu ni namba ya simu ya mteja',
-  'suggestionReason.account_id': 'Kumbukumbu ni ID ya akaunti, na simu ya mteja ilitumika kulipa',
+  'suggestionReason.account_id': 'Kumbukumbu ni kitambulisho cha akaunti, na simu ya mteja ilitumika kulipa',
   'suggestionReason.near_number': 'Kumbukumbu ni namba ya akaunti yenye kosa moja la uchapaji',
   'suggestionReason.learned_reference':
     'Kumbukumbu hii ya mlipaji mwingine iliwekwa kwenye akaunti hii tarehe {date}',

@@ -39,7 +39,7 @@ function ChangeForm({ apiKey, etag, onClose }: { apiKey: ApiKey; etag: string; o
           body: {
             name: values.text('name'),
             networks: networksOf(values),
-            // A key may expire at any time of the day. Only another day replaces this time.
+            // A key may expire at any time of the day. The field shows only the day, so the time is kept unless the user chooses another day.
             ...(chosen !== day && { expiresAt: chosen === undefined ? null : endOfDay(chosen) }),
           },
         });

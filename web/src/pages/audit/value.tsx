@@ -36,7 +36,7 @@ export function showValue(field: string, value: unknown, resource: Resource): Re
   if (typeof value === 'number') {
     const reference = REFERENCES[field];
     if (reference) return <ResourceLink resource={reference} id={value} />;
-    if (field === 'rateBasisPoints') return format.percent(value / 10_000);
+    if (field === 'rateBasisPoints') return format.rate(value);
     if (field.endsWith('Minor')) return format.money(value / 10 ** settings().currencyDecimals);
     return field.endsWith('Id') ? value : format.number(value);
   }

@@ -27,7 +27,7 @@ export function Page() {
       isNumber: true,
       onPhone: 'value',
       canSort: true,
-      show: ({ rateBasisPoints }) => format.percent(rateBasisPoints / 10_000),
+      show: ({ rateBasisPoints }) => format.rate(rateBasisPoints),
     },
     createdColumn(),
   ];

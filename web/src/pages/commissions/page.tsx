@@ -160,7 +160,7 @@ function CommissionDialog({ id, employee, onClose }: CommissionDialogProps) {
                     <span>{products.find((product) => product.id === line.productId)?.name ?? '–'}</span>
                     <span className="muted">
                       {t('commissions.line', {
-                        rate: format.percent(line.rateBasisPoints / 10_000),
+                        rate: format.rate(line.rateBasisPoints),
                         base: format.money(line.base),
                       })}
                     </span>

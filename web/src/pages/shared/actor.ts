@@ -1,8 +1,9 @@
 import { nameOfKey, t } from '../../i18n/index.ts';
 
-/** Who made a change: the e-mail of a user, the name of an API key, the service itself, or a provider. */
+/** Who made a change: the e-mail of a user, `api key <name>`, `provider <name>`, or the service itself. */
 export function nameOfActor(actor: string): string {
   if (actor === 'system') return t('actor.system');
-  const [, provider] = /^provider (\w+)$/.exec(actor) ?? [];
-  return provider === undefined ? actor : t('actor.provider', { name: nameOfKey(provider) });
+  const [, kind, name = ''] = /^(provider|api key) (.+)$/.exec(actor) ?? [];
+  if (kind === 'provider') return t('actor.provider', { name: nameOfKey(name) });
+  return kind === 'api key' ? t('actor.apiKey', { name }) : actor;
 }

@@ -91,8 +91,8 @@ function MoneyStat({ label, of, rate, received, queries, before, until }: MoneyS
 function FailedReports({ queries }: Pick<MoneyStatProps, 'queries'>) {
   return (
     <span className="stat-failure" role="status">
-      {`${t('problem.loading')}: ${explain(queries[0]?.error)}. `}
-      <button type="button" className="link" onClick={() => queries.map(({ refetch }) => refetch())}>
+      {`${t('problem.loading')}: ${explain(queries[0]?.error)} `}
+      <button type="button" className="link" onClick={() => queries.forEach(({ refetch }) => void refetch())}>
         {t('action.retry')}
       </button>
     </span>
