@@ -6,8 +6,8 @@
  *
  * Needs chromium-headless-shell or chromium. The build with Preact remains in web/dist.
  *
- * Result (two busy cores shared with other programs, medians of 5 rounds): 5.7 s cold with React and 4.7 s with Preact. On the
- * same machine without other programs, Preact needed 4.3 s cold and 2.2 s with a full cache.
+ * Result (a quiet machine with two cores, medians of 5 rounds): 4.9 s cold and 2.1 s with a full cache with React, 3.4 s and 1.9 s
+ * with Preact. On a busy machine, Preact needed 4.7 s cold.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';

@@ -289,6 +289,24 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.context().close();
   });
 
+  it('stay in their places without amounts when they are no longer suggested', async () => {
+    await emptyList();
+    const { paymentId } = await newMistypedPayment();
+    const page = await openList();
+    const choice = page.locator('.choice-row').first();
+    await choice.locator('.choice-side').getByText('Balance').waitFor();
+    await page.route(/payments\/unmatched\?/, async (route) => {
+      const response = await route.fetch();
+      const answer = (await response.json()) as { data: { id: number; suggestions: object[] }[] };
+      for (const payment of answer.data.filter(({ id }) => id === paymentId)) payment.suggestions = [];
+      await route.fulfill({ response, json: answer });
+    });
+    await newMistypedPayment('500'); // The list is read again because of it.
+    await choice.getByText('No longer suggested', { exact: true }).waitFor();
+    expect(await choice.locator('.choice-side').textContent()).toBe('No longer suggested');
+    await page.context().close();
+  });
+
   it('are assigned by Enter again after the service refused it', async () => {
     await emptyList();
     const { paymentId } = await newMistypedPayment();

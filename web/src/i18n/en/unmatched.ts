@@ -25,6 +25,7 @@ export const unmatched = {
   'unmatched.chooseFirst': 'Choose an account first, with its number or the arrow keys.',
   'unmatched.assign': 'Assign',
   'unmatched.nextDue': 'Next due {amount}',
+  'unmatched.withdrawn': 'No longer suggested',
   'unmatched.balance': 'Balance {amount}',
   'unmatched.fitsNext': 'Exactly the next instalment',
   'unmatched.fitsBalance': 'Exactly the balance',

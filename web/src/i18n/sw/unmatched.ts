@@ -26,6 +26,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.chooseFirst': 'Chagua moja kwanza, kwa namba yake au kwa vitufe vya mishale.',
   'unmatched.assign': 'Weka kwenye akaunti',
   'unmatched.nextDue': 'Malipo yajayo {amount}',
+  'unmatched.withdrawn': 'Haipendekezwi tena',
   'unmatched.balance': 'Deni lililobaki {amount}',
   'unmatched.fitsNext': 'Sawa kabisa na awamu ijayo',
   'unmatched.fitsBalance': 'Sawa kabisa na deni',

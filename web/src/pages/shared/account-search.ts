@@ -5,7 +5,11 @@ import { useDebounced } from '../../ui/use-debounced.ts';
 type Suggestion = Schemas['UnmatchedPayment']['suggestions'][number];
 
 /** An account for a payment. An account that somebody searched for has no reason. */
-export type Candidate = Omit<Suggestion, 'reason' | 'reasons' | 'confidence'> & Partial<Suggestion>;
+export type Candidate = Omit<Suggestion, 'reason' | 'reasons' | 'confidence'> &
+  Partial<Suggestion> & {
+    /** The service suggests the account no longer, so its amounts may have changed. */
+    isWithdrawn?: boolean;
+  };
 
 const SHORTEST_TEXT = 2;
 const TYPING_MS = 200;

@@ -142,12 +142,11 @@ export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentF
  * The suggestions at the places where they were first shown, new ones after them. Each assignment changes the suggestions for other
  * payments, and a digit must choose the account that the clerk has read beside it.
  */
-function useKeptPlaces(suggestions: Payment['suggestions']): Payment['suggestions'] {
+function useKeptPlaces(suggestions: readonly Candidate[]): readonly Candidate[] {
   const shown = useRef(suggestions);
   if (shown.current !== suggestions) {
-    const isOf = (one: Payment['suggestions'][number]) => (other: typeof one) =>
-      other.accountId === one.accountId;
-    const kept = shown.current.map((one) => suggestions.find(isOf(one)) ?? one);
+    const isOf = (one: Candidate) => (other: Candidate) => other.accountId === one.accountId;
+    const kept = shown.current.map((one) => suggestions.find(isOf(one)) ?? { ...one, isWithdrawn: true });
     const added = suggestions.filter((one) => !kept.some(isOf(one)));
     const isChanged = added.length > 0 || kept.some((one, at) => one !== shown.current[at]);
     if (isChanged) shown.current = [...kept, ...added];
@@ -215,7 +214,13 @@ function CandidateText({ candidate, amount }: { candidate: Candidate; amount: nu
           ))}
         </span>
       </span>
-      <span className="choice-side">
+      <span className="choice-side">{candidate.isWithdrawn ? t('unmatched.withdrawn') : state()}</span>
+    </>
+  );
+
+  function state() {
+    return (
+      <>
         <Badge tone={ACCOUNT_TONES[status]}>{tValue('accountStatus', status)}</Badge>
         {nextDueAmount !== null && (
           <span>
@@ -225,9 +230,9 @@ function CandidateText({ candidate, amount }: { candidate: Candidate; amount: nu
         )}
         <span className="muted">{t('unmatched.balance', { amount: format.money(balance) })}</span>
         {fitOf(amount, nextDueAmount, balance)}
-      </span>
-    </>
-  );
+      </>
+    );
+  }
 }
 
 /** If the amount is exactly what the account owes, this is further evidence for the account. */
