@@ -175,15 +175,26 @@ export function databaseUrl(name: string): string {
   return url.href;
 }
 
+/** The system gives no port below 32768 to a program that asks for any, so nothing takes these ports before they are used. */
+const FIRST_PORT = 20_000 + 1_000 * Number(process.env.VITEST_POOL_ID ?? 0);
+let portsGiven = 0;
+
+/** A port on which nothing listens. No other worker gets it. */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = FIRST_PORT + (portsGiven % 1_000);
+    portsGiven += 1;
+    if (await canListen(port)) return port;
+  }
+}
+
+function canListen(port: number): Promise<boolean> {
   const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', reject).listen(0, '127.0.0.1', resolve);
+  return new Promise((resolve) => {
+    probe
+      .once('error', () => resolve(false))
+      .listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
   });
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('There is no free port.');
-  return address.port;
 }
 
 /** The processes that work in a folder or name it; for PostgreSQL that is the server and all its children. */
