@@ -15,6 +15,6 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Each worker loads the service once for all its files. Files share no database and no listening server.
     isolate: false,
-    maxWorkers: 6, // More than two cores, because many tests only wait.
+    maxWorkers: 5, // More than two cores, because many tests only wait. With more, the connections of the server may run out.
   },
 });
