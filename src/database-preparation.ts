@@ -7,7 +7,7 @@ import { type Connection, type Db, SESSION_TIMEOUTS_MS, type Tx } from './core/d
 import { sqlState } from './core/database/postgres-errors.ts';
 import type { DB } from './core/database/tables.ts';
 import { currencyDecimals } from './core/values/money.ts';
-import { addDemoCatalogue } from './demo/catalogue.ts';
+import { addDemoCatalogue } from './demo-catalogue.ts';
 import { installJobQueue } from './platform/jobs/queue.ts';
 import { migrate } from './platform/migrations/runner.ts';
 

@@ -1,5 +1,5 @@
 import { inTransaction } from '../core/database/transactions.ts';
-import { addDemoCatalogue } from '../demo/catalogue.ts';
+import { addDemoCatalogue } from '../demo-catalogue.ts';
 import { hasProducts } from '../products/store.ts';
 import { runCommand, UsageError, withDatabase } from './connect.ts';
 

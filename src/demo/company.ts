@@ -2,9 +2,9 @@ import type { Config, Context } from '../core/context.ts';
 import type { Connection, Db } from '../core/database/db.ts';
 import type { Log } from '../core/log.ts';
 import { currencyOf, getJwtSecret, PreparationError, withPreparationLock } from '../database-preparation.ts';
+import { DEMO_SKUS } from '../demo-catalogue.ts';
 import { createSettableClock } from '../platform/test-clock/settable-clock.ts';
 import { openPools } from '../pools.ts';
-import { DEMO_SKUS } from './catalogue.ts';
 import { simulateDemoYear } from './year.ts';
 
 const SETTING = 'demo_company';

@@ -27,6 +27,7 @@ import {
 } from '../core/values/dates.ts';
 import { refundCredit } from '../credit/commands.ts';
 import { createCustomer } from '../customers/commands.ts';
+import { addDemoCatalogue } from '../demo-catalogue.ts';
 import { createEmployee } from '../employees/commands.ts';
 import { issueInvoice, voidInvoice } from '../invoices/commands.ts';
 import { updateKyc } from '../kyc/commands.ts';
@@ -48,7 +49,6 @@ import { startStage, workOnStatement } from '../provider-statements/commands.ts'
 import { receiveStatement } from '../provider-statements/upload-commands.ts';
 import { reconcile } from '../reconciliations/commands.ts';
 import { addStaff, decideRequests, leaveRequests, type Staff } from './approvals.ts';
-import { addDemoCatalogue } from './catalogue.ts';
 import { checkFilesWithMistakes, type ImportedPlan, importEarlierCustomers } from './imports.ts';
 import { callOf, statementOf, type Transaction, unreadableCalls } from './mobile-money.ts';
 import { tryWebhooks } from './webhooks.ts';

@@ -1,5 +1,5 @@
-import type { Tx } from '../core/database/db.ts';
-import type { Frequency } from '../core/database/tables.ts';
+import type { Tx } from './core/database/db.ts';
+import type { Frequency } from './core/database/tables.ts';
 
 /**
  * Adds a small catalogue to a new database, so that accounts can be opened immediately. Prices are in whole units.
