@@ -94,8 +94,8 @@ export function isStatusIn(status: AccountStatus, set: StatusSet): boolean {
   return sets.includes(set);
 }
 
-/** The statuses that can end an account before its activation. */
-export function statusesThatPreventActivation(): AccountStatus[] {
+/** The closed statuses that an account can get before its activation. */
+export function closedBeforeActivation(): AccountStatus[] {
   const moves = statusesIn('awaitingActivation').flatMap((status) => STATUS_TABLE[status].moves);
   return statusesIn('closed').filter((status) => moves.includes(status));
 }

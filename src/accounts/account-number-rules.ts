@@ -116,7 +116,7 @@ export type IdRange = [from: number, to: number];
 const MIN_BEGINNING = 3;
 /** The lengths of account numbers without the check digit. Longer numbers are not searched. */
 const SEARCHED_LENGTHS = [7, 8, 9, 10];
-// A search ignores only white space, dots and hyphens. Without `+`, `+255` would be searched as an account number.
+// A search ignores only white space, dots and hyphens. If it ignored `+`, it would read `+255` as an account number.
 const BEGINNING = new RegExp(`^(?:${PREFIX})?([1-9][0-9]*)$`);
 
 /** The ids of the accounts whose numbers begin with the text, with or without the prefix, spaces, dots and hyphens. */

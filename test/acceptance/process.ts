@@ -175,7 +175,7 @@ export function databaseUrl(name: string): string {
   return url.href;
 }
 
-/** The system gives no port below 32768 to a program that asks for any, so nothing takes these ports before they are used. */
+/** When a program lets the system choose a port, it gets one above 32767. So no such program takes these ports. */
 const FIRST_PORT = 20_000 + 1_000 * Number(process.env.VITEST_POOL_ID ?? 0);
 let portsGiven = 0;
 

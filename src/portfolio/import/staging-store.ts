@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { statusesThatPreventActivation } from '../../account-status/rules.ts';
+import { closedBeforeActivation } from '../../account-status/rules.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
 import { run } from '../../core/database/statements.ts';
@@ -21,7 +21,7 @@ export interface StagingSettings {
 /** The payment method of `opening_paid`, one payment that stands for all payments before the import. */
 const OPENING_METHOD = { code: 'opening_balance', name: 'Opening balance' };
 
-const NEVER_ACTIVE = literalList(statusesThatPreventActivation());
+const CLOSED_BEFORE_ACTIVATION = literalList(closedBeforeActivation());
 
 export async function createStagingTables(tx: Tx, { takesIds }: StagingSettings): Promise<void> {
   // Enough for sorts and hash tables. A statement may use several times as much, so a higher limit would let memory grow with the
@@ -72,7 +72,7 @@ export async function deriveRows(tx: Tx, { today, timeZone, takesIds }: StagingS
     cross join lateral (select (a.opened_at at time zone ${timeZone})::date as opened_on) o
     cross join lateral (values
       (1, 'active', a.activation_date, null, null,
-        a.activation_date > o.opened_on and a.activation_date <= ${today}::date and (a.status in ${NEVER_ACTIVE}) is not true),
+        a.activation_date > o.opened_on and a.activation_date <= ${today}::date and (a.status in ${CLOSED_BEFORE_ACTIVATION}) is not true),
       (2, a.status, a.status_since, a.status_reason,
         case when a.status = 'suspended' and p.auto_suspend then 'non_payment' end,
         a.status_since is not null and a.status <> 'completed'

@@ -32,24 +32,18 @@ export function describePlan(plan: Schemas['PayPlan']): string {
 }
 
 /** For a phone. Example: "KES 2,000.00 + 52 × 400.00 weekly". */
-export function describePlanShortly({
-  deposit,
-  instalmentAmount,
-  instalmentCount,
-  frequency,
-}: Schemas['PayPlan']) {
-  const instalments = t('sale.plan.instalments', {
-    count: format.number(instalmentCount),
-    amount: format.amount(instalmentAmount),
-    frequency: tValue('frequency', frequency),
-  });
-  return t('sale.plan.short', { deposit: format.money(deposit), instalments });
+export function describePlanShortly(plan: Schemas['PayPlan']): string {
+  const instalments = describeInstalments(plan, format.amount);
+  return t('sale.plan.short', { deposit: format.money(plan.deposit), instalments });
 }
 
-export function describeInstalments({ instalmentAmount, instalmentCount, frequency }: Schemas['PayPlan']) {
+export function describeInstalments(
+  { instalmentAmount, instalmentCount, frequency }: Schemas['PayPlan'],
+  showAmount = format.money,
+): string {
   return t('sale.plan.instalments', {
     count: format.number(instalmentCount),
-    amount: format.money(instalmentAmount),
+    amount: showAmount(instalmentAmount),
     frequency: tValue('frequency', frequency),
   });
 }
