@@ -7,13 +7,12 @@ import type { Config } from '../core/context.ts';
 import type { Connection } from '../core/database/db.ts';
 import { connectDirectly } from '../database-preparation.ts';
 import { BackupError, readDatabase } from './backup-file.ts';
-import { runCommand, UsageError, withConnection } from './connect.ts';
+import { readOnlyArgument, runCommand, UsageError, withConnection } from './connect.ts';
 
 const USAGE = 'Usage: npm run backup -- <file>\nThe file must not exist yet.';
 
 await runCommand(async (config) => {
-  const [file, ...rest] = process.argv.slice(2);
-  if (!file || rest.length > 0) throw new UsageError(USAGE);
+  const file = readOnlyArgument(USAGE);
   if (await exists(file)) throw new UsageError(`${file} already exists.`);
   const rows = await withConnection(config, (connection) => takeBackup(connection, config, file));
   const { size } = await stat(file);

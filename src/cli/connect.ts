@@ -34,6 +34,13 @@ export function readArguments<const T extends ParseArgsConfig>(usage: string, ex
   }
 }
 
+/** Reads the only argument of a command without options. @throws UsageError with the usage if the arguments are not as expected. */
+export function readOnlyArgument(usage: string): string {
+  const [argument, ...rest] = readArguments(usage, { allowPositionals: true }).positionals;
+  if (!argument || rest.length > 0) throw new UsageError(usage);
+  return argument;
+}
+
 /** Runs a command with the migrated database, which may be the embedded database of a running service. */
 export async function withDatabase<T>(config: Config, work: (context: Context) => Promise<T>): Promise<T> {
   return withConnection(config, async (connection) => {

@@ -7,13 +7,12 @@ import { withPreparationLock } from '../database-preparation.ts';
 import { readMigrationNames } from '../platform/migrations/files.ts';
 import { migrate } from '../platform/migrations/runner.ts';
 import { BackupError, type OpenBackup, openBackup } from './backup-file.ts';
-import { runCommand, UsageError, withConnection } from './connect.ts';
+import { readOnlyArgument, runCommand, UsageError, withConnection } from './connect.ts';
 
 const USAGE = 'Usage: npm run restore -- <file>\nThe database must be empty.';
 
 await runCommand(async (config) => {
-  const [file, ...rest] = process.argv.slice(2);
-  if (!file || rest.length > 0) throw new UsageError(USAGE);
+  const file = readOnlyArgument(USAGE);
   await access(file).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`${file} cannot be read (${error.code}).`);
   });

@@ -142,6 +142,11 @@ describe('a backup', () => {
     await expect(stat(`${file}.nothing.unfinished`)).rejects.toThrow('ENOENT');
   });
 
+  test('is not written to a file with the name of an option', async () => {
+    const { status, stderr } = await runCli('backup', { DATABASE_URL: url }, '--help');
+    expect([status, stderr]).toEqual([1, expect.stringContaining('Usage: npm run backup')]);
+  });
+
   test('is not restored into a database that is in use', async () => {
     const before = await rowCounts(url);
     const { status, stderr } = await runCli('restore', { DATABASE_URL: url }, file);
