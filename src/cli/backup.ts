@@ -5,8 +5,9 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Config } from '../core/context.ts';
 import type { Connection } from '../core/database/db.ts';
+import { codeOf } from '../core/http/errors.ts';
 import { connectDirectly } from '../database-preparation.ts';
-import { BackupError, readDatabase } from './backup-file.ts';
+import { readDatabase } from './backup-file.ts';
 import { readOnlyArgument, runCommand, UsageError, withConnection } from './connect.ts';
 
 const USAGE = 'Usage: npm run backup -- <file>\nThe file must not exist yet.';
@@ -35,9 +36,10 @@ async function takeBackup(connection: Connection, config: Config, file: string):
     await sync(dirname(file));
     return rows;
   } catch (error) {
-    if (isTaken(error)) throw new UsageError(`${unfinished} already exists: is another backup running?`);
+    if (codeOf(error) === 'EEXIST')
+      throw new UsageError(`${unfinished} already exists: is another backup running?`);
     await rm(unfinished, { force: true });
-    throw error instanceof BackupError ? new UsageError(error.message, { cause: error }) : error;
+    throw error;
   } finally {
     await close();
   }
@@ -57,11 +59,7 @@ async function exists(path: string): Promise<boolean> {
     await stat(path);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    if (codeOf(error) === 'ENOENT') return false;
     throw error;
   }
-}
-
-function isTaken(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'EEXIST';
 }

@@ -11,17 +11,29 @@ import {
   startEmbeddedPostgres,
 } from '../platform/embedded-postgres/supervisor.ts';
 import { MigrationError } from '../platform/migrations/runner.ts';
+import { BackupError } from './backup-file.ts';
 
 /** A command was called incorrectly. The message is for the person who typed it. */
 export class UsageError extends Error {}
 
-/** Runs a command. Prints an operator's mistake in one line and sets exit code 1. */
+/** Errors whose message tells the person who runs the command what to do. */
+const EXPECTED = [
+  UsageError,
+  BackupError,
+  ConfigError,
+  PreparationError,
+  MigrationError,
+  EmbeddedPostgresError,
+];
+
+/** Runs a command. Prints an error for the operator without its stack, and sets exit code 1. */
 export async function runCommand(work: (config: Config) => Promise<void>): Promise<void> {
   try {
     await work(readConfig(process.env, true));
   } catch (error) {
     process.exitCode = 1;
-    console.error(isForTheReader(error) ? error.message : error);
+    const isExpected = EXPECTED.some((kind) => error instanceof kind);
+    console.error(isExpected ? (error as Error).message : error);
   }
 }
 
@@ -41,8 +53,15 @@ export function readOnlyArgument(usage: string): string {
   return argument;
 }
 
+export function reportLostConnection(error: Error): void {
+  console.error(`A database connection was lost: ${error.message}`);
+}
+
 /** Runs a command with the migrated database, which may be the embedded database of a running service. */
-export async function withDatabase<T>(config: Config, work: (context: Context) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  config: Config,
+  work: (context: Context, connection: Connection) => Promise<T>,
+): Promise<T> {
   return withConnection(config, async (connection) => {
     const currency = currencyOf(config);
     await prepareDatabase(connection, config, currency, { warn: console.error });
@@ -50,16 +69,19 @@ export async function withDatabase<T>(config: Config, work: (context: Context) =
       connection,
       poolSize: 2,
       prepare: config.namedStatements,
-      onConnectionLost: (error) => console.error(`A database connection was lost: ${error.message}`),
+      onConnectionLost: reportLostConnection,
     });
     try {
       const secret = await getJwtSecret(database.db, config);
-      return await work({ db: database.db, clock: systemClock, config, currency, secret });
+      const context = { db: database.db, clock: systemClock, config, currency, secret };
+      return await work(context, connection);
     } finally {
       await database.close();
     }
   });
 }
+
+const WARNINGS = { info: () => {}, warn: (message: string) => console.error(message) };
 
 /** Connects to the database without a pooler. Starts the embedded database during the work if it does not run. */
 export async function withConnection<T>(
@@ -69,8 +91,7 @@ export async function withConnection<T>(
   if (config.directUrl !== '') return work(config.directUrl);
   const running = await findRunningEmbeddedPostgres(config.DATA_DIR);
   if (running) return work(running);
-  const log = { info: () => {}, warn: (message: string) => console.error(message) };
-  const embedded = await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log });
+  const embedded = await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log: WARNINGS });
   try {
     return await work(embedded.connection);
   } finally {
@@ -89,8 +110,12 @@ export async function withReplica<T>(
 ): Promise<T> {
   if (!isWanted) return work(undefined);
   if (replica === '') throw new UsageError('--replica requires the setting DATABASE_REPLICA_URL.');
-  const log = { info: () => {}, warn: (message: string) => console.error(message) };
-  const opened = openReplica({ primary, replica, maxLagMs: DATABASE_REPLICA_MAX_LAG * 1000, log });
+  const opened = openReplica({
+    primary,
+    replica,
+    maxLagMs: DATABASE_REPLICA_MAX_LAG * 1000,
+    log: WARNINGS,
+  });
   try {
     return await work(opened);
   } finally {
@@ -101,10 +126,4 @@ export async function withReplica<T>(
 /** The time of a snapshot as text, see `Snapshot` in core/database/replica.ts. */
 export function timeOf(takenAtMs: number): string {
   return new Date(Date.now() - (performance.now() - takenAtMs)).toISOString();
-}
-
-function isForTheReader(error: unknown): error is Error {
-  return [UsageError, ConfigError, PreparationError, MigrationError, EmbeddedPostgresError].some(
-    (kind) => error instanceof kind,
-  );
 }

@@ -11,6 +11,7 @@ import { type ExportedFile, writePortfolio } from '../portfolio/export/view.ts';
 import {
   REPLICA_OPTION,
   readArguments,
+  reportLostConnection,
   runCommand,
   timeOf,
   UsageError,
@@ -52,7 +53,7 @@ async function writeFiles(
   const copies = openCopyPool({
     connection,
     replica,
-    onConnectionLost: (error) => console.error(`The database connection was lost: ${error.message}`),
+    onConnectionLost: reportLostConnection,
   });
   const unfinished: string[] = [];
   let readAt = '';

@@ -16,7 +16,7 @@ import {
   type ImportRow,
   listFirstDifferences,
 } from '../portfolio/import/store.ts';
-import { readArguments, runCommand, UsageError, withConnection, withDatabase } from './connect.ts';
+import { readArguments, reportLostConnection, runCommand, UsageError, withDatabase } from './connect.ts';
 
 const USAGE =
   'Usage: npm run import -- <folder> [--run]\n' +
@@ -35,23 +35,18 @@ interface Parts {
 
 await runCommand(async (config) => {
   const { folder, run, undo } = readCommandLine();
-  await withConnection(config, (connection) =>
-    withDatabase(config, async (context) => {
-      const copies = openCopyPool({
-        connection,
-        onConnectionLost: (error) => console.error(`A database connection was lost: ${error.message}`),
-      });
-      try {
-        const parts = { context, copies };
-        if (undo !== undefined) await undoImport(parts, undo);
-        else await importFolder(parts, folder, run);
-      } catch (error) {
-        throw error instanceof AppError ? new UsageError(error.message, { cause: error }) : error;
-      } finally {
-        await copies.close();
-      }
-    }),
-  );
+  await withDatabase(config, async (context, connection) => {
+    const copies = openCopyPool({ connection, onConnectionLost: reportLostConnection });
+    try {
+      const parts = { context, copies };
+      if (undo !== undefined) await undoImport(parts, undo);
+      else await importFolder(parts, folder, run);
+    } catch (error) {
+      throw error instanceof AppError ? new UsageError(error.message, { cause: error }) : error;
+    } finally {
+      await copies.close();
+    }
+  });
 });
 
 function readCommandLine(): { folder: string; run: boolean; undo: number | undefined } {

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { isLockRefused } from '../core/database/lock-attempts.ts';
 import { addPartition, readPartitions, removePartitions } from '../core/database/partitions.ts';
 import { withPreparationLock } from '../database-preparation.ts';
-import { runCommand, UsageError, withConnection } from './connect.ts';
+import { readArguments, runCommand, UsageError, withConnection } from './connect.ts';
 
 const USAGE =
   'Usage: npm run partition [-- --revert]\n' +
@@ -13,18 +13,17 @@ const USAGE =
 const TABLES = ['ledger_entries', 'audit_entries'];
 
 await runCommand(async (config) => {
-  const [option, ...rest] = process.argv.slice(2);
-  if ((option !== undefined && option !== '--revert') || rest.length > 0) throw new UsageError(USAGE);
+  const { revert } = readArguments(USAGE, {
+    options: { revert: { type: 'boolean', default: false } },
+  }).values;
   await withConnection(config, (connection) =>
     // No migration may run meanwhile.
-    withPreparationLock(connection, config, (_db, client) => run(client, option === '--revert')),
+    withPreparationLock(connection, config, (_db, client) => run(client, revert)),
   ).catch((error: unknown) => {
     if (!isLockRefused(error)) throw error;
     throw new UsageError(
       'Other work kept the tables locked for minutes. Try again when no report or backup runs.',
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   });
 });

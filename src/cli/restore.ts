@@ -16,10 +16,10 @@ await runCommand(async (config) => {
   await access(file).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`${file} cannot be read (${error.code}).`);
   });
-  const backup = await openBackup(createReadStream(file)).catch(rethrowAsUsageError);
+  const backup = await openBackup(createReadStream(file));
   const rows = await withConnection(config, (connection) =>
     withPreparationLock(connection, config, (db, client) => restore(db, client, backup)),
-  ).catch(rethrowAsUsageError);
+  );
   console.log(
     `Restored ${rows} rows from the backup of ${backup.head.takenAt}. Each table was read back and is identical to the backup.`,
   );
@@ -50,8 +50,4 @@ async function refuseWhereInUse(client: pg.PoolClient): Promise<void> {
     rows.some(({ name }) => name === 'settings') && rows.some(({ name }) => name === 'kysely_migration');
   const used = !ours || (await client.query('select from settings limit 1')).rows.length > 0;
   if (used) throw new BackupError('The database is in use. Restore the backup into an empty database.');
-}
-
-function rethrowAsUsageError(error: unknown): never {
-  throw error instanceof BackupError ? new UsageError(error.message, { cause: error }) : error;
 }

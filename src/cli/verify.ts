@@ -9,6 +9,7 @@ import type { Finding, Violation } from '../proof/store.ts';
 import {
   REPLICA_OPTION,
   readArguments,
+  reportLostConnection,
   runCommand,
   timeOf,
   UsageError,
@@ -33,7 +34,7 @@ await runCommand(async (config) => {
         connection,
         replica,
         ...UNATTENDED_READS,
-        onConnectionLost: (error) => console.error(`The database connection was lost: ${error.message}`),
+        onConnectionLost: reportLostConnection,
       });
       try {
         const checked = await verifier.read('verify', (tx) =>
@@ -69,7 +70,7 @@ async function record(connection: Connection, checked: CheckedBooks): Promise<vo
     connection,
     poolSize: 1,
     prepare: false,
-    onConnectionLost: (error) => console.error(`The database connection was lost: ${error.message}`),
+    onConnectionLost: reportLostConnection,
   });
   try {
     await recordResult(db, checked);
