@@ -1,18 +1,10 @@
 import { Readable } from 'node:stream';
-import { type Actor, type Context, today } from '../core/context.ts';
-import type { CopyPool } from '../core/database/copy-pool.ts';
-import type { Log } from '../core/log.ts';
+import { type Actor, today } from '../core/context.ts';
 import { csvLine } from '../core/values/csv.ts';
 import { addDays, type PlainDate } from '../core/values/dates.ts';
 import type { FileName } from '../portfolio/format-rules.ts';
 import { createImport, startWork, storeFile } from '../portfolio/import/commands.ts';
-import { workOnImport } from '../portfolio/import/job-commands.ts';
-
-export interface ImportTools {
-  context: Context;
-  copies: CopyPool;
-  log: Log;
-}
+import { type ImportParts, workOnImport } from '../portfolio/import/job-commands.ts';
 
 /** What the imported customers bought, with amounts in whole units. */
 export interface ImportedPlan {
@@ -26,33 +18,34 @@ type Files = Partial<Record<FileName, string>>;
 
 /** Imports customers who paid everything before the company used this service. */
 export async function importEarlierCustomers(
-  tools: ImportTools,
+  parts: ImportParts,
   actor: Actor,
   plan: ImportedPlan,
 ): Promise<void> {
-  const date = today(tools.context);
-  const id = await check(tools, actor, earlierFiles(date, plan));
-  await startWork(tools.context, actor, id, 'running', { isQueued: false });
-  await workOnImport(tools, id, { isLast: true });
+  const date = today(parts.context);
+  const id = await check(parts, actor, earlierFiles(date, plan));
+  await startWork(parts.context, actor, id, 'running', { isQueued: false });
+  await workOnImport(parts, id, { isLast: true });
 }
 
 /** Checks the files of another shop, which contain mistakes. Nobody has corrected them yet. */
 export async function checkFilesWithMistakes(
-  tools: ImportTools,
+  parts: ImportParts,
   actor: Actor,
   plan: ImportedPlan,
 ): Promise<void> {
-  await check(tools, actor, filesWithMistakes(today(tools.context), plan));
+  await check(parts, actor, filesWithMistakes(today(parts.context), plan));
 }
 
-async function check({ context, copies, log }: ImportTools, actor: Actor, files: Files): Promise<number> {
+async function check(parts: ImportParts, actor: Actor, files: Files): Promise<number> {
+  const { context, copies } = parts;
   const { id } = await createImport(context, actor);
   for (const [file, text] of Object.entries(files)) {
     const content = Readable.from([Buffer.from(text)]);
     await storeFile(copies, actor.name, { id, file: file as FileName, content });
   }
   await startWork(context, actor, id, 'checking', { isQueued: false });
-  await workOnImport({ context, copies, log }, id, { isLast: true });
+  await workOnImport(parts, id, { isLast: true });
   return id;
 }
 

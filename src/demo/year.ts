@@ -116,14 +116,7 @@ const AGENTS = ['Grace Njeri', 'Samuel Kiprop', 'Faith Atieno', 'Peter Mutua'];
 /** How a customer pays: on time, late, in advance, or on time until some day and then almost nothing. */
 type Manner = 'steady' | 'late' | 'generous' | 'losing';
 
-interface Offer {
-  sku: string;
-  plan: NewPayPlan;
-  planId: number;
-  productId: number;
-  productName: string;
-  share: number;
-}
+type Offer = (typeof OFFERS)[number] & { planId: number; productId: number; productName: string };
 
 interface Contract {
   accountId: number;
@@ -207,10 +200,10 @@ class DemoYear {
   private openingDates: PlainDate[] = [];
   private cashId = 0;
   private staff: Staff | undefined;
-  private unmatched: Waiting[] = [];
+  private readonly unmatched: Waiting[] = [];
   private mistakes: { paymentId: number; contract: Contract; amount: number }[] = [];
-  private submittedKyc: { customerId: number; since: PlainDate }[] = [];
-  private unreconciled: { paymentId: number; date: PlainDate }[] = [];
+  private readonly submittedKyc: { customerId: number; since: PlainDate }[] = [];
+  private readonly unreconciled: { paymentId: number; since: PlainDate }[] = [];
   private readonly transactions: Transaction[] = [];
 
   constructor(
@@ -232,11 +225,11 @@ class DemoYear {
     if (!(await hasProducts(context.db)))
       await inTransaction(context.db, (tx) => addDemoCatalogue(tx, context.currency.decimals));
     const products = await context.db.selectFrom('products').select(['id', 'sku', 'name']).execute();
-    for (const { sku, plan, share } of OFFERS) {
-      const product = products.find((one) => one.sku === sku);
-      if (!product) throw new Error(`The demo catalogue has no product ${sku}.`);
-      const { id: planId } = await createPayPlan(context, ACTOR, { ...plan, productId: product.id });
-      this.offers.push({ sku, plan, planId, productId: product.id, productName: product.name, share });
+    for (const offer of OFFERS) {
+      const product = products.find(({ sku }) => sku === offer.sku);
+      if (!product) throw new Error(`The demo catalogue has no product ${offer.sku}.`);
+      const plan = await createPayPlan(context, ACTOR, { ...offer.plan, productId: product.id });
+      this.offers.push({ ...offer, planId: plan.id, productId: product.id, productName: product.name });
     }
     for (const [at, name] of AGENTS.entries()) {
       const employee = await createEmployee(context, ACTOR, { name, phone: `+25473300010${at}` });
@@ -268,7 +261,7 @@ class DemoYear {
       const from = posted;
       const until = this.moveTo(date, hour) ? this.momentOf(date, hour) : this.now;
       this.tools.clock.set(until);
-      await this.post(intentions.filter(({ time }) => time >= from && time < until));
+      await this.postIntended(intentions.filter(({ time }) => time >= from && time < until));
       posted = until;
     }
     if (this.moveTo(date, HOURS.office)) await this.workInTheOffice(date);
@@ -357,20 +350,25 @@ class DemoYear {
     return Math.min(left, Math.max(due, instalmentAmount * periods));
   }
 
+  private async postIntended(intentions: readonly Intention[]): Promise<void> {
+    const outcomes = await this.post(intentions.map((intention) => this.incomingOf(intention)));
+    for (const [at, intention] of intentions.entries()) {
+      const outcome = outcomes[at];
+      if (outcome) this.remember(intention, outcome);
+    }
+  }
+
   /** Posts payments in one batch, as the posting queue does. */
-  private async post(intentions: readonly Intention[]): Promise<void> {
-    if (intentions.length === 0) return;
+  private async post(incoming: readonly Incoming[]): Promise<Recorded[]> {
+    if (incoming.length === 0) return [];
     const { context } = this;
-    const incoming = intentions.map((intention) => this.incomingOf(intention));
     const results = await inTransaction(context.db, (tx) => postIncoming(tx, context, incoming), {
       startsWithReads: true,
     });
-    for (const [at, result] of results.entries()) {
-      const intention = intentions[at];
-      if (!intention || !('outcome' in result))
-        throw new Error('A demo payment was not posted.', { cause: result });
-      this.remember(intention, result.outcome);
-    }
+    return results.map((result) => {
+      if (!('outcome' in result)) throw new Error('A demo payment was not posted.', { cause: result });
+      return result.outcome;
+    });
   }
 
   private incomingOf(intention: Intention): Incoming {
@@ -433,15 +431,15 @@ class DemoYear {
   private remember({ contract, amount, time }: Intention, recorded: Recorded): void {
     contract.sent += amount;
     this.payments += 1;
-    const date = businessDay(time, this.context.config.BUSINESS_TIMEZONE);
+    const since = businessDay(time, this.context.config.BUSINESS_TIMEZONE);
     if ('payment' in recorded) {
       if (this.oneIn(25)) this.mistakes.push({ paymentId: recorded.payment.id, contract, amount });
       return;
     }
     if (!('outcome' in recorded) || recorded.paymentId === null) return;
     const { paymentId } = recorded;
-    if (recorded.outcome === 'unmatched') this.unmatched.push({ paymentId, contract, since: date });
-    if (!this.oneIn(80)) this.unreconciled.push({ paymentId, date });
+    if (recorded.outcome === 'unmatched') this.unmatched.push({ paymentId, contract, since });
+    if (!this.oneIn(80)) this.unreconciled.push({ paymentId, since });
   }
 
   private async workInTheOffice(date: PlainDate): Promise<void> {
@@ -529,9 +527,8 @@ class DemoYear {
 
   /** Staff record payments of mobile money with wrong amounts, before the provider reports the payments. */
   private async typeWrong(date: PlainDate): Promise<void> {
-    const { context } = this;
     const time = this.momentOf(date, HOURS.office - 1);
-    const methodId = await getMethodId(context.db, STATEMENT_PROVIDER.methodCode);
+    const methodId = await getMethodId(this.context.db, STATEMENT_PROVIDER.methodCode);
     const contracts = this.payingContracts();
     for (const [at, typeAmount] of TYPED_WRONG.entries()) {
       const contract = contracts[at];
@@ -541,11 +538,8 @@ class DemoYear {
       const typed = typeAmount(amount);
       const transaction = this.transact({ time, amount, reference: formatAccountNumber(accountId), payer });
       const recording = { amount: typed, methodId, reference: transaction.id, time };
-      for (const incoming of [this.recordedBy(contract, recording), this.reportedBy(transaction)]) {
-        const [result] = await inTransaction(context.db, (tx) => postIncoming(tx, context, [incoming]));
-        if (!result || !('outcome' in result))
-          throw new Error('A demo payment was not posted.', { cause: result });
-      }
+      await this.post([this.recordedBy(contract, recording)]);
+      await this.post([this.reportedBy(transaction)]);
       contract.sent += typed;
       this.payments += 1;
     }
@@ -586,18 +580,14 @@ class DemoYear {
 
   /** Assigns the payments that are unmatched since `until` or longer. For some of them, staff do not find the account. */
   private async assignUnmatched(until: PlainDate): Promise<void> {
-    const due = this.unmatched.filter(({ since }) => since <= until);
-    this.unmatched = this.unmatched.filter(({ since }) => since > until);
-    for (const { paymentId, contract } of due) {
+    for (const { paymentId, contract } of takeUntil(until, this.unmatched)) {
       if (!contract.isOver && !this.oneIn(25))
         await assignPayment(this.context, ACTOR, paymentId, contract.accountId);
     }
   }
 
   private async decideKyc(until: PlainDate): Promise<void> {
-    const due = this.submittedKyc.filter(({ since }) => since <= until);
-    this.submittedKyc = this.submittedKyc.filter(({ since }) => since > until);
-    for (const { customerId } of due) {
+    for (const { customerId } of takeUntil(until, this.submittedKyc)) {
       if (this.oneIn(30)) continue; // The documents are still missing.
       await updateKyc(this.context, ACTOR, customerId, {
         verificationType: 'national_id',
@@ -614,9 +604,7 @@ class DemoYear {
   }
 
   private async reconcileUntil(until: PlainDate, date: PlainDate): Promise<void> {
-    const due = this.unreconciled.filter((payment) => payment.date <= until);
-    this.unreconciled = this.unreconciled.filter((payment) => payment.date > until);
-    const paymentIds = due.map(({ paymentId }) => paymentId);
+    const paymentIds = takeUntil(until, this.unreconciled).map(({ paymentId }) => paymentId);
     if (paymentIds.length > 0) await reconcile(this.context, ACTOR, { paymentIds, reconciliationDate: date });
   }
 
@@ -717,6 +705,13 @@ class DemoYear {
     const [a = '', b = ''] = number.slice(at, at + 2);
     return number.slice(0, at) + (a === b ? `${a}${(Number(b) + 1) % 10}` : b + a) + number.slice(at + 2);
   }
+}
+
+/** Removes and returns the items that have waited since a day or longer. */
+function takeUntil<Item extends { since: PlainDate }>(day: PlainDate, waiting: Item[]): Item[] {
+  const due = waiting.filter(({ since }) => since <= day);
+  waiting.splice(0, waiting.length, ...waiting.filter(({ since }) => since > day));
+  return due;
 }
 
 function createRandom(seed: number): (below: number) => number {
