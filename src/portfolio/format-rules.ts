@@ -73,6 +73,14 @@ export type FileName = (typeof FILE_NAMES)[number];
 const externalId: Kind = { kind: 'external_id' };
 const fromZero: Kind = { kind: 'amount', allowsZero: true };
 const aboveZero: Kind = { kind: 'amount', allowsZero: false };
+const date: Kind = { kind: 'date' };
+const timestamp: Kind = { kind: 'timestamp' };
+const phone: Kind = { kind: 'phone' };
+const flag: Kind = { kind: 'flag' };
+const status: Kind = { kind: 'choice', values: ACCOUNT_STATUSES };
+const frequency: Kind = { kind: 'choice', values: FREQUENCIES };
+const instalmentCount: Kind = { kind: 'count', min: 1, max: 10_000 };
+const graceDays: Kind = { kind: 'count', min: 0, max: 365 };
 
 function text(maxLength: number): Kind {
   return { kind: 'text', maxLength };
@@ -97,15 +105,11 @@ function unique(column: Column): Column {
 const metadata = optional('metadata', { kind: 'metadata' }, 'Your own texts by key, as a JSON object.');
 
 function createdAt(what: string): Column {
-  return optional(
-    'created_at',
-    { kind: 'timestamp' },
-    `When the ${what} was registered. Empty: when the import runs.`,
-  );
+  return optional('created_at', timestamp, `When the ${what} was registered. Empty: when the import runs.`);
 }
 
 function active(meaning: string): Column {
-  return optional('active', { kind: 'flag' }, `${meaning} Empty: yes.`, 'yes');
+  return optional('active', flag, `${meaning} Empty: yes.`, 'yes');
 }
 
 export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
@@ -131,7 +135,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
     columns: [
       unique(required('external_id', externalId, 'Your id of the employee.', 'HR-17')),
       required('name', text(200), 'The full name.', 'Achieng Otieno'),
-      optional('phone', { kind: 'phone' }, 'The phone number.', '+254733000111'),
+      optional('phone', phone, 'The phone number.', '+254733000111'),
       active('Whether the employee can get new accounts.'),
       createdAt('employee'),
       metadata,
@@ -174,30 +178,15 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       ),
       required('deposit', fromZero, 'The amount due on the activation date.', '2000.00'),
       required('instalment', aboveZero, 'The amount of each instalment.', '700.00'),
-      required(
-        'instalment_count',
-        { kind: 'count', min: 1, max: 10_000 },
-        'The number of instalments.',
-        '52',
-      ),
-      required(
-        'frequency',
-        { kind: 'choice', values: FREQUENCIES },
-        'The time between two instalments.',
-        'weekly',
-      ),
+      required('instalment_count', instalmentCount, 'The number of instalments.', '52'),
+      required('frequency', frequency, 'The time between two instalments.', 'weekly'),
       required(
         'grace_days',
-        { kind: 'count', min: 0, max: 365 },
+        graceDays,
         'The number of days after a due date before an account counts as late.',
         '7',
       ),
-      optional(
-        'auto_suspend',
-        { kind: 'flag' },
-        'Whether late accounts are suspended automatically. Empty: no.',
-        'no',
-      ),
+      optional('auto_suspend', flag, 'Whether late accounts are suspended automatically. Empty: no.', 'no'),
       active('Whether new accounts can have the plan.'),
       createdAt('plan'),
     ],
@@ -209,7 +198,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       unique(required('external_id', externalId, 'Your id of the customer.', 'CRM-1001')),
       required('first_name', text(100), 'The first name.', 'Wanjiru'),
       required('last_name', text(100), 'The last name.', 'Kamau'),
-      required('phone', { kind: 'phone' }, 'The phone number from which the customer pays.', '+254712345678'),
+      required('phone', phone, 'The phone number from which the customer pays.', '+254712345678'),
       unique(
         optional(
           'email',
@@ -251,10 +240,10 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         'The employee who sold the account, by external_id.',
         'HR-17',
       ),
-      required('opened_at', { kind: 'timestamp' }, 'When the account was opened.', '2026-01-05'),
+      required('opened_at', timestamp, 'When the account was opened.', '2026-01-05'),
       optional(
         'activation_date',
-        { kind: 'date' },
+        date,
         'The day of the deposit. The due dates of the instalments are counted from this day. Empty: the day of opened_at.',
         '2026-01-05',
       ),
@@ -262,34 +251,30 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional('instalment', aboveZero, 'The instalment of this account. Empty: that of the pay plan.'),
       optional(
         'instalment_count',
-        { kind: 'count', min: 1, max: 10_000 },
+        instalmentCount,
         'The number of instalments of this account. Empty: that of the pay plan.',
       ),
       optional(
         'frequency',
-        { kind: 'choice', values: FREQUENCIES },
+        frequency,
         'The time between two instalments of this account. Empty: that of the pay plan.',
       ),
-      optional(
-        'grace_days',
-        { kind: 'count', min: 0, max: 365 },
-        'The days of grace of this account. Empty: those of the pay plan.',
-      ),
+      optional('grace_days', graceDays, 'The days of grace of this account. Empty: those of the pay plan.'),
       optional(
         'status',
-        { kind: 'choice', values: ACCOUNT_STATUSES },
+        status,
         'The status today. Empty: the import derives it from the activation date, the payments and account_changes.',
         'suspended',
       ),
       optional(
         'status_since',
-        { kind: 'date' },
+        date,
         'The day of the last change of status, for an account without rows in account_changes.',
       ),
       optional('status_reason', text(500), 'The reason of the last change of status.'),
       optional(
         'grace_restarted_on',
-        { kind: 'date' },
+        date,
         'The day on which staff made a late account active again. Its days of grace count from this day.',
       ),
       optional(
@@ -297,14 +282,10 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         aboveZero,
         'The sum paid before the import, for an account without rows in payments.',
       ),
-      optional(
-        'opening_paid_on',
-        { kind: 'date' },
-        'The day on which opening_paid counts. Needed with opening_paid.',
-      ),
+      optional('opening_paid_on', date, 'The day on which opening_paid counts. Needed with opening_paid.'),
       optional(
         'source_as_of',
-        { kind: 'date' },
+        date,
         'The day for which the source_ columns are given. Empty: today.',
         '2026-03-31',
       ),
@@ -317,7 +298,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional('source_paid', fromZero, 'The sum paid.', '2700.00'),
       optional('source_balance', fromZero, 'The unpaid part of the whole price.', '35700.00'),
       optional('source_arrears', fromZero, 'The sum that is due and not paid.', '7700.00'),
-      optional('source_paid_until', { kind: 'date' }, 'The last day that the payments cover.', '2026-01-18'),
+      optional('source_paid_until', date, 'The last day that the payments cover.', '2026-01-18'),
       metadata,
     ],
   },
@@ -327,8 +308,8 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       'A change of status after the opening of an account. Write the changes of an account in the order in which they happened: changes at the same time count in the order of the file.',
     columns: [
       required('account', reference('accounts'), 'The account, by external_id.', 'LOAN-2001'),
-      required('status', { kind: 'choice', values: ACCOUNT_STATUSES }, 'The new status.', 'suspended'),
-      required('changed_on', { kind: 'date' }, 'The day from which the status counts.', '2026-02-02'),
+      required('status', status, 'The new status.', 'suspended'),
+      required('changed_on', date, 'The day from which the status counts.', '2026-02-02'),
       optional(
         'reason',
         text(500),
@@ -340,11 +321,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         { kind: 'choice', values: ['non_payment', 'payment'] },
         'non_payment: the account was suspended automatically because it was late. payment: a payment ended such a suspension. Empty: anything else.',
       ),
-      optional(
-        'changed_at',
-        { kind: 'timestamp' },
-        'When the change was made. Empty: the start of changed_on.',
-      ),
+      optional('changed_at', timestamp, 'When the change was made. Empty: the start of changed_on.'),
     ],
   },
   payments: {
@@ -359,7 +336,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         'LOAN-2001',
       ),
       required('amount', aboveZero, 'The amount.', '2700.00'),
-      required('payment_date', { kind: 'date' }, 'The day on which the payment counts.', '2026-01-05'),
+      required('payment_date', date, 'The day on which the payment counts.', '2026-01-05'),
       required('payment_method', reference('payment_methods'), 'The method, by code.', 'mobile_money'),
       optional(
         'transaction_ref',
@@ -381,14 +358,10 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
           'SAA1B2C3D4',
         ),
       ),
-      optional(
-        'received_at',
-        { kind: 'timestamp' },
-        'When the payment was recorded. Empty: the start of payment_date.',
-      ),
+      optional('received_at', timestamp, 'When the payment was recorded. Empty: the start of payment_date.'),
       optional(
         'assigned_at',
-        { kind: 'timestamp' },
+        timestamp,
         'When the payment was moved to its account, if it arrived without an account or on another one.',
       ),
       optional(
@@ -396,13 +369,9 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         { kind: 'assignments' },
         'The earlier accounts of the payment in the order of time, as a JSON array of objects: account (by external_id), assigned_at (null: when the payment was recorded) and unassigned_at.',
       ),
-      optional(
-        'reversed_at',
-        { kind: 'timestamp' },
-        'When the payment was reversed. A reversed payment does not count.',
-      ),
+      optional('reversed_at', timestamp, 'When the payment was reversed. A reversed payment does not count.'),
       optional('reversal_reason', text(500), 'Why the payment was reversed. Needed with reversed_at.'),
-      optional('reconciled_on', { kind: 'date' }, 'The day as of which finance reconciled the payment.'),
+      optional('reconciled_on', date, 'The day as of which finance reconciled the payment.'),
       metadata,
     ],
   },
@@ -419,18 +388,14 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       ),
       required('amount', aboveZero, 'The amount.', ''),
       required('reason', text(500), 'Why the credit was moved.', ''),
-      required('moved_on', { kind: 'date' }, 'The day on which the move counts.', ''),
+      required('moved_on', date, 'The day on which the move counts.', ''),
       optional(
         'payment_method',
         reference('payment_methods'),
         'The method of the refund, by code. Needed for a refund.',
       ),
       optional('transaction_ref', text(100), 'The reference of the refund.'),
-      optional(
-        'moved_at',
-        { kind: 'timestamp' },
-        'When the move was recorded. Empty: the start of moved_on.',
-      ),
+      optional('moved_at', timestamp, 'When the move was recorded. Empty: the start of moved_on.'),
     ],
   },
 };
