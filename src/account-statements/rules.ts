@@ -9,7 +9,7 @@ import {
   totalMinor,
 } from '../accounts/schedule-rules.ts';
 import { invalid, invalidField } from '../core/http/errors.ts';
-import { addDays, compareDates, type PlainDate } from '../core/values/dates.ts';
+import { addDays, compareDates, earlier, type PlainDate } from '../core/values/dates.ts';
 import { type Minor, minMinor } from '../core/values/money.ts';
 import {
   allocationOf,
@@ -333,8 +333,4 @@ export function refuseTooMany(rows: number, most = MAX_ROWS): void {
     { path: 'from', message },
     { path: 'to', message },
   ]);
-}
-
-function earlier(a: PlainDate, b: PlainDate): PlainDate {
-  return compareDates(a, b) <= 0 ? a : b;
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Currency } from '../core/context.ts';
-import { currencyLiteral, dateLiteral } from '../core/database/copy-pool.ts';
+import { currencyLiteral, dateLiteral, inUnits } from '../core/database/copy-pool.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { PaymentStatus } from '../core/database/tables.ts';
 import type { PlainDate } from '../core/values/dates.ts';
@@ -76,15 +76,13 @@ export const TEXT_COLUMNS = ['customerName', 'paymentMethod', 'transactionRef'] 
 
 /** The query of the CSV: all payments of a period, in the order of the report's rows. */
 export function paymentsCsv({ startDate, endDate }: ReportPeriod, { code, decimals }: Currency): string {
-  // bigint × 0.01 is a numeric with exactly two decimals.
-  const amount = decimals === 0 ? 'p.amount_minor' : `p.amount_minor * 0.${'1'.padStart(decimals, '0')}`;
   return `
     select p.id,
       p.payment_date as "paymentDate",
       p.account_id as "accountId",
       account_number(p.account_id) as "accountNumber",
       csv_text(c.first_name || ' ' || c.last_name) as "customerName",
-      ${amount} as amount,
+      ${inUnits('p.amount_minor', decimals)} as amount,
       ${currencyLiteral(code)} as currency,
       csv_text(m.name) as "paymentMethod",
       csv_text(p.transaction_ref) as "transactionRef",

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { type Context, today } from '../core/context.ts';
 import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/database/copy-pool.ts';
 import type { LongReads, ReportReads } from '../core/database/long-reads.ts';
@@ -6,6 +5,7 @@ import { callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, examplesOf, ok, PagedEnvelope, Pagination } from '../core/http/envelope.ts';
 import { invalid } from '../core/http/errors.ts';
+import { sendFileStream } from '../core/http/file-stream.ts';
 import { setSnapshotAge } from '../core/http/snapshot-age.ts';
 import { DEFAULT_LIMIT } from '../core/lists/query.ts';
 import { CsvFile, PaymentsQuery, PaymentsReport } from './payments-schema.ts';
@@ -91,18 +91,11 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries, re
         return { ...ok(value.data, 'Report made.'), pagination: value.pagination };
       }
       refusePages({ page, limit });
-      const isHead = request.method === 'HEAD';
-      const { value: rows, takenAtMs } = isHead
-        ? { value: Readable.from([]), takenAtMs: performance.now() }
-        : await copies.open(callerOf(request), paymentsCsv(period, currency), TEXT_COLUMNS);
-      setSnapshotAge(reply, takenAtMs);
-      // Every client recognizes a reset as a failure. An HTTP/1.0 client, such as a proxy, would treat a normal close of the
-      // connection as the end of the file.
-      rows.once('error', () => request.raw.socket.resetAndDestroy());
-      return reply
-        .type('text/csv; charset=utf-8')
-        .header('content-disposition', `attachment; filename="${fileName(period)}"`)
-        .send(rows);
+      return sendFileStream(request, reply, {
+        name: `payments_${period.startDate}_${period.endDate}.csv`,
+        type: 'text/csv; charset=utf-8',
+        open: () => copies.open(callerOf(request), paymentsCsv(period, currency), TEXT_COLUMNS),
+      });
     },
   );
 }
@@ -112,8 +105,4 @@ function refusePages(given: Record<string, number | undefined>): void {
     .filter(([, value]) => value !== undefined)
     .map(([path]) => ({ path, message: 'is only for format=json: a CSV file has all rows' }));
   if (problems.length > 0) throw invalid(problems);
-}
-
-function fileName({ startDate, endDate }: ReportPeriod): string {
-  return `payments_${startDate}_${endDate}.csv`;
 }

@@ -33,7 +33,7 @@ describe('daysOf', () => {
   });
 });
 
-describe('readPeriod', () => {
+describe('readReportPeriod', () => {
   it.each([
     [{}, '2026-11-01', '2026-11-30'],
     [{ startDate: '2026-01-10', endDate: '2026-02-03' }, '2026-01-10', '2026-02-03'],

@@ -4,8 +4,10 @@ import {
   addDays,
   compareDates,
   daysBetween,
+  earlier,
   firstOfMonth,
   lastOfMonth,
+  later,
   type PlainDate,
 } from '../core/values/dates.ts';
 import { divideHalfUp, type Minor, minorToNumber } from '../core/values/money.ts';
@@ -113,12 +115,4 @@ export function atRiskUrl(days: number): string {
 /** The filter for all accounts that do not have one of the statuses. */
 export function without(statuses: readonly string[]): Record<string, string> {
   return { [statuses.length === 1 ? '[status][ne]' : '[status][nin]']: statuses.join(',') };
-}
-
-function earlier(a: PlainDate, b: PlainDate): PlainDate {
-  return compareDates(a, b) <= 0 ? a : b;
-}
-
-function later(a: PlainDate, b: PlainDate): PlainDate {
-  return compareDates(a, b) >= 0 ? a : b;
 }

@@ -50,31 +50,16 @@ export interface SummaryFigures {
  */
 export async function accountFigures(
   tx: Tx,
-  context: Pick<Context, 'config'>,
-  period: ReportPeriod,
-  days: ReportDays,
-): Promise<SummaryFigures[]> {
-  const { asOf, before, isToday } = days;
-  const sumUp = (accounts: RawBuilder<unknown>) => sumUpAccounts(tx, context, period, days, accounts);
-  if (!isToday) return sumUp(accountsAt(days));
-  return sumUp(
-    period.startDate === firstOfMonth(asOf) ? accountsThisMonth(period.startDate) : accountsToday(before),
-  );
-}
-
-/** @param accounts `accountsAt`, `accountsToday` or `accountsThisMonth`. */
-async function sumUpAccounts(
-  tx: Tx,
   { config }: Pick<Context, 'config'>,
   { startDate, endDate }: ReportPeriod,
-  { asOf, before }: ReportDays,
-  accounts: RawBuilder<unknown>,
+  days: ReportDays,
 ): Promise<SummaryFigures[]> {
+  const { asOf, before } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
   // "offset '0'" keeps PostgreSQL from inlining a subquery, which would compute its columns again at each use. Write '0'
   // in quotes: if it is cast, the planner assumes that rows may be skipped, and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
-    with known as (${accounts}),
+    with known as (${accountsOf(startDate, days)}),
     placed as (
       select product_id, activation_date, total_minor, deposit_minor, instalment_minor, created_at,
         paid_end, paid_before, is_there, moved_to,
@@ -133,6 +118,11 @@ async function sumUpAccounts(
     from positions
     group by standing, product_id, bucket`.execute(tx);
   return rows;
+}
+
+function accountsOf(startDate: PlainDate, days: ReportDays): RawBuilder<unknown> {
+  if (!days.isToday) return accountsAt(days);
+  return startDate === firstOfMonth(days.asOf) ? accountsThisMonth(startDate) : accountsToday(days.before);
 }
 
 /** All accounts: the amounts paid by asOf and before the period, a flag for accounts opened by asOf, and the status on asOf. */

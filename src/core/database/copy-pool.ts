@@ -253,6 +253,11 @@ export function dateLiteral(day: PlainDate): string {
   return `date '${day}'`;
 }
 
+/** The SQL of an amount in units of the currency, from minor units: bigint × 0.01 is a numeric with exactly two decimals. */
+export function inUnits(minor: string, decimals: number): string {
+  return decimals === 0 ? minor : `(${minor}) * 0.${'1'.padStart(decimals, '0')}`;
+}
+
 /** The currency's code as SQL text. @throws RangeError for other text. */
 export function currencyLiteral(code: string): string {
   if (!/^[A-Z]{3}$/.test(code)) throw new RangeError('The value is not a currency code.');

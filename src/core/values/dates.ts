@@ -166,6 +166,14 @@ export function compareDates(a: PlainDate, b: PlainDate): -1 | 0 | 1 {
   return a < b ? -1 : 1;
 }
 
+export function earlier(a: PlainDate, b: PlainDate): PlainDate {
+  return a <= b ? a : b;
+}
+
+export function later(a: PlainDate, b: PlainDate): PlainDate {
+  return a >= b ? a : b;
+}
+
 export function firstOfMonth(date: PlainDate): PlainDate {
   return `${date.slice(0, 7)}-01` as PlainDate;
 }

@@ -1,9 +1,8 @@
-import { Readable } from 'node:stream';
 import { type Context, today } from '../../core/context.ts';
 import { type CopyPool, EXPORT_TIMEOUT_MS } from '../../core/database/copy-pool.ts';
 import { callerOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
-import { setSnapshotAge } from '../../core/http/snapshot-age.ts';
+import { sendFileStream } from '../../core/http/file-stream.ts';
 import { Archive, TemplateFile, TemplateParams } from '../format-schema.ts';
 import { templateOf } from '../format-view.ts';
 import { archivePortfolio } from './view.ts';
@@ -25,19 +24,12 @@ export function exportRoutes(api: Api, context: Context, copies: CopyPool): void
         },
       },
     },
-    async (request, reply) => {
-      const { value: bytes, takenAtMs } =
-        request.method === 'HEAD'
-          ? { value: Readable.from([]), takenAtMs: performance.now() }
-          : await archivePortfolio(copies, callerOf(request), context.currency);
-      setSnapshotAge(reply, takenAtMs);
-      // Every client recognizes a reset as a failure; see reports/routes.ts.
-      bytes.once('error', () => request.raw.socket.resetAndDestroy());
-      return reply
-        .type('application/zip')
-        .header('content-disposition', `attachment; filename="portfolio_${today(context)}.zip"`)
-        .send(bytes);
-    },
+    async (request, reply) =>
+      sendFileStream(request, reply, {
+        name: `portfolio_${today(context)}.zip`,
+        type: 'application/zip',
+        open: () => archivePortfolio(copies, callerOf(request), context.currency),
+      }),
   );
 
   api.get(

@@ -1,5 +1,6 @@
 import { statusesIn } from '../../account-status/rules.ts';
 import type { Currency } from '../../core/context.ts';
+import { inUnits } from '../../core/database/copy-pool.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT } from '../format-rules.ts';
 import { NEEDS_GUARD, NEEDS_GUARD_AFTER, OPERATOR } from '../spreadsheet-guard-rules.ts';
 
@@ -267,8 +268,7 @@ const TEXT_KINDS: ReadonlySet<Column['kind']> = new Set([
 function cellOf(column: Column, value: string, { decimals }: Currency): string {
   switch (column.kind) {
     case 'amount':
-      // bigint × 0.01 is a numeric with exactly two decimals.
-      return decimals === 0 ? value : `(${value}) * 0.${'1'.padStart(decimals, '0')}`;
+      return inUnits(value, decimals);
     case 'timestamp':
       return isoTime(value);
     case 'flag':

@@ -2,7 +2,7 @@ import { isStatusIn, isToComplete, moneyEventOf, statusOn } from '../../account-
 import { type Position, position, type Terms, totalMinor } from '../../accounts/schedule-rules.ts';
 import { SYSTEM } from '../../core/context.ts';
 import type { AccountStatus, StatusCause } from '../../core/database/tables.ts';
-import { compareDates, type PlainDate } from '../../core/values/dates.ts';
+import { compareDates, later, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, minorToText } from '../../core/values/money.ts';
 import { applyEvents, type BooksRow, balanceOf, type MoneyEvent, type NewEntry } from '../../ledger/rules.ts';
 import {
@@ -170,7 +170,7 @@ export function computeAccountBooks(
     change('completed', {
       reason: 'paid in full',
       cause: null,
-      day: latest(fullyPaidOn(history, total), changes.at(-1)?.day ?? openedOn),
+      day: later(fullyPaidOn(history, total), changes.at(-1)?.day ?? openedOn),
       moment: last?.moment ?? openedAt,
     });
   }
@@ -263,10 +263,6 @@ function fullyPaidOn(history: readonly HistoryItem[], total: Minor): PlainDate {
   return day;
 }
 
-function latest(a: PlainDate, b: PlainDate): PlainDate {
-  return compareDates(a, b) > 0 ? a : b;
-}
-
 function placeOf({ file, line }: HistoryItem, column: string, value: string | null) {
   return { file, line, column, value };
 }
@@ -293,34 +289,32 @@ function refusedItem(item: HistoryItem, message: string, decimals: number): Book
   };
 }
 
+interface StatusFacts {
+  /** The status before the import completes an account that is paid in full. */
+  given: AccountStatus;
+  final: BooksRow;
+  /** Whether account_changes.csv has rows of the account. */
+  hasChanges: boolean;
+  decimals: number;
+}
+
 function statusProblem(
   { line, status, statusSince, externalId }: ImportedAccount,
-  {
-    given,
-    final,
-    hasChanges,
-    decimals,
-  }: { given: AccountStatus; final: BooksRow; hasChanges: boolean; decimals: number },
+  { given, final, hasChanges, decimals }: StatusFacts,
 ): BooksProblem | undefined {
   const place = { file: 'accounts' as const, line, column: 'status', value: status };
   const paid = minorToText(BigInt(final.paid_minor), decimals);
   const total = minorToText(BigInt(final.total_minor), decimals);
-  if (final.status === 'completed' && final.paid_minor < Number(final.total_minor)) {
-    return {
-      ...place,
-      value: 'completed',
-      problem: `is not possible for account ${externalId}: ${paid} of ${total} is paid`,
-      allowed: 'completed only for an account that is paid in full',
-    };
-  }
+  const notPaid = (account: string) => ({
+    ...place,
+    value: 'completed',
+    problem: `is not possible${account}: ${paid} of ${total} is paid`,
+    allowed: 'completed only for an account that is paid in full',
+  });
+  if (final.status === 'completed' && final.paid_minor < Number(final.total_minor))
+    return notPaid(` for account ${externalId}`);
   if (status === null || status === final.status || status === given) return undefined;
-  if (status === 'completed') {
-    return {
-      ...place,
-      problem: `is not possible: ${paid} of ${total} is paid`,
-      allowed: 'completed only for an account that is paid in full',
-    };
-  }
+  if (status === 'completed') return notPaid('');
   if (hasChanges) {
     return {
       ...place,
@@ -354,24 +348,19 @@ function compare(
     closed: isStatusIn(status, 'closed'),
     activated: !isStatusIn(status, 'awaitingActivation'),
   });
-  const money = (minor: Minor) => minorToText(minor, decimals);
-  const figures: [string, string | null, string][] = [
-    [
-      'payment_count',
-      source.paymentCount === null ? null : String(source.paymentCount),
-      String(paymentCount),
-    ],
-    ['paid', source.paidMinor === null ? null : money(source.paidMinor), money(paidMinor)],
-    [
-      'balance',
-      source.balanceMinor === null ? null : money(source.balanceMinor),
-      money(balanceOf({ status, totalMinor: BigInt(total), paidMinor })),
-    ],
-    ['arrears', source.arrearsMinor === null ? null : money(source.arrearsMinor), money(at.arrearsMinor)],
+  const textOf = (value: Minor | number | string) =>
+    typeof value === 'bigint' ? minorToText(value, decimals) : String(value);
+  const figures = [
+    ['payment_count', source.paymentCount, paymentCount],
+    ['paid', source.paidMinor, paidMinor],
+    ['balance', source.balanceMinor, balanceOf({ status, totalMinor: BigInt(total), paidMinor })],
+    ['arrears', source.arrearsMinor, at.arrearsMinor],
     ['paid_until', source.paidUntil, at.paidUntil ?? 'none'],
     ['status', account.status, status],
-  ];
-  return figures.flatMap(([figure, said, computed]) =>
-    said === null || said === computed ? [] : [{ figure, source: said, computed }],
+  ] as const;
+  return figures.flatMap(([figure, given, computed]) =>
+    given === null || given === computed
+      ? []
+      : [{ figure, source: textOf(given), computed: textOf(computed) }],
   );
 }

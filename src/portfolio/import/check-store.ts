@@ -206,7 +206,31 @@ function check(
   };
 }
 
-/** Two columns of which both or none must have a value. */
+/** Rows that the import derives are left out: their days are checked in the column that they come from. */
+function notInFuture(file: FileName, column: string, day: RawBuilder<unknown>, today: string): ImportCheck {
+  return check(
+    file,
+    column,
+    sql`where ${day} > ${today}::date and n.line is not null`,
+    'is later than today',
+    'today or an earlier day',
+  );
+}
+
+/** @param openedOn - the day on which the account was opened. */
+function notBeforeOpening(
+  file: FileName,
+  column: string,
+  from: RawBuilder<unknown>,
+  openedOn: RawBuilder<unknown>,
+  allowed = 'the day of the opening or a later day',
+): ImportCheck {
+  return check(file, column, from, (opened) => `is before the account was opened on ${opened}`, allowed, {
+    detail: openedOn,
+  });
+}
+
+/** Two columns that must both have a value, or both be empty. */
 function pair(file: FileName, column: string, other: string): ImportCheck {
   return {
     ...check(
@@ -248,10 +272,8 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
   const day = sql`${today}::date`;
   const openedOn = sql`(n.opened_at at time zone ${timeZone})::date`;
   const hasChanges = sql`exists (select from new_account_changes c where c.account = n.external_id and c.line is not null)`;
-  const future = 'is later than today';
-  const noFuture = 'today or an earlier day';
   return [
-    check('accounts', 'opened_at', sql`where ${openedOn} > ${day}`, future, noFuture),
+    notInFuture('accounts', 'opened_at', openedOn, today),
     check(
       'accounts',
       'pay_plan',
@@ -291,24 +313,10 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
       { value: amountText(sql`n.opening_paid`, decimals) },
     ),
     pair('accounts', 'opening_paid_on', 'opening_paid'),
-    check(
-      'accounts',
-      'opening_paid_on',
-      sql`where n.opening_paid_on < ${openedOn}`,
-      (opened) => `is before the account was opened on ${opened}`,
-      'the day of the opening or a later day',
-      { detail: openedOn },
-    ),
-    check('accounts', 'opening_paid_on', sql`where n.opening_paid_on > ${day}`, future, noFuture),
-    check('accounts', 'status_since', sql`where n.status_since > ${day}`, future, noFuture),
-    check(
-      'accounts',
-      'status_since',
-      sql`where n.status_since < ${openedOn}`,
-      (opened) => `is before the account was opened on ${opened}`,
-      'the day of the opening or a later day',
-      { detail: openedOn },
-    ),
+    notBeforeOpening('accounts', 'opening_paid_on', sql`where n.opening_paid_on < ${openedOn}`, openedOn),
+    notInFuture('accounts', 'opening_paid_on', sql`n.opening_paid_on`, today),
+    notInFuture('accounts', 'status_since', sql`n.status_since`, today),
+    notBeforeOpening('accounts', 'status_since', sql`where n.status_since < ${openedOn}`, openedOn),
     check(
       'accounts',
       'status_since',
@@ -336,20 +344,12 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
 function changeChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
   const openedOn = sql`(a.opened_at at time zone ${timeZone})::date`;
   return [
-    check(
-      'account_changes',
-      'changed_on',
-      sql`where n.changed_on > ${today}::date and n.line is not null`,
-      'is later than today',
-      'today or an earlier day',
-    ),
-    check(
+    notInFuture('account_changes', 'changed_on', sql`n.changed_on`, today),
+    notBeforeOpening(
       'account_changes',
       'changed_on',
       sql`join new_accounts a on a.external_id = n.account where n.line is not null and n.changed_on < ${openedOn}`,
-      (opened) => `is before the account was opened on ${opened}`,
-      'the day of the opening or a later day',
-      { detail: openedOn },
+      openedOn,
     ),
     check(
       'account_changes',
@@ -365,23 +365,14 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
   const day = sql`${today}::date`;
   const openedOn = sql`(a.opened_at at time zone ${timeZone})::date`;
   const receivedOn = sql`greatest(n.payment_date, (n.received_at at time zone ${timeZone})::date)`;
-  const noFuture = 'today or an earlier day';
   return [
-    // The day of an opening payment is checked in its column of accounts.csv.
-    check(
-      'payments',
-      'payment_date',
-      sql`where n.payment_date > ${day} and n.line is not null`,
-      'is later than today',
-      noFuture,
-    ),
-    check(
+    notInFuture('payments', 'payment_date', sql`n.payment_date`, today),
+    notBeforeOpening(
       'payments',
       'payment_date',
       sql`join new_accounts a on a.external_id = n.account where n.line is not null and ${receivedOn} < ${openedOn}`,
-      (opened) => `is before the account was opened on ${opened}`,
+      openedOn,
       'the day of the opening of the account or a later day; or correct opened_at',
-      { detail: openedOn },
     ),
     pair('payments', 'provider', 'provider_transaction_id'),
     check(
@@ -441,13 +432,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       'must start at or after received_at, and must end by assigned_at (if it is empty, by reversed_at) and not after today; a payment with an account also needs assigned_at',
       'an empty cell, or the assignments that the payment had before it was assigned to the account in the column account',
     ),
-    check(
-      'payments',
-      'received_at',
-      sql`where (n.received_at at time zone ${timeZone})::date > ${day}`,
-      'is later than today',
-      noFuture,
-    ),
+    notInFuture('payments', 'received_at', sql`(n.received_at at time zone ${timeZone})::date`, today),
     check(
       'payments',
       'reconciled_on',
@@ -509,13 +494,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
 
 function moveChecks({ today }: CheckSettings): ImportCheck[] {
   return [
-    check(
-      'credit_moves',
-      'moved_on',
-      sql`where n.moved_on > ${today}::date`,
-      'is later than today',
-      'today or an earlier day',
-    ),
+    notInFuture('credit_moves', 'moved_on', sql`n.moved_on`, today),
     check(
       'credit_moves',
       'to_account',

@@ -65,11 +65,8 @@ export interface ImportParts {
 /** The files have errors, so nothing is written. */
 class RefusedRun extends Error {}
 
-/** The reason why an undo is refused. */
-class RefusedUndo extends Error {}
-
-/** The books would not pass all checks, so nothing is changed. */
-class BrokenBooks extends Error {}
+/** The import changes nothing, for the reason in the message. Another attempt would end in the same way. */
+class RefusedWork extends Error {}
 
 const LONGEST_LOCK_WAIT = '60s';
 
@@ -87,8 +84,7 @@ export async function workOnImport(
     if (row.status === 'running') await runImport(parts, row);
     if (row.status === 'undoing') await undo(parts, row);
   } catch (error) {
-    if (error instanceof BrokenBooks || error instanceof RefusedUndo)
-      return failWork(context, id, error.message);
+    if (error instanceof RefusedWork) return failWork(context, id, error.message);
     log.error({ err: error, import: id }, 'the work on a portfolio import failed');
     if (isLast) await failWork(context, id, 'The work failed several times. The reason is in the log.');
     throw error;
@@ -101,7 +97,7 @@ interface Prepared {
 }
 
 async function check(parts: ImportParts, { id }: ImportRow): Promise<void> {
-  const prepared = await inWork(parts, id, async (tx, copyIn) =>
+  const prepared = await inWork(parts, id, (tx, copyIn) =>
     prepare(parts, tx, copyIn, id, { takesIds: false, report: progressOf(parts, id, 0, 100) }),
   );
   if (prepared) await storeChecked(parts.context, id, 'checking', prepared);
@@ -164,7 +160,7 @@ async function undo(parts: ImportParts, { id, requested_by }: ImportRow): Promis
       const report = progressOf(parts, id, 0, 100);
       await lockImportedRows(tx, id);
       const obstacles = await findObstacles(tx, id);
-      if (obstacles.length > 0) throw new RefusedUndo(describeObstacles(obstacles));
+      if (obstacles.length > 0) throw new RefusedWork(describeObstacles(obstacles));
       await report(0.1);
       await deleteImportedRows(tx, id);
       await prove(tx, log, 'The import was not undone', (share) => report(0.7 + 0.3 * share));
@@ -307,7 +303,7 @@ async function write(
 /**
  * Runs all checks of the books before the commit.
  * @param outcome - what the error says if a check fails.
- * @throws BrokenBooks if a check fails.
+ * @throws RefusedWork if a check fails.
  */
 async function prove(tx: Tx, log: Log, outcome: string, report: (share: number) => Promise<void>) {
   let done = 0;
@@ -321,7 +317,7 @@ async function prove(tx: Tx, log: Log, outcome: string, report: (share: number) 
   if (broken.length > 0) {
     log.error({ broken }, `${outcome}, because the books would not pass all checks`);
     const names = broken.map(({ check, violationCount }) => `${check} (${violationCount})`).join(', ');
-    throw new BrokenBooks(
+    throw new RefusedWork(
       `${outcome}, because the books would then fail these checks of npm run verify: ${names}. Run npm run verify to see whether they fail without this change, too.`,
     );
   }
