@@ -1,4 +1,5 @@
-import { formatAmount, type Transaction } from './traffic.ts';
+import { formatAmount, toMinor } from './formats.ts';
+import type { Transaction } from './traffic.ts';
 
 /** A transaction and the result of its delivery. */
 export interface Sent {
@@ -46,7 +47,7 @@ export function compare(
   decimals: number,
 ): Comparison {
   const differences: string[] = [];
-  const minor = ({ amount }: ShownPayment) => BigInt(amount.toFixed(decimals).replace('.', ''));
+  const minor = ({ amount }: ShownPayment) => toMinor(amount, decimals);
   const money = (amountMinor: bigint) => formatAmount(amountMinor, decimals);
   const shownOf = new Map<string, ShownPayment[]>();
   for (const payment of payments) {

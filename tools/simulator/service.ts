@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, type Client, createClient, type Schemas } from '@account-management/client';
 import type { Growth, ShownPayment } from './comparison.ts';
+import { toMinor } from './formats.ts';
 import type { Gateway } from './gateways.ts';
 import type { Body, PayingAccount } from './traffic.ts';
 
@@ -40,14 +41,10 @@ export async function signIn(url: string, credentials: Credentials): Promise<Cli
   return client;
 }
 
-/**
- * Creates customers with one account each. Every fifth customer has two accounts.
- * @param uniqueDigits - a number of at most eight digits. Phone numbers and national ids count up from it.
- */
+/** Creates customers with one account each. Every fifth customer has two accounts. */
 export async function openAccounts(
   client: Client,
   count: number,
-  uniqueDigits: number,
 ): Promise<{ accounts: PayingAccount[]; decimals: number }> {
   const { data: products } = await client.products.list({ active: true, sort: 'id:asc', limit: 1 });
   const { data: plans } = await client.payPlans.list({ filter: { active: true }, limit: MAX_PAGE_LIMIT });
@@ -60,6 +57,8 @@ export async function openAccounts(
       'There is no active product with a pay plan. The simulator needs one to open accounts.',
     );
 
+  // Phone numbers and national ids count up from a number that differs from run to run.
+  const uniqueDigits = Math.floor(Date.now() / 100);
   const accounts: PayingAccount[] = [];
   let decimals = 0;
   for (let n = 0; accounts.length < count; n += 1) {
@@ -194,8 +193,4 @@ async function postOnce(address: string, headers: Record<string, string>, body: 
 function decimalsOf(currency: string): number {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency });
   return format.resolvedOptions().maximumFractionDigits ?? 2;
-}
-
-function toMinor(amount: number, decimals: number): bigint {
-  return BigInt(amount.toFixed(decimals).replace('.', ''));
 }

@@ -50,19 +50,7 @@ const LOOK_MS = 1_000;
  */
 const LONGEST_WAIT_MS = 25 * 60_000;
 
-interface Options {
-  port: number;
-  url: string;
-  folder: string;
-  accounts: number;
-  everyMs: number;
-  lostPercent: number;
-  downAfterMs: number;
-  downForMs: number;
-  seed: number;
-  email: string;
-  shortCode: string;
-}
+type Options = ReturnType<typeof readOptions>;
 
 const stopped = new AbortController();
 const gaveUp = new AbortController();
@@ -80,8 +68,7 @@ async function simulate(options: Options): Promise<boolean> {
   const { shortCode, url } = options;
   const { webhookSecret: secret } = readSecrets();
   const notificationUrl = `${url}/api/webhooks/payments/mobilemoney${secret && `?token=${encodeURIComponent(secret)}`}`;
-  const now = new Date();
-  const prefix = `SIM${now.getTime().toString(36).toUpperCase()}`;
+  const prefix = `SIM${Date.now().toString(36).toUpperCase()}`;
   const book = openBook(shortCode, OPENING_BALANCE_MINOR);
   const stk = createStkPush({
     ...{ book, prefix: `${prefix}R`, answerMs: CUSTOMER_MS, lateMs: LATE_MS },
@@ -100,8 +87,7 @@ async function simulate(options: Options): Promise<boolean> {
     console.log(`The provider listens on ${api.url}. Start the service with the settings in ${file}.`);
     const client = await untilReady(options);
     if (!client) return false;
-    const uniqueDigits = Math.floor(now.getTime() / 100) % 100_000_000;
-    const { accounts, decimals } = await openAccounts(client, options.accounts, uniqueDigits);
+    const { accounts, decimals } = await openAccounts(client, options.accounts);
     console.log(`${accounts.length} accounts opened. Ctrl+C ends the simulation and compares the payments.`);
     console.log(`Payment requests, by the last digit of the phone:\n  ${describePhones().join('\n  ')}`);
     await payUntilStopped({ ...options, prefix, accounts, book, api, notificationUrl });
@@ -240,7 +226,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-function readOptions(): Options {
+function readOptions() {
   const values = parseOptions(
     {
       port: text('9900'),

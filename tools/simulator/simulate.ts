@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Comparison, compare, type Sent } from './comparison.ts';
-import { GATEWAYS, type Gateway } from './gateways.ts';
+import { GATEWAYS } from './gateways.ts';
 import { parseOptions, readSecrets, text, UsageError, webAddress, wholeNumber } from './options.ts';
 import { failWith, printComparison, row } from './output.ts';
 import {
@@ -32,18 +32,7 @@ SIMULATOR_PASSWORD is the user's password. WEBHOOK_SECRET is the secret that the
 
 const SETTLE_TIMEOUT_MS = 90_000; // the service retries failed notifications every minute
 
-interface Options {
-  url: string;
-  gateway: Gateway;
-  rate: number;
-  seconds: number;
-  connections: number;
-  accounts: number;
-  existing: boolean;
-  seed: number;
-  email: string;
-  shortCode: string;
-}
+type Options = ReturnType<typeof readOptions>;
 
 try {
   process.exitCode = (await simulate(readOptions())) ? 0 : 1;
@@ -58,14 +47,13 @@ async function simulate(options: Options): Promise<boolean> {
   const client = await signIn(url, { email: options.email, password });
   // Unique values are derived from the time, and choices from the seed.
   const now = new Date();
-  const uniqueDigits = Math.floor(now.getTime() / 100) % 100_000_000;
   const prefix = `SIM${now.getTime().toString(36).toUpperCase()}`;
   console.log(
     `seed ${seed}, transactions ${prefix}…, ${options.rate} a second for ${options.seconds} s to ${url}`,
   );
   const { accounts, decimals } = options.existing
     ? await findAccounts(client, options.accounts)
-    : await openAccounts(client, options.accounts, uniqueDigits);
+    : await openAccounts(client, options.accounts);
   console.log(`${accounts.length} accounts ${options.existing ? 'found' : 'opened'}`);
 
   const before = await readPaid(client, accounts, decimals);
@@ -175,7 +163,7 @@ function print(sent: readonly Sent[], comparison: Comparison): void {
   printComparison(comparison);
 }
 
-function readOptions(): Options {
+function readOptions() {
   const values = parseOptions(
     {
       url: text('http://127.0.0.1:8080'),

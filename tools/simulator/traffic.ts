@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { eastAfricaDigits, formatAmount, maskedNumber } from './formats.ts';
 
 /** An account that receives payments, and the known data of its customer. */
 export interface PayingAccount {
@@ -66,7 +67,6 @@ const ALTERED_SHARE = 25;
 const HANG_UP_SHARE = 40;
 const MAX_REPEAT_DELAY_MS = 3_000;
 const OLDEST_DAYS = 3;
-const EAST_AFRICA_OFFSET_MS = 3 * 3_600_000;
 
 /** Plans all deliveries of a run, in order of time. The same seed gives the same plan. */
 export function planTraffic(random: Random, options: TrafficOptions): Delivery[] {
@@ -116,7 +116,7 @@ function makeTransaction(
   const body: Body = {
     TransactionType: pick(random, ['Pay Bill', 'Pay Bill', 'CustomerPayBillOnline', '']),
     TransID: transId,
-    TransTime: eastAfricaTime(time),
+    TransTime: eastAfricaDigits(time),
     TransAmount: random(6) === 0 ? Number(amount) : amount,
     BusinessShortCode:
       random(8) === 0 && /^[1-9]\d*$/.test(options.shortCode) ? Number(options.shortCode) : options.shortCode,
@@ -153,18 +153,15 @@ function typeReference(random: Random, account: PayingAccount): Typed {
   const number = account.accountNumber;
   const digits = number.replace(/\D/g, '');
   const stranger = strangersNumber(random);
-  const right = (kind: string, reference: string, payer: string | number = stranger): Typed => ({
-    kind,
-    reference,
-    payer,
-    isRight: true,
-  });
-  const wrong = (kind: string, reference: string, payer: string | number = stranger): Typed => ({
-    kind,
-    reference,
-    payer,
-    isRight: false,
-  });
+  const typed =
+    (isRight: boolean) =>
+    (kind: string, reference: string, payer: string | number = stranger): Typed => ({
+      kind,
+      reference,
+      payer,
+      isRight,
+    });
+  const [right, wrong] = [typed(true), typed(false)];
   const holder = account.soleHolder;
   const choices: (() => Typed)[] = [
     () => right('account number', number),
@@ -210,12 +207,6 @@ function makeAmount(random: Random, unit: bigint, decimals: number): bigint {
   return decimals > 0 && random(5) === 0 ? whole + BigInt(random(Number(unit))) : whole;
 }
 
-export function formatAmount(minor: bigint, decimals: number): string {
-  if (decimals === 0) return String(minor);
-  const digits = String(minor).padStart(decimals + 1, '0');
-  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
-}
-
 /** A wrong digit or a swap of two neighbours never passes the check digit. */
 function substitute(random: Random, digits: string): string {
   const at = 1 + random(digits.length - 1);
@@ -237,17 +228,8 @@ function strangersNumber(random: Random): string {
   return `25411${String(random(10_000_000)).padStart(7, '0')}`;
 }
 
-function maskedNumber(digits: string): string {
-  return `${digits.slice(0, 4)}****${digits.slice(-3)}`;
-}
-
 function hashOf(digits: string): string {
   return createHash('sha256').update(digits).digest('hex');
-}
-
-function eastAfricaTime(moment: Date): string {
-  const local = new Date(moment.getTime() + EAST_AFRICA_OFFSET_MS).toISOString();
-  return local.slice(0, 19).replace(/\D/g, '');
 }
 
 function pick<T>(random: Random, choices: readonly T[]): T {

@@ -1,3 +1,5 @@
+import { eastAfricaDigits, formatAmount, maskedNumber } from '../formats.ts';
+
 /** The provider's book of one short code: the payments to it, and its balance. */
 
 export interface BookedPayment {
@@ -18,8 +20,6 @@ export interface Book {
   /** Money leaves the short code. The provider sends no notification of it. */
   withdraw(amountMinor: bigint): void;
 }
-
-const EAST_AFRICA_MS = 3 * 3_600_000;
 
 /** Amounts have two decimals. */
 export function openBook(shortCode: string, openingBalanceMinor = 0n): Book {
@@ -42,7 +42,7 @@ export function openBook(shortCode: string, openingBalanceMinor = 0n): Book {
         OrgAccountBalance: money(balanceMinor),
         ThirdPartyTransID: '',
         // Notifications mask the number. Other answers of the provider show it.
-        MSISDN: `${payment.payer.slice(0, 4)}****${payment.payer.slice(-3)}`,
+        MSISDN: maskedNumber(payment.payer),
         FirstName: 'WANJIRU',
       };
     },
@@ -53,21 +53,5 @@ export function openBook(shortCode: string, openingBalanceMinor = 0n): Book {
 }
 
 export function money(amountMinor: bigint): string {
-  const digits = String(amountMinor).padStart(3, '0');
-  return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
-}
-
-/** yyyyMMddHHmmss */
-export function eastAfricaDigits(time: Date): string {
-  return eastAfricaIso(time).replace(/\D/g, '');
-}
-
-/** YYYY-MM-DDTHH:mm:ss */
-export function eastAfricaIso(time: Date): string {
-  return new Date(time.getTime() + EAST_AFRICA_MS).toISOString().slice(0, 19);
-}
-
-/** Reads YYYY-MM-DD HH:mm:ss. */
-export function parseEastAfrica(text: string): Date {
-  return new Date(new Date(`${text.replace(' ', 'T')}Z`).getTime() - EAST_AFRICA_MS);
+  return formatAmount(amountMinor, 2);
 }

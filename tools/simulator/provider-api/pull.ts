@@ -1,5 +1,6 @@
+import { eastAfricaIso, parseEastAfrica } from '../formats.ts';
 import { createRandom } from '../traffic.ts';
-import { type Book, type BookedPayment, eastAfricaIso, money, parseEastAfrica } from './book.ts';
+import { type Book, type BookedPayment, money } from './book.ts';
 import { type Answer, type Call, errorAnswer, type Operation } from './operation.ts';
 
 /** Simulates the queries for payments: registration, windows, pages and their failures. */

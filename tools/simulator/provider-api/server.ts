@@ -35,19 +35,17 @@ export interface ProviderApi {
 export interface ProviderApiOptions {
   /** By method and path, such as `POST /pulltransactions/v1/query`. */
   operations: Readonly<Record<string, Operation>>;
-  credentials?: Credentials;
   /** 0: any free port. */
   port?: number;
 }
 
-const DEFAULT_CREDENTIALS: Credentials = {
+const CREDENTIALS: Credentials = {
   consumerKey: 'simulated-consumer-key',
   consumerSecret: 'simulated-consumer-secret',
 };
 
-export async function startProviderApi(options: ProviderApiOptions): Promise<ProviderApi> {
-  const { operations, credentials = DEFAULT_CREDENTIALS, port = 0 } = options;
-  const tokens = createTokens(credentials);
+export async function startProviderApi({ operations, port = 0 }: ProviderApiOptions): Promise<ProviderApi> {
+  const tokens = createTokens(CREDENTIALS);
   const calls: Call[] = [];
   const failures: Failures = {
     isDown: false,
@@ -91,7 +89,7 @@ export async function startProviderApi(options: ProviderApiOptions): Promise<Pro
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ credentials, failures, tokens, calls },
+    ...{ credentials: CREDENTIALS, failures, tokens, calls },
     async close() {
       server.closeAllConnections();
       server.close();

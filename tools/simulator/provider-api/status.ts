@@ -1,6 +1,7 @@
 import { constants, generateKeyPairSync, privateDecrypt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Book, type BookedPayment, eastAfricaDigits, money } from './book.ts';
+import { eastAfricaDigits } from '../formats.ts';
+import { type Book, type BookedPayment, money } from './book.ts';
 import { postUntilAccepted, trackDeliveries } from './callbacks.ts';
 import { type Answer, type Call, errorAnswer, type Operation } from './operation.ts';
 
@@ -45,7 +46,6 @@ export interface StatusOptions {
   /** The plan of the next query. */
   plan?(): StatusPlan;
   answerMs?: number;
-  lateMs?: number;
   /** The address in a query may differ from the address of the service. */
   answerUrl?(given: string): string;
 }
@@ -59,7 +59,6 @@ export function statusOperations(options: StatusOptions): StatusOperations {
     books,
     plan: nextPlan = () => USUAL_STATUS_PLAN,
     answerMs = ANSWER_MS,
-    lateMs = LATE_MS,
     answerUrl = (url) => url,
   } = options;
   const { publicKey, privateKey } = generateKeyPairSync('rsa', {
@@ -97,7 +96,7 @@ export function statusOperations(options: StatusOptions): StatusOperations {
 
   async function deliver(url: string, body: object, { answer }: StatusPlan): Promise<void> {
     if (answer === 'never') return;
-    if (answer !== 'early') await sleep(answer === 'late' ? lateMs : answerMs);
+    if (answer !== 'early') await sleep(answer === 'late' ? LATE_MS : answerMs);
     for (let times = answer === 'twice' ? 2 : 1; times > 0; times -= 1)
       await postUntilAccepted(() => answerUrl(url), body);
   }

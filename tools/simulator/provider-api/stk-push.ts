@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Book, eastAfricaDigits } from './book.ts';
+import { eastAfricaDigits } from '../formats.ts';
+import type { Book } from './book.ts';
 import { postUntilAccepted, trackDeliveries } from './callbacks.ts';
 import { type Answer, type Call, errorAnswer, type Operation } from './operation.ts';
 
