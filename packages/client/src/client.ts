@@ -26,6 +26,8 @@ export interface ClientOptions {
 export type Client = Api;
 
 type Invocation = {
+  /** As callers write it: payments.record. */
+  name: string;
   path: string;
   query: Record<string, unknown>;
   body: unknown;
@@ -36,18 +38,19 @@ export function createClient(options: ClientOptions): Client {
   const { auth, timeoutMs = 30_000, maxRetries = 3, maxRetryDelayMs = 60_000, onRetry } = options;
   const baseUrl = readBaseUrl(options.baseUrl);
   const waiting = { maxRetryDelayMs, fetch: options.fetch ?? fetch, onRetry };
-  const anonymous = (operation: Operation) => (body: unknown) =>
-    sendAs(operation, { path: operation.path, query: {}, body, options: {} }, undefined).then(
-      (received) => dataOf(received) as Tokens,
-    );
+  const anonymous = (name: 'signIn' | 'refreshTokens') => (body: unknown) => {
+    const operation = OPERATIONS.auth[name];
+    const given = { name: `auth.${name}`, path: operation.path, query: {}, body, options: {} };
+    return sendAs(operation, given, undefined).then((received) => dataOf(received) as Tokens);
+  };
   const credentials = createCredentials(auth, {
-    signIn: anonymous(OPERATIONS.auth.signIn),
-    refresh: anonymous(OPERATIONS.auth.refreshTokens),
+    signIn: anonymous('signIn'),
+    refresh: anonymous('refreshTokens'),
   });
 
   function sendAs(
     operation: Operation,
-    { path, query, body, options }: Invocation,
+    { name, path, query, body, options }: Invocation,
     token: string | undefined,
   ) {
     const { idempotencyKey } = options;
@@ -55,7 +58,7 @@ export function createClient(options: ClientOptions): Client {
     const waitMs = typeof query.wait === 'number' ? 1_000 * query.wait : 0;
     return send(
       {
-        operation: nameOf(operation),
+        operation: name,
         method: operation.method,
         url: `${baseUrl}${path}${writeQuery(query)}`,
         headers: {
@@ -114,9 +117,9 @@ export function createClient(options: ClientOptions): Client {
     for await (const page of followPages(operation, given)) yield* page.events;
   }
 
-  function method(operation: Operation) {
+  function method(name: string, operation: Operation) {
     return (...args: unknown[]) => {
-      const given = readArguments(operation, args);
+      const given = { name, ...readArguments(operation, args) };
       if (operation.answers === 'rows') return iterate(operation, given);
       if (operation.answers === 'feed') return follow(operation, given);
       if (operation.answers === 'feedPages') return followPages(operation, given);
@@ -126,7 +129,9 @@ export function createClient(options: ClientOptions): Client {
 
   const groups = Object.entries<Record<string, Operation>>(OPERATIONS).map(([group, operations]) => [
     group,
-    Object.fromEntries(Object.entries(operations).map(([name, operation]) => [name, method(operation)])),
+    Object.fromEntries(
+      Object.entries(operations).map(([name, operation]) => [name, method(`${group}.${name}`, operation)]),
+    ),
   ]);
   // The generator writes the table and its type from the same description.
   return Object.fromEntries(groups) as Client;
@@ -146,16 +151,11 @@ function readBaseUrl(text: string): string {
   return baseUrl;
 }
 
-/** As callers write it: payments.record. */
-function nameOf(operation: Operation): string {
-  for (const [group, operations] of Object.entries<Record<string, Operation>>(OPERATIONS)) {
-    for (const [name, one] of Object.entries(operations)) if (one === operation) return `${group}.${name}`;
-  }
-  throw new Error(`${operation.path} is no operation.`);
-}
-
 /** Arguments come in this order: parameters of the path, body, query, options. */
-function readArguments({ path, hasBody, hasQuery, takesKey }: Operation, args: unknown[]): Invocation {
+function readArguments(
+  { path, hasBody, hasQuery, takesKey }: Operation,
+  args: unknown[],
+): Omit<Invocation, 'name'> {
   const rest = [...args];
   const written = path.replace(/\{\w+\}/g, () => encodeURIComponent(String(rest.shift())));
   const body = hasBody ? rest.shift() : undefined;

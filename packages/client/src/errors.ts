@@ -8,31 +8,34 @@ export type ErrorCode = Problem['code'];
 /** The `details` of an error code. */
 export type ErrorDetails<Code extends ErrorCode = ErrorCode> = Extract<Problem, { code: Code }>['details'];
 
-/** Facts of an answer that is not a success. */
-export interface AnswerFacts {
-  status: number;
-  /** The id of the request in the log and in the audit trail of the service. */
-  requestId: string | undefined;
-  /** The seconds of Retry-After. */
-  retryAfterSeconds: number | undefined;
-}
-
-/** The service refused the request. `code` is the reason, and determines the fields of `details`. */
-export class ApiError extends ClientError implements AnswerFacts {
-  override readonly name = 'ApiError';
-  readonly code: ErrorCode;
-  readonly details: ErrorDetails;
+/** An answer that is not a success. */
+export class AnswerError extends ClientError {
   readonly status: number;
+  /** The id of the request in the log and in the audit trail of the service. */
   readonly requestId: string | undefined;
+  /** The seconds of Retry-After. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, message: string, details: ErrorDetails, facts: AnswerFacts) {
+  constructor(message: string, facts: AnswerFacts) {
     super(message);
-    this.code = code;
-    this.details = details;
     this.status = facts.status;
     this.requestId = facts.requestId;
     this.retryAfterSeconds = facts.retryAfterSeconds;
+  }
+}
+
+type AnswerFacts = Pick<AnswerError, 'status' | 'requestId' | 'retryAfterSeconds'>;
+
+/** The service refused the request. `code` is the reason, and determines the fields of `details`. */
+export class ApiError extends AnswerError {
+  override readonly name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails, facts: AnswerFacts) {
+    super(message, facts);
+    this.code = code;
+    this.details = details;
   }
 
   /** Narrows `details`: `if (error.is('VALIDATION_ERROR')) error.details.fields`. */
@@ -44,20 +47,14 @@ export class ApiError extends ClientError implements AnswerFacts {
 export type ApiErrorOf<Code extends ErrorCode> = ApiError & { code: Code; details: ErrorDetails<Code> };
 
 /** An answer that is not from the service, such as the error page of a proxy. */
-export class UnexpectedAnswerError extends ClientError implements AnswerFacts {
+export class UnexpectedAnswerError extends AnswerError {
   override readonly name = 'UnexpectedAnswerError';
-  readonly status: number;
-  readonly requestId: string | undefined;
-  readonly retryAfterSeconds: number | undefined;
   /** The first 1,000 characters of the answer. */
   readonly body: string;
 
   constructor(url: string, body: string, facts: AnswerFacts) {
-    super(`${url} answered ${facts.status} without the envelope of the service.`);
+    super(`${url} answered ${facts.status} without the envelope of the service.`, facts);
     this.body = body.slice(0, 1_000);
-    this.status = facts.status;
-    this.requestId = facts.requestId;
-    this.retryAfterSeconds = facts.retryAfterSeconds;
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  AnswerError,
   ApiError,
   type ClientError,
   ConnectionError,
@@ -64,7 +65,7 @@ export async function send(call: Call, waiting: Waiting): Promise<Received> {
       return await sendOnce(call, waiting.fetch);
     } catch (error) {
       call.signal?.throwIfAborted();
-      const askedMs = 1000 * (askedSeconds(error) ?? 0);
+      const askedMs = error instanceof AnswerError ? 1000 * (error.retryAfterSeconds ?? 0) : 0;
       const mayRetry = retries < call.maxRetries && isRetryable(error, call.repeatable);
       if (!mayRetry || askedMs > waiting.maxRetryDelayMs) throw error;
       const delayMs = Math.round(Math.min(waiting.maxRetryDelayMs, Math.max(askedMs, backoffMs(retries))));
@@ -142,18 +143,13 @@ function secondsOf(header: string | null): number | undefined {
 
 function isRetryable(error: unknown, repeatable: boolean): boolean {
   if (error instanceof ConnectionError) return repeatable;
-  if (!(error instanceof ApiError || error instanceof UnexpectedAnswerError)) return false;
+  if (!(error instanceof AnswerError)) return false;
   const { status, retryAfterSeconds } = error;
   if (status === 429) return true;
   // 409 with Retry-After: the first request with this Idempotency-Key is still running.
   return (
     repeatable && ([502, 503, 504].includes(status) || (status === 409 && retryAfterSeconds !== undefined))
   );
-}
-
-function askedSeconds(error: unknown): number | undefined {
-  if (!(error instanceof ApiError || error instanceof UnexpectedAnswerError)) return undefined;
-  return error.retryAfterSeconds;
 }
 
 /** Doubles with each retry, and is random, so that clients do not all retry at the same time. */
