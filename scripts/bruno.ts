@@ -3,7 +3,7 @@ import type { OpenAPIV3_1 } from 'openapi-types';
 
 const { jsonToBruV2, envJsonToBruV2, jsonToCollectionBru } = createRequire(import.meta.url)(
   '@usebruno/lang',
-) as Record<string, (json: object) => string>;
+) as Record<'jsonToBruV2' | 'envJsonToBruV2' | 'jsonToCollectionBru', (json: object) => string>;
 
 /** Folder of the collection. */
 export const BRUNO_FOLDER = 'docs/bruno';
@@ -19,12 +19,11 @@ export function brunoCollection({
 }: OpenAPIV3_1.Document): Record<string, string> {
   const files: Record<string, string> = {
     'bruno.json': `${JSON.stringify({ version: '1', name: info.title, type: 'collection' }, null, 2)}\n`,
-    'collection.bru':
-      jsonToCollectionBru?.({ auth: { mode: 'bearer', bearer: { token: '{{token}}' } } }) ?? '',
-    'environments/local.bru': envJsonToBruV2?.({ variables: VARIABLES }) ?? '',
+    'collection.bru': jsonToCollectionBru({ auth: { mode: 'bearer', bearer: { token: '{{token}}' } } }),
+    'environments/local.bru': envJsonToBruV2({ variables: VARIABLES }),
   };
   for (const [index, { name }] of tags.entries())
-    files[`${name}/folder.bru`] = jsonToCollectionBru?.({ meta: { name, seq: index + 1 } }) ?? '';
+    files[`${name}/folder.bru`] = jsonToCollectionBru({ meta: { name, seq: index + 1 } });
   const counts = new Map<string, number>();
   for (const [path, operations] of Object.entries(paths)) {
     for (const [method, given] of Object.entries(operations ?? {})) {
@@ -32,8 +31,7 @@ export function brunoCollection({
       const folder = operation.tags?.[0] ?? '';
       const seq = (counts.get(folder) ?? 0) + 1;
       counts.set(folder, seq);
-      const file = `${folder}/${operation.operationId}.bru`;
-      files[file] = jsonToBruV2?.(requestOf(path, method, operation, seq)) ?? '';
+      files[`${folder}/${operation.operationId}.bru`] = jsonToBruV2(requestOf(path, method, operation, seq));
     }
   }
   return Object.fromEntries(Object.entries(files).map(([path, text]) => [`${BRUNO_FOLDER}/${path}`, text]));

@@ -7,21 +7,33 @@ import type { ClientBase } from 'pg';
 export async function dumpSchema(client: ClientBase): Promise<string> {
   const parts = [
     '-- Generated from the migrations by `npm run generate`.\n',
-    ...(await enums(client)),
+    ...(await read(client, ENUMS)),
     ...(await tables(client)),
-    ...(await functions(client)),
-    ...(await triggers(client)),
+    ...(await read(client, FUNCTIONS)).map((text) => `${text.trim()};\n`),
+    ...(await read(client, TRIGGERS)),
   ];
-  return `${parts.join('\n')}`;
+  return parts.join('\n');
 }
 
-async function enums(client: ClientBase): Promise<string[]> {
-  const { rows } = await client.query<{ name: string; labels: string }>(`
-    select t.typname as name, string_agg(quote_literal(e.enumlabel), ', ' order by e.enumsortorder) as labels
-    from pg_type t join pg_enum e on e.enumtypid = t.oid
-    where t.typnamespace = 'public'::regnamespace
-    group by t.typname order by t.typname`);
-  return rows.map(({ name, labels }) => `create type ${name} as enum (${labels});\n`);
+const ENUMS = `
+  select format(E'create type %s as enum (%s);\\n',
+    t.typname, string_agg(quote_literal(e.enumlabel), ', ' order by e.enumsortorder)) as text
+  from pg_type t join pg_enum e on e.enumtypid = t.oid
+  where t.typnamespace = 'public'::regnamespace
+  group by t.typname order by t.typname`;
+
+const FUNCTIONS = `
+  select pg_get_functiondef(p.oid) as text from pg_proc p
+  where p.pronamespace = 'public'::regnamespace
+    and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+  order by p.proname`;
+
+const TRIGGERS = `
+  select pg_get_triggerdef(oid) || E';\\n' as text from pg_trigger where not tgisinternal order by tgname`;
+
+async function read(client: ClientBase, query: string, values: unknown[] = []): Promise<string[]> {
+  const { rows } = await client.query<{ text: string }>(query, values);
+  return rows.map(({ text }) => text);
 }
 
 async function tables(client: ClientBase): Promise<string[]> {
@@ -35,44 +47,32 @@ async function tables(client: ClientBase): Promise<string[]> {
 }
 
 async function tableText(client: ClientBase, { oid, name }: { oid: number; name: string }): Promise<string> {
-  const columns = await client.query<{ line: string }>(
+  const columns = await read(
+    client,
     `select format('  %I %s%s%s', a.attname, format_type(a.atttypid, a.atttypmod),
         case when a.attnotnull then ' not null' else '' end,
         case
           when a.attidentity <> '' then ' generated always as identity'
           when a.attgenerated <> '' then format(' generated always as (%s) stored', pg_get_expr(d.adbin, d.adrelid))
           when d.adbin is not null then format(' default %s', pg_get_expr(d.adbin, d.adrelid))
-          else '' end) as line
+          else '' end) as text
       from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
       where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`,
     [oid],
   );
-  const constraints = await client.query<{ line: string }>(
-    `select format('  constraint %I %s', conname, pg_get_constraintdef(oid)) as line
+  const constraints = await read(
+    client,
+    `select format('  constraint %I %s', conname, pg_get_constraintdef(oid)) as text
       from pg_constraint where conrelid = $1 and contype in ('p', 'u', 'c', 'f') order by contype, conname`,
     [oid],
   );
-  const indexes = await client.query<{ line: string }>(
-    `select pg_get_indexdef(indexrelid) || ';' as line from pg_index i
+  const indexes = await read(
+    client,
+    `select pg_get_indexdef(indexrelid) || ';' as text from pg_index i
       where indrelid = $1 and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
       order by 1`,
     [oid],
   );
-  const lines = [...columns.rows, ...constraints.rows].map(({ line }) => line).join(',\n');
-  return [`create table ${name} (\n${lines}\n);`, ...indexes.rows.map(({ line }) => line), ''].join('\n');
-}
-
-async function functions(client: ClientBase): Promise<string[]> {
-  const { rows } = await client.query<{ text: string }>(`
-    select pg_get_functiondef(p.oid) as text from pg_proc p
-    where p.pronamespace = 'public'::regnamespace
-      and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
-    order by p.proname`);
-  return rows.map(({ text }) => `${text.trim()};\n`);
-}
-
-async function triggers(client: ClientBase): Promise<string[]> {
-  const { rows } = await client.query<{ text: string }>(`
-    select pg_get_triggerdef(oid) as text from pg_trigger where not tgisinternal order by tgname`);
-  return rows.map(({ text }) => `${text};\n`);
+  const lines = [...columns, ...constraints].join(',\n');
+  return [`create table ${name} (\n${lines}\n);`, ...indexes, ''].join('\n');
 }

@@ -1,5 +1,5 @@
 /**
- * Writes the files that are made from others:
+ * Writes the generated files:
  *
  *   from the migrations        src/core/database/tables.ts, schema.sql
  *   from the routes            openapi.json
@@ -38,17 +38,22 @@ const embedded = await startEmbeddedPostgres({ dataDir, log: { info: () => {}, w
 try {
   await prepareDatabase(embedded.connection, config, currencyOf(config));
   const description = await generateDescription();
+  const results = resultsTable(await readFile('bench/RESULTS.md', 'utf8'));
   const files = {
-    'src/core/database/tables.ts': generateTables(),
+    'src/core/database/tables.ts': await generateTables(),
     'schema.sql': await generateSchema(),
     'openapi.json': description,
     'packages/client/src/generated/api.ts': await generateClientTypes(description),
     'packages/client/src/generated/operations.ts': clientOperations(JSON.parse(description)),
     ...brunoCollection(JSON.parse(description)),
     '.env.example': generateEnvironment(),
-    'docs/scaling.md': await generateScaling(),
-    'docs/events.md': await generateEvents(),
-    'docs/portfolio-import.md': await generatePortfolioFormat(),
+    'docs/scaling.md': await fillIn('docs/scaling.md', 'results', results),
+    'docs/events.md': await fillIn(
+      'docs/events.md',
+      'catalogue',
+      `${eventsTable()}\n\n${eventFieldsTable()}`,
+    ),
+    'docs/portfolio-import.md': await fillIn('docs/portfolio-import.md', 'columns', portfolioTables()),
   };
   await writeOrCheck(files, process.argv.includes('--check'));
 } finally {
@@ -83,27 +88,17 @@ async function writeOrCheck(files: Record<string, string>, check: boolean): Prom
   }
 }
 
-function generateTables(): string {
+async function generateTables(): Promise<string> {
   const { host, port, user, database } = embedded.connection;
   const url = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
   const typeMapping = JSON.stringify({ int8: 'Int8', date: 'PlainDate', timestamptz: 'TimestampColumn' });
   const out = join(dataDir, 'tables.ts');
   const options = ['--dialect', 'postgres', '--url', url, '--out-file', out, '--type-mapping', typeMapping];
-  execFileSync('node_modules/.bin/kysely-codegen', [
-    ...options,
-    '--include-pattern',
-    'public.*',
-    '--exclude-pattern',
-    'public.kysely_*',
-    '--log-level',
-    'error',
-  ]);
+  const patterns = ['--include-pattern', 'public.*', '--exclude-pattern', 'public.kysely_*'];
+  execFileSync('node_modules/.bin/kysely-codegen', [...options, ...patterns, '--log-level', 'error']);
   // The type `Metadata` of core/http/fields.ts, written out.
   const metadata = 'metadata: Generated<Record<string, string>>';
-  const text = execFileSync('cat', [out], { encoding: 'utf8' }).replaceAll(
-    'metadata: Generated<Json>',
-    metadata,
-  );
+  const text = (await readFile(out, 'utf8')).replaceAll('metadata: Generated<Json>', metadata);
   const imports = [
     'import type { PlainDate } from "../values/dates.ts";',
     'import type { Int8 } from "./int8.ts";',
@@ -179,27 +174,9 @@ function generateEnvironment(): string {
   return `# Every setting with its default. Copy to .env and uncomment what you change.\n\n${parts.join('\n')}`;
 }
 
-async function generateScaling(): Promise<string> {
-  const table = resultsTable(await readFile('bench/RESULTS.md', 'utf8'));
-  const page = await readFile('docs/scaling.md', 'utf8');
-  return page.replace(
-    /(?<=<!-- results: .* -->\n)[\s\S]*(?=<!-- end of results -->)/,
-    () => `\n${table}\n\n`,
-  );
-}
-
-async function generatePortfolioFormat(): Promise<string> {
-  const page = await readFile('docs/portfolio-import.md', 'utf8');
-  return page.replace(
-    /(?<=<!-- columns: .* -->\n)[\s\S]*(?=<!-- end of columns -->)/,
-    () => `\n${portfolioTables()}\n\n`,
-  );
-}
-
-async function generateEvents(): Promise<string> {
-  const page = await readFile('docs/events.md', 'utf8');
-  return page.replace(
-    /(?<=<!-- catalogue: .* -->\n)[\s\S]*(?=<!-- end of catalogue -->)/,
-    () => `\n${eventsTable()}\n\n${eventFieldsTable()}\n\n`,
-  );
+/** A page of the documentation with a new text between the comments `<!-- <name>: … -->` and `<!-- end of <name> -->`. */
+async function fillIn(file: string, name: string, text: string): Promise<string> {
+  const page = await readFile(file, 'utf8');
+  const part = new RegExp(`(?<=<!-- ${name}: .* -->\\n)[\\s\\S]*(?=<!-- end of ${name} -->)`);
+  return page.replace(part, () => `\n${text}\n\n`);
 }
