@@ -75,7 +75,7 @@ describe('the rights of an API key', () => {
   });
 });
 
-describe('a key that is used', () => {
+describe('the use of a key', () => {
   const NOW = '2026-11-02T08:00:00.000Z';
   const LATER = '2026-11-02T08:00:00.001Z';
   const key: PresentedKey = {
@@ -102,12 +102,12 @@ describe('a key that is used', () => {
       'The API key was replaced by a rotation at 2026-11-02T08:00:00.000Z. Use its new secret.',
     ],
     ['was revoked', { revokedAt: LATER }, 'The API key was revoked. Use another one.'],
-  ])('and %s is refused only after its end', (_what, fields, message) => {
+  ])('is refused from the end of the key on, not before: a key that %s', (_what, fields, message) => {
     expect(use(fields)?.message).toBe(message);
     if (message) expect(use(fields)?.code).toBe('UNAUTHORIZED');
   });
 
-  it('outside its networks is refused with 403 and the address', () => {
+  it('is refused outside the networks of the key, with 403 and the address', () => {
     const networks = ['10.0.0.0/8', '2001:db8::/32'];
     for (const inside of ['10.1.2.3', '::ffff:10.1.2.3', '2001:db8::7'])
       expect(use({ networks }, inside), inside).toBeUndefined();
@@ -120,7 +120,7 @@ describe('a key that is used', () => {
 });
 
 describe('the form of an API key', () => {
-  it('is found by its pattern and checked without the database', () => {
+  it('has a checksum that detects every changed character', () => {
     for (let n = 0; n < 1_000; n++) {
       const { key } = newApiKey();
       expect(isWellFormedApiKey(key), key).toBe(true);

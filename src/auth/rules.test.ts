@@ -24,11 +24,11 @@ describe('the profile of a person', () => {
     expect(profileOf({ email: `${'x'.repeat(250)}@b.c` })?.firstName).toBe('x'.repeat(100));
   });
 
-  it.each([undefined, null, true, 'true'])('is taken when email_verified is %s', (email_verified) => {
+  it.each([undefined, null, true, 'true'])('can be read if email_verified is %s', (email_verified) => {
     expect(profileOf({ email, email_verified })).toBeDefined();
   });
 
-  it.each([false, 'false', 0, 'yes', {}])('is not taken when email_verified is %s', (email_verified) => {
+  it.each([false, 'false', 0, 'yes', {}])('cannot be read if email_verified is %s', (email_verified) => {
     expect(profileOf({ email, email_verified })).toBeUndefined();
   });
 
@@ -52,28 +52,28 @@ describe('the profile of a person', () => {
     'person@ex%61mple.org',
     '"person"@example.org',
     'person@localhost',
-  ])('is not taken with the e-mail %j', (wrong) => {
+  ])('cannot be read with the e-mail %j', (wrong) => {
     expect(profileOf({ email: wrong })).toBeUndefined();
   });
 });
 
 describe('an identity', () => {
-  it.each(['1', 'a|b@c', 'x'.repeat(255)])('has the subject %s', (sub) => {
+  it.each(['1', 'a|b@c', 'x'.repeat(255)])('can have the subject %s', (sub) => {
     expect(identityProblem({ sub }, 'ams')).toBeUndefined();
   });
 
   it.each(['', ' ', '\u200b', 'a\u0000', '\ud800', 'a\udc00b', 'x'.repeat(256), 5, null, undefined])(
-    'does not have the subject %j',
+    'cannot have the subject %j',
     (sub) => {
       expect(identityProblem({ sub }, 'ams')).toContain('sub');
     },
   );
 
-  it.each([undefined, 'ams'])('may be of a token whose authorized party is %s', (azp) => {
+  it.each([undefined, 'ams'])('can come from a token whose authorized party is %s', (azp) => {
     expect(identityProblem({ sub: '1', azp }, 'ams')).toBeUndefined();
   });
 
-  it.each(['another', '', null, ['ams']])('is not of a token whose authorized party is %j', (azp) => {
+  it.each(['another', '', null, ['ams']])('cannot come from a token whose authorized party is %j', (azp) => {
     expect(identityProblem({ sub: '1', azp }, 'ams')).toContain('azp');
   });
 });
