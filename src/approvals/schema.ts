@@ -33,6 +33,16 @@ export const ApprovalFacts = Type.Object(
 );
 export type ApprovalFacts = Static<typeof ApprovalFacts>;
 
+const exampleFacts: ApprovalFacts = {
+  paymentStatus: 'matched',
+  paymentAccountId: 1,
+  reconciliationId: null,
+  accountStatus: null,
+  toAccountStatus: null,
+  balance: null,
+  credit: null,
+};
+
 export const Approval = Type.Object(
   {
     id: Id,
@@ -102,24 +112,8 @@ export const Approval = Type.Object(
         requestedByUserId: 1,
         decidedBy: null,
         decisionReason: null,
-        facts: {
-          paymentStatus: 'matched',
-          paymentAccountId: 1,
-          reconciliationId: null,
-          accountStatus: null,
-          toAccountStatus: null,
-          balance: null,
-          credit: null,
-        },
-        currentFacts: {
-          paymentStatus: 'matched',
-          paymentAccountId: 1,
-          reconciliationId: null,
-          accountStatus: null,
-          toAccountStatus: null,
-          balance: null,
-          credit: null,
-        },
+        facts: exampleFacts,
+        currentFacts: exampleFacts,
         changedFacts: [],
         paymentMethodName: null,
         transactionRef: null,

@@ -68,30 +68,15 @@ export function readSignInCookie(request: FastifyRequest, isSecure: boolean): st
   return readCookie(request, signInCookieName(isSecure));
 }
 
-/** Stores the refresh token of a session in a cookie that browsers send only to the session endpoints. */
+/**
+ * Stores the refresh token of a session in a cookie that browsers send only to the session endpoints.
+ * @param refreshToken - null deletes the cookie.
+ */
 export function setSessionCookie(
   request: FastifyRequest,
   reply: FastifyReply,
   context: Pick<Context, 'config'>,
-  refreshToken: string,
-): void {
-  writeSessionCookie(request, reply, context, refreshToken, context.config.REFRESH_TOKEN_TTL_DAYS * 86_400);
-}
-
-export function deleteSessionCookie(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  context: Pick<Context, 'config'>,
-): void {
-  writeSessionCookie(request, reply, context, '', 0);
-}
-
-function writeSessionCookie(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  context: Pick<Context, 'config'>,
-  value: string,
-  maxAge: number,
+  refreshToken: string | null,
 ): void {
   const { path, isSecure } = publicAddress(request, context);
   const attributes = {
@@ -99,9 +84,9 @@ function writeSessionCookie(
     httpOnly: true,
     sameSite: 'strict',
     secure: isSecure,
-    maxAge,
+    maxAge: refreshToken === null ? 0 : context.config.REFRESH_TOKEN_TTL_DAYS * 86_400,
   } as const;
-  reply.header('set-cookie', stringifySetCookie(sessionCookieName(isSecure), value, attributes));
+  reply.header('set-cookie', stringifySetCookie(sessionCookieName(isSecure), refreshToken ?? '', attributes));
 }
 
 export function readSessionCookie(

@@ -5,12 +5,7 @@ import type { Api } from '../core/http/api.ts';
 import { Envelope, examplesOf, Nothing, ok } from '../core/http/envelope.ts';
 import { announceLimit } from '../core/http/rate-limit.ts';
 import type { SessionReader } from './access-tokens.ts';
-import {
-  deleteSessionCookie,
-  readSessionCookie,
-  requireSameOrigin,
-  setSessionCookie,
-} from './browser-cookies.ts';
+import { readSessionCookie, requireSameOrigin, setSessionCookie } from './browser-cookies.ts';
 import { type AuthParts, login } from './commands.ts';
 import { BODY_LIMIT_BYTES, BrowserSession, LoginBody, NobodySignedIn } from './schema.ts';
 import { endBrowserSession, refreshBrowserSession } from './session-commands.ts';
@@ -93,7 +88,7 @@ export function browserSessionRoutes(
       if (!renewed) {
         const state = await pages?.count(refreshes);
         if (state) announceLimit(reply, 'pages', state);
-        if (token !== undefined) deleteSessionCookie(request, reply, context);
+        if (token !== undefined) setSessionCookie(request, reply, context, null);
         return ok({ user: null }, 'Nobody is signed in.');
       }
       const { refreshToken, ...signedIn } = renewed;
@@ -121,7 +116,7 @@ export function browserSessionRoutes(
         const sessionId = await endBrowserSession(context, token, request.id);
         if (sessionId !== undefined) sessions.forget(sessionId);
       }
-      deleteSessionCookie(request, reply, context);
+      setSessionCookie(request, reply, context, null);
       return ok({}, 'Signed out.');
     },
   );

@@ -5,7 +5,7 @@ import { lookUp } from '../core/database/statements.ts';
 import type { VerificationStatus } from '../core/database/tables.ts';
 import { type AppError, duplicate } from '../core/http/errors.ts';
 import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
-import { fetchPage } from '../core/lists/page.ts';
+import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { likeLiteral } from '../core/lists/sql.ts';
 import { emailKey } from '../core/values/email.ts';
@@ -92,11 +92,7 @@ export async function setKycStatus(
 /** @param words - folded words. All must occur in the customer's search text. */
 export function listCustomers(db: Db, plan: ListPlan, words: string[]) {
   return fetchPage<CustomerRow>(db, plan, {
-    select: sql`
-      select c.id, c.first_name as "firstName", c.last_name as "lastName", c.email, c.phone,
-        c.national_id as "nationalId", c.kyc_status as "kycStatus", c.kyc_review_pending as "kycReviewPending",
-        c.external_id as "externalId", c.metadata, c.created_at as "createdAt", c.updated_at as "updatedAt"
-      from customers c`,
+    select: sql`select ${columnList(COLUMNS)} from customers c`,
     from: sql`from customers c`,
     where: words.map((word) => sql<boolean>`c.search_text like ${`%${likeLiteral(word)}%`}`),
   });

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { VerificationType } from '../core/database/tables.ts';
-import { Choice, Id, Timestamp } from '../core/http/fields.ts';
+import { Choice, Id, ScalarValue, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { VERIFICATION_STATUSES } from '../customers/schema.ts';
 
@@ -43,14 +43,7 @@ const KycDocument = Type.Unsafe<KycDocument>({
     issuedAt: { type: 'string', format: 'calendar-date' },
     expiresAt: { type: 'string', format: 'calendar-date' },
   },
-  additionalProperties: {
-    type: ['string', 'number', 'boolean', 'null'],
-    // A larger integer is not exact as a number of JavaScript.
-    minimum: -Number.MAX_SAFE_INTEGER,
-    maximum: Number.MAX_SAFE_INTEGER,
-    maxLength: 1000,
-    format: 'query-text',
-  },
+  additionalProperties: ScalarValue(1000),
 });
 
 export const KycUpdate = Type.Object(

@@ -88,25 +88,17 @@ export async function createConfiguration(
     const configuration = await insertConfiguration(tx, fields);
     const entry = { action: 'product.configuration', resource: 'product', resourceId: productId } as const;
     if (formerDefault !== undefined) {
-      const configurationId = formerDefault;
-      const before = { configurationId, isDefault: true };
-      const after = { configurationId, isDefault: false };
-      await audit(tx, actor, {
-        ...entry,
-        before,
-        after,
-        event: event('product.configuration_updated', after),
-      });
+      const before = { configurationId: formerDefault, isDefault: true };
+      const after = { ...before, isDefault: false };
+      const changed = event('product.configuration_updated', after);
+      await audit(tx, actor, { ...entry, before, after, event: changed });
     }
     const { priceMinor, isDefault } = fields;
+    const configurationId = configuration.id;
     await audit(tx, actor, {
       ...entry,
-      after: { configurationId: configuration.id, ...fields },
-      event: event('product.configuration_created', {
-        configurationId: configuration.id,
-        priceMinor,
-        isDefault,
-      }),
+      after: { configurationId, ...fields },
+      event: event('product.configuration_created', { configurationId, priceMinor, isDefault }),
     });
     return configuration;
   });

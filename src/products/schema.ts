@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
-import { AmountFromZero, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { AmountFromZero, Id, Money, Nullable, ScalarValue, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 
 const productFields = {
@@ -54,15 +54,6 @@ export const ProductUpsert = Type.Object(upsertFields, {
 });
 export type ProductUpsert = Static<typeof ProductUpsert>;
 
-const Attribute = Type.Unsafe<string | number | boolean | null>({
-  type: ['string', 'number', 'boolean', 'null'],
-  // A larger integer is not exact as a number of JavaScript.
-  minimum: -Number.MAX_SAFE_INTEGER,
-  maximum: Number.MAX_SAFE_INTEGER,
-  maxLength: 500,
-  format: 'query-text',
-});
-
 export const NewConfiguration = Type.Object(
   {
     name: Text(200),
@@ -72,7 +63,7 @@ export const NewConfiguration = Type.Object(
         description: 'At most 16 KB in total.',
         maxProperties: 50,
         propertyNames: { maxLength: 50, pattern: '^[A-Za-z][A-Za-z0-9_.-]*$' },
-        additionalProperties: Attribute,
+        additionalProperties: ScalarValue(500),
       }),
     ),
     price: Type.Optional(Nullable(AmountFromZero)),

@@ -4,7 +4,6 @@ import { callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
 import { setSnapshotAge } from '../core/http/snapshot-age.ts';
-import type { PlainDate } from '../core/values/dates.ts';
 import { recordResult } from './commands.ts';
 import { findLastResult } from './result-store.ts';
 import { LastProof, Proof, ProofQuery } from './schema.ts';
@@ -33,7 +32,7 @@ export function proofRoutes(api: Api, context: Context, verifier: LongReads): vo
       },
     },
     async (request, reply) => {
-      const day = (request.query.date as PlainDate | undefined) ?? today(context);
+      const day = request.query.date ?? today(context);
       const { value: proof, takenAtMs } = await verifier.read(callerOf(request), (tx) =>
         readProof(tx, context.currency, day),
       );

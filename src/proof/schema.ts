@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox';
-import { DateText, Id, Nullable, Timestamp } from '../core/http/fields.ts';
+import { CalendarDate, DateText, Id, Nullable, Timestamp } from '../core/http/fields.ts';
 
 /** The maximum number of violations that are listed for a check. All violations are counted. */
 export const MAX_VIOLATIONS = 100;
 
 export const ProofQuery = Type.Object({
   date: Type.Optional(
-    Type.String({
+    CalendarDate({
       format: 'calendar-date',
       description: 'The business day whose payments are shown. Default: today.',
       examples: ['2026-11-02'],
@@ -39,6 +39,16 @@ const dayFigures = {
     description:
       'Whether received = matched + unmatched + reversed, and the ledger has the same received, reversed and refunded sums.',
   }),
+};
+
+const exampleFigures = {
+  received: { count: 3, amount: 3600 },
+  matched: { count: 3, amount: 3600 },
+  unmatched: { count: 0, amount: 0 },
+  reversed: { count: 0, amount: 0 },
+  refunded: { count: 1, amount: 200 },
+  ledger: { received: 3600, reversed: 0, refunded: 200, net: 3400 },
+  holds: true,
 };
 
 const violationFields = {
@@ -88,26 +98,8 @@ export const Proof = Type.Object(
         currency: 'KES',
         holds: true,
         day: {
-          received: { count: 3, amount: 3600 },
-          matched: { count: 3, amount: 3600 },
-          unmatched: { count: 0, amount: 0 },
-          reversed: { count: 0, amount: 0 },
-          refunded: { count: 1, amount: 200 },
-          ledger: { received: 3600, reversed: 0, refunded: 200, net: 3400 },
-          holds: true,
-          byMethod: [
-            {
-              paymentMethodId: 1,
-              paymentMethod: 'Mobile money',
-              received: { count: 3, amount: 3600 },
-              matched: { count: 3, amount: 3600 },
-              unmatched: { count: 0, amount: 0 },
-              reversed: { count: 0, amount: 0 },
-              refunded: { count: 1, amount: 200 },
-              ledger: { received: 3600, reversed: 0, refunded: 200, net: 3400 },
-              holds: true,
-            },
-          ],
+          ...exampleFigures,
+          byMethod: [{ paymentMethodId: 1, paymentMethod: 'Mobile money', ...exampleFigures }],
           violations: [],
         },
         checks: [

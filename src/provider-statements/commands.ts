@@ -17,7 +17,7 @@ import { type Attempt, addJob, isGivenUp } from '../platform/jobs/queue.ts';
 import { createBatch } from '../reconciliations/commands.ts';
 import { resultOf } from '../reconciliations/rules.ts';
 import { lockPayments } from '../reconciliations/store.ts';
-import { findUser } from '../users/store.ts';
+import { actorOfJob } from '../users/commands.ts';
 import {
   compareLines,
   countBreaks,
@@ -284,6 +284,5 @@ async function reconcileNext(tx: Tx, statement: ProviderStatementRow): Promise<b
 async function reconcilerOf(tx: Tx, statement: ProviderStatementRow): Promise<Actor> {
   const { reconciling_by: userId, reconciling_api_key_id: keyId } = statement;
   if (keyId !== null) return apiKeyActor(await getApiKey(tx, keyId), null);
-  const user = userId === null ? undefined : await findUser(tx, userId);
-  return user ? { ...SYSTEM, userId: user.id, name: user.email } : SYSTEM;
+  return actorOfJob(tx, userId);
 }

@@ -46,17 +46,13 @@ export async function reportPayments(
   const all = sums.find(
     ({ payment_method_id, payment_date }) => payment_method_id === null && payment_date === null,
   );
+  const { count = 0, matched = 0, unmatched = 0 } = all ?? {};
   const data = {
     period,
     currency: currency.code,
     totals: {
       ...amounts(all),
-      counts: {
-        received: all?.count ?? 0,
-        matched: all?.matched ?? 0,
-        unmatched: all?.unmatched ?? 0,
-        reversed: (all?.count ?? 0) - (all?.matched ?? 0) - (all?.unmatched ?? 0),
-      },
+      counts: { received: count, matched, unmatched, reversed: count - matched - unmatched },
     },
     byMethod: sums.flatMap((row) => {
       const id = row.payment_method_id;
@@ -83,6 +79,5 @@ export async function reportPayments(
       reconciliationDate: row.reconciliation_date,
     })),
   };
-  const total = all?.count ?? 0;
-  return { data, pagination: pageNumbers(page, limit, total) };
+  return { data, pagination: pageNumbers(page, limit, count) };
 }

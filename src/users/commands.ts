@@ -1,5 +1,5 @@
-import type { Actor, Context } from '../core/context.ts';
-import type { Tx } from '../core/database/db.ts';
+import { type Actor, type Context, SYSTEM } from '../core/context.ts';
+import type { Db, Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { AppError, duplicate, invalidField, notFound } from '../core/http/errors.ts';
 import { event } from '../events/change-rules.ts';
@@ -10,6 +10,12 @@ import { adminRemoval } from './rules.ts';
 import type { NewUserBody, UserChanges } from './schema.ts';
 import * as store from './store.ts';
 import { toUser } from './view.ts';
+
+/** The user for whom a job works; the system if no user requested the work. */
+export async function actorOfJob(db: Db, userId: number | null): Promise<Actor> {
+  const user = userId === null ? undefined : await store.findUser(db, userId);
+  return user ? { ...SYSTEM, userId: user.id, name: user.email } : SYSTEM;
+}
 
 export async function createUser(context: Context, actor: Actor, body: NewUserBody) {
   const { password, ...fields } = body;
@@ -57,9 +63,7 @@ export async function changeUser(context: Context, actor: Actor, id: number, bod
 
 /** @throws AppError NOT_FOUND for an unknown user, VALIDATION_ERROR for a guessable password. */
 async function hashFor(context: Context, id: number, password: string, names: UserChanges): Promise<string> {
-  const user = await store.findUser(context.db, id);
-  if (!user) throw notFound('user', id);
-  const owner = { ...toUser(user), ...names };
+  const owner = { ...toUser(await store.getUser(context.db, id)), ...names };
   refuseGuessablePassword(password, 'password', owner, context.config.production);
   return hashPassword(password);
 }

@@ -1,6 +1,5 @@
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
-import type { InvitationPurpose, UserRole } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { duplicate, invalidField, notFound } from '../core/http/errors.ts';
 import { newToken } from '../core/values/secret.ts';
@@ -9,7 +8,7 @@ import { audit } from '../events/change-store.ts';
 import { checkInvitationMove, expiryOf } from './invitation-rules.ts';
 import type { NewIdentityInvitation, NewInvitation } from './invitation-schema.ts';
 import * as store from './invitation-store.ts';
-import { findUser, findUserByEmail } from './store.ts';
+import { findUserByEmail, getUser } from './store.ts';
 
 /**
  * Invites a person who is not a user yet. A new invitation to the same e-mail replaces the open one.
@@ -39,10 +38,8 @@ export async function inviteUser(
   body: NewIdentityInvitation,
 ) {
   return inTransaction(context.db, async (tx) => {
-    const user = await findUser(tx, userId);
-    if (!user) throw notFound('user', userId);
-    if (!user.active) throw invalidField('id', 'is a disabled user; set active to true first');
-    const { email } = user;
+    const { email, active } = await getUser(tx, userId);
+    if (!active) throw invalidField('id', 'is a disabled user; set active to true first');
     return issue(tx, actor, { purpose: 'link_identity', email, role: null, employeeId: null, userId }, body);
   });
 }
@@ -61,15 +58,7 @@ export async function revokeInvitation(context: Context, actor: Actor, id: numbe
   });
 }
 
-interface Invitee {
-  purpose: InvitationPurpose;
-  email: string;
-  role: UserRole | null;
-  employeeId: number | null;
-  userId: number | null;
-}
-
-async function issue(tx: Tx, actor: Actor, invitee: Invitee, body: NewIdentityInvitation) {
+async function issue(tx: Tx, actor: Actor, invitee: store.Invitee, body: NewIdentityInvitation) {
   await store.lockInvitations(tx, invitee.email);
   const now = new Date();
   const replaced = await store.revokeReplacedInvitation(tx, invitee, now);
@@ -81,17 +70,13 @@ async function issue(tx: Tx, actor: Actor, invitee: Invitee, body: NewIdentityIn
     { ...invitee, tokenHash, expiresAt, createdBy: actor.userId },
     now,
   );
+  const { email: _personal, ...data } = invitee;
   await audit(tx, actor, {
     action: 'invitation.create',
     resource: 'invitation',
     resourceId: id,
     after: { ...invitee, expiresAt },
-    event: event('invitation.created', {
-      purpose: invitee.purpose,
-      role: invitee.role,
-      employeeId: invitee.employeeId,
-      userId: invitee.userId,
-    }),
+    event: event('invitation.created', data),
   });
   return { ...(await store.getInvitation(tx, id)), token };
 }

@@ -21,12 +21,15 @@ export type OpenInvitation = Pick<
   'id' | 'purpose' | 'email' | 'email_key' | 'role' | 'employee_id' | 'user_id'
 >;
 
-interface NewInvitation {
+export interface Invitee {
   purpose: InvitationPurpose;
   email: string;
   role: UserRole | null;
   employeeId: number | null;
   userId: number | null;
+}
+
+interface NewInvitation extends Invitee {
   tokenHash: Buffer;
   expiresAt: Date;
   createdBy: number | null;

@@ -3,7 +3,6 @@ import type { Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
-import { notFound } from '../core/http/errors.ts';
 import { ifUnchanged } from '../core/http/etags.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
@@ -18,7 +17,7 @@ import {
 } from './invitation-schema.ts';
 import { getInvitation, listInvitations } from './invitation-store.ts';
 import { NewUserBody, User, UserChanges, userList } from './schema.ts';
-import { findUser, listUsers, lockAdmins, lockUser } from './store.ts';
+import { getUser, listUsers, lockAdmins, lockUser } from './store.ts';
 import { toUser } from './view.ts';
 
 export function userRoutes(api: Api, context: Context): void {
@@ -72,11 +71,7 @@ export function userRoutes(api: Api, context: Context): void {
         response: { 200: Envelope(User, 'User found.') },
       },
     },
-    async (request) => {
-      const user = await findUser(context.db, request.params.id);
-      if (!user) throw notFound('user', request.params.id);
-      return ok(toUser(user), 'User found.');
-    },
+    async (request) => ok(toUser(await getUser(context.db, request.params.id)), 'User found.'),
   );
 
   api.put(

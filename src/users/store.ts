@@ -80,6 +80,13 @@ export function listUsers(db: Db, plan: ListPlan) {
   });
 }
 
+/** @throws AppError NOT_FOUND */
+export async function getUser(db: Db, id: number): Promise<UserRow> {
+  const user = await findUser(db, id);
+  if (!user) throw notFound('user', id);
+  return user;
+}
+
 export function findUser(db: Db, id: number): Promise<UserRow | undefined> {
   return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst();
 }
@@ -93,10 +100,6 @@ export function findUserByEmail(db: Db, email: string): Promise<UserRow | undefi
 /** A query for the user who has the e-mail in any spelling. */
 export function userWithEmail(email: string) {
   return sql<{ id: number }>`select id from users where email_key = ${emailKey(email)}`;
-}
-
-export function getUser(db: Db, id: number): Promise<UserRow> {
-  return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
 export function lockUser(tx: Tx, id: number): Promise<UserRow | undefined> {

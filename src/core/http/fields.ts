@@ -98,6 +98,18 @@ export const METADATA_KEY = {
 };
 export const METADATA_VALUE = { type: 'string', maxLength: 500, format: 'query-text' };
 
+/** A JSON value that is neither a list nor an object, with text of at most `maxLength` characters. */
+export function ScalarValue(maxLength: number) {
+  return {
+    type: ['string', 'number', 'boolean', 'null'],
+    // A larger integer is not exact as a number of JavaScript.
+    minimum: -Number.MAX_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+    maxLength,
+    format: 'query-text',
+  };
+}
+
 /** Text that another system stores with a resource. */
 export const Metadata = Type.Unsafe<Record<string, string>>({
   type: 'object',

@@ -169,7 +169,7 @@ function problemIn(column: Column): string {
   }
 }
 
-/** What a column allows, for people. */
+/** What a column allows, to complete the sentence "Allowed: …". */
 export function allowedIn(column: Column): string {
   switch (column.kind) {
     case 'text':

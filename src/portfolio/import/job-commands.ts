@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Actor, type Context, SYSTEM, today } from '../../core/context.ts';
+import { type Context, today } from '../../core/context.ts';
 import type { CopyIn } from '../../core/database/copy-in.ts';
 import type { CopyPool } from '../../core/database/copy-pool.ts';
 import type { Tx } from '../../core/database/db.ts';
@@ -10,7 +10,7 @@ import { audit } from '../../events/change-store.ts';
 import type { Attempt } from '../../platform/jobs/queue.ts';
 import { CHECKS, runChecks } from '../../proof/checks-store.ts';
 import type { Finding } from '../../proof/store.ts';
-import { findUser } from '../../users/store.ts';
+import { actorOfJob } from '../../users/commands.ts';
 import { FILE_NAMES, type FileName } from '../format-rules.ts';
 import { computeBooks } from './account-books-commands.ts';
 import { findBroken, importChecks } from './check-store.ts';
@@ -116,7 +116,7 @@ async function storeChecked(
     await storeFindings(tx, id, findings, rowCounts);
     await setImportStatus(tx, id, 'checked');
     const { errors, warnings, differences } = findings.counts;
-    await audit(tx, await actorOf(tx, row.requested_by), {
+    await audit(tx, await actorOfJob(tx, row.requested_by), {
       action: 'import.check',
       resource: 'import',
       resourceId: id,
@@ -165,7 +165,7 @@ async function undo(parts: ImportParts, { id, requested_by }: ImportRow): Promis
       await deleteImportedRows(tx, id);
       await prove(tx, log, 'The import was not undone', (share) => report(0.7 + 0.3 * share));
       await setImportStatus(tx, id, 'undone');
-      await audit(tx, await actorOf(tx, requested_by), {
+      await audit(tx, await actorOfJob(tx, requested_by), {
         action: 'import.undo',
         resource: 'import',
         resourceId: id,
@@ -287,7 +287,7 @@ async function write(
   await deleteFiles(tx, id);
   await completeImport(tx, id, proof);
   const { customers = 0, accounts = 0, payments = 0 } = rowCounts;
-  await audit(tx, await actorOf(tx, actorId), {
+  await audit(tx, await actorOfJob(tx, actorId), {
     action: 'import.complete',
     resource: 'import',
     resourceId: id,
@@ -322,11 +322,6 @@ async function prove(tx: Tx, log: Log, outcome: string, report: (share: number) 
     );
   }
   return findings.map(({ check, lookedAt }) => ({ check, lookedAt, violationCount: 0 }));
-}
-
-async function actorOf(tx: Tx, userId: number | null): Promise<Actor> {
-  const user = userId === null ? undefined : await findUser(tx, userId);
-  return user ? { ...SYSTEM, userId: user.id, name: user.email } : SYSTEM;
 }
 
 const PROGRESS_PAUSE_MS = 1_000;

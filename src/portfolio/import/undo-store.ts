@@ -34,7 +34,7 @@ export interface Obstacle {
   /** The rows that refer to imported rows, or the action in the audit trail. */
   what: string;
   count: number;
-  /** The first imported row that is concerned. */
+  /** The first affected row of the import, by the name that staff know. */
   first: string;
 }
 
