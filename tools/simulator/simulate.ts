@@ -60,12 +60,12 @@ async function simulate(options: Options): Promise<boolean> {
   const plan = planTraffic(createRandom(seed), { ...options, accounts, prefix, decimals, now });
   const { sent, refusals } = await deliver(plan, options);
 
-  const differences = async (): Promise<Comparison> => {
+  const compareNow = async (): Promise<Comparison> => {
     const payments = await readPayments(client, prefix);
     const after = await readPaid(client, accounts, decimals);
     return compare(sent, payments, growthOf(accounts, before, after), decimals);
   };
-  let comparison = await differences();
+  let comparison = await compareNow();
   const deadline = Date.now() + SETTLE_TIMEOUT_MS;
   while (
     sent.some(({ isPending }) => isPending) &&
@@ -73,7 +73,7 @@ async function simulate(options: Options): Promise<boolean> {
     Date.now() < deadline
   ) {
     await sleep(5_000);
-    comparison = await differences();
+    comparison = await compareNow();
   }
   print(sent, { ...comparison, differences: [...refusals, ...comparison.differences] });
   return refusals.length + comparison.differences.length === 0;

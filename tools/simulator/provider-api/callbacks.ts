@@ -2,7 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The messages that the provider posts to the service after it has answered a call. */
 
-/** The provider tries to reach the service this often. */
+/** How long the answer to a call takes, if a plan or an option does not say otherwise. */
+export const ANSWER_MS = 50;
+/** How long a late answer takes. */
+export const LATE_MS = 400;
+
+/** The provider gives up after so many tries. */
 const TRIES = 240;
 const TRY_PAUSE_MS = 250;
 

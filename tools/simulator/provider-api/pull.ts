@@ -26,8 +26,8 @@ export interface PullBehaviour {
   zone: 'UTC' | 'East Africa';
   method: 'POST' | 'GET';
   /**
-   * A random number of the newest rows, at most this one and only of the last 20 minutes, is missing from an answer. So the other
-   * rows move to other pages.
+   * The most rows that are missing from an answer, so that other rows move to other pages. The number is random, and only the
+   * newest rows of the last 20 minutes can be missing.
    */
   mostHiddenRows: number;
   /** The length to which one text of each row is padded. So answers with many rows are too large for the service. */

@@ -2,7 +2,7 @@ import { constants, generateKeyPairSync, privateDecrypt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eastAfricaDigits } from '../formats.ts';
 import { type Book, type BookedPayment, money } from './book.ts';
-import { postUntilAccepted, trackDeliveries } from './callbacks.ts';
+import { ANSWER_MS, LATE_MS, postUntilAccepted, trackDeliveries } from './callbacks.ts';
 import { type Answer, type Call, errorAnswer, type Operation } from './operation.ts';
 
 /** Simulates status queries: the call is accepted, and the answer is posted later. */
@@ -50,8 +50,6 @@ export interface StatusOptions {
   answerUrl?(given: string): string;
 }
 
-const ANSWER_MS = 50;
-const LATE_MS = 400;
 const OPERATOR: Operator = { initiator: 'simulated-operator', password: 'password of the operator' };
 
 export function statusOperations(options: StatusOptions): StatusOperations {

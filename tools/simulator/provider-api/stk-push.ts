@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eastAfricaDigits } from '../formats.ts';
 import type { Book } from './book.ts';
-import { postUntilAccepted, trackDeliveries } from './callbacks.ts';
+import { ANSWER_MS, LATE_MS, postUntilAccepted, trackDeliveries } from './callbacks.ts';
 import { type Answer, type Call, errorAnswer, type Operation } from './operation.ts';
 
 /** Simulates payment requests to phones (STK push): prompts, the customers who answer them, and the reports of the outcomes. */
@@ -73,12 +73,9 @@ export interface StkPushOptions {
   answerMs?: number;
   /** How late a late answer is. */
   lateMs?: number;
-  /** The service's address may change after it was killed. */
+  /** Where a report is posted. Default: the address in the request. The service may have moved since. */
   reportUrl?(given: string): string;
 }
-
-const ANSWER_MS = 50;
-const LATE_MS = 400;
 
 export function createStkPush(options: StkPushOptions): StkPush {
   const {

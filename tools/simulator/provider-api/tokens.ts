@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Answer, Credentials } from './operation.ts';
 
-/** The access tokens of the simulated API. They live one hour of real time, as the provider's do. */
+/** The access tokens of the simulated API. They are valid for one hour of real time, as those of the provider. */
 export interface Tokens {
   /** Seconds. A test may change it for the next tokens. */
   lifetimeSeconds: number;
