@@ -161,52 +161,30 @@ function methodsOf(
   const plain = 'data' in properties ? 'data' : 'body';
   const json = types.length > 1 ? 'JsonQueryOf' : 'QueryOf';
   const walks = isPage && query.some((parameter) => parameter.name === 'after') && name.startsWith('list');
-  return [
+  const methods = [
     isPage
       ? method(name, 'page', json, `Promise<PageOf<'${id}'>>`, summary)
       : method(name, plain, json, `Promise<DataOf<'${id}'>>`, summary),
-    ...(walks
-      ? [
-          method(
-            name.replace(/^list/, 'iterate'),
-            'rows',
-            'IterationQueryOf',
-            `AsyncGenerator<RowOf<'${id}'>, void, undefined>`,
-            `${summary}: every row, reading page after page.`,
-          ),
-        ]
-      : []),
-    ...(FEEDS.has(id)
-      ? [
-          method(
-            'iterate',
-            'feed',
-            'QueryOf',
-            'AsyncGenerator<EventOf, void, undefined>',
-            `${summary}: yields each event and ends. With wait, it continues until the signal aborts, and then throws the reason of the signal.`,
-          ),
-          method(
-            'iteratePages',
-            'feedPages',
-            'QueryOf',
-            `AsyncGenerator<DataOf<'${id}'>, void, undefined>`,
-            `${summary}: page after page. A page with hasMore: false means that you are up to date.`,
-          ),
-        ]
-      : []),
-    ...(types.length > 1
-      ? [
-          method(
-            `${name}File`,
-            'file',
-            'FileQueryOf',
-            'Promise<ServiceFile>',
-            `${summary}, as a file.`,
-            false,
-          ),
-        ]
-      : []),
   ];
+  if (walks) {
+    const rows = `AsyncGenerator<RowOf<'${id}'>, void, undefined>`;
+    const text = `${summary}: every row, reading page after page.`;
+    methods.push(method(name.replace(/^list/, 'iterate'), 'rows', 'IterationQueryOf', rows, text));
+  }
+  if (FEEDS.has(id)) {
+    const pages = `AsyncGenerator<DataOf<'${id}'>, void, undefined>`;
+    const text = `${summary}: yields each event and ends. With wait, it continues until the signal aborts, and then throws the reason of the signal.`;
+    const pagesText = `${summary}: page after page. A page with hasMore: false means that you are up to date.`;
+    methods.push(
+      method('iterate', 'feed', 'QueryOf', 'AsyncGenerator<EventOf, void, undefined>', text),
+      method('iteratePages', 'feedPages', 'QueryOf', pages, pagesText),
+    );
+  }
+  if (types.length > 1)
+    methods.push(
+      method(`${name}File`, 'file', 'FileQueryOf', 'Promise<ServiceFile>', `${summary}, as a file.`, false),
+    );
+  return methods;
 }
 
 /** `Pay plans` → payPlans, with the noun PayPlan. */
