@@ -4,10 +4,13 @@ import { inUnits } from '../../core/database/copy-pool.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT } from '../format-rules.ts';
 import { NEEDS_GUARD, NEEDS_GUARD_AFTER, OPERATOR } from '../spreadsheet-guard-rules.ts';
 
-/** Where the rows of a file come from. The columns are SQL values as the database stores them. */
+/** Where the rows of a file come from. */
 interface Source {
   from: string;
+  /** The alias of the table that has one row for each row of the file. */
+  alias: string;
   orderBy: string;
+  /** SQL values as the database stores them. Default: the column of the same name in the table `alias`. */
   columns: Readonly<Record<string, string>>;
 }
 
@@ -67,69 +70,38 @@ const EARLIER_ASSIGNMENTS = `
 
 const SOURCES: Readonly<Record<FileName, Source>> = {
   payment_methods: {
+    alias: 'm',
     from: 'payment_methods m',
     // Every database has some methods before the import, so the ids of methods are not in the order of the file.
     orderBy: 'm.code collate "C"',
-    columns: { code: 'm.code', name: 'm.name', active: 'm.active' },
+    columns: {},
   },
   employees: {
+    alias: 'e',
     from: 'employees e',
     orderBy: 'e.id',
-    columns: {
-      external_id: employeeKey,
-      name: 'e.name',
-      phone: 'e.phone',
-      active: 'e.active',
-      created_at: 'e.created_at',
-      metadata: 'e.metadata',
-    },
+    columns: { external_id: employeeKey },
   },
   products: {
+    alias: 'p',
     from: 'products p',
     orderBy: 'p.id',
-    columns: {
-      sku: 'p.sku',
-      name: 'p.name',
-      category: 'p.category',
-      description: `nullif(p.description, '')`,
-      price: 'p.price_minor',
-      active: 'p.active',
-      external_id: 'p.external_id',
-      created_at: 'p.created_at',
-      metadata: 'p.metadata',
-    },
+    columns: { description: `nullif(p.description, '')`, price: 'p.price_minor' },
   },
   pay_plans: {
+    alias: 'l',
     from: 'pay_plans l left join products p on p.id = l.product_id',
     orderBy: 'l.id',
-    columns: {
-      name: 'l.name',
-      product: 'p.sku',
-      deposit: 'l.deposit_minor',
-      instalment: 'l.instalment_minor',
-      instalment_count: 'l.instalment_count',
-      frequency: 'l.frequency',
-      grace_days: 'l.grace_days',
-      auto_suspend: 'l.auto_suspend',
-      active: 'l.active',
-      created_at: 'l.created_at',
-    },
+    columns: { product: 'p.sku', deposit: 'l.deposit_minor', instalment: 'l.instalment_minor' },
   },
   customers: {
+    alias: 'c',
     from: 'customers c',
     orderBy: 'c.id',
-    columns: {
-      external_id: customerKey,
-      first_name: 'c.first_name',
-      last_name: 'c.last_name',
-      phone: 'c.phone',
-      email: 'c.email',
-      national_id: 'c.national_id',
-      created_at: 'c.created_at',
-      metadata: 'c.metadata',
-    },
+    columns: { external_id: customerKey },
   },
   accounts: {
+    alias: 'a',
     from: `accounts a
       join customers c on c.id = a.customer_id
       join products p on p.id = a.product_id
@@ -147,13 +119,8 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
       pay_plan: 'l.name',
       employee: `case when e.id is not null then ${employeeKey} end`,
       opened_at: 'a.created_at',
-      activation_date: 'a.activation_date',
       deposit: 'a.deposit_minor',
       instalment: 'a.instalment_minor',
-      instalment_count: 'a.instalment_count',
-      frequency: 'a.frequency',
-      grace_days: 'a.grace_days',
-      status: 'a.status',
       // The file account_changes has the day and the reason.
       status_since: 'null::date',
       status_reason: 'null::text',
@@ -168,23 +135,17 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
       source_balance: `greatest(0, case when a.status in ${SALE_UNDONE} then 0 else a.total_minor end - a.paid_minor)`,
       source_arrears: 'null::bigint',
       source_paid_until: 'case when a.paid_minor >= a.deposit_minor then a.next_due_date - 1 end',
-      metadata: 'a.metadata',
     },
   },
   account_changes: {
     // The first row of an account is its opening.
+    alias: 'h',
     from: `account_status_changes h join accounts a on a.id = h.account_id and h.from_status is not null`,
     orderBy: 'h.account_id, h.id',
-    columns: {
-      account: accountKey,
-      status: 'h.to_status',
-      changed_on: 'h.changed_on',
-      reason: 'h.reason',
-      cause: 'h.cause',
-      changed_at: 'h.created_at',
-    },
+    columns: { account: accountKey, status: 'h.to_status', changed_at: 'h.created_at' },
   },
   payments: {
+    alias: 'p',
     from: `payments p
       join payment_methods m on m.id = p.payment_method_id
       left join accounts a on a.id = p.account_id
@@ -195,24 +156,18 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
       left join (${EARLIER_ASSIGNMENTS}) b on b.payment_id = p.id`,
     orderBy: 'p.id',
     columns: {
-      external_id: 'p.external_id',
       account: `case when a.id is not null then ${accountKey} end`,
       amount: 'p.amount_minor',
-      payment_date: 'p.payment_date',
       payment_method: 'm.code',
-      transaction_ref: 'p.transaction_ref',
-      provider: 'p.provider',
       provider_transaction_id: 'p.provider_trans_id',
       received_at: 'p.created_at',
       assigned_at: 'g.assigned_at',
       earlier_assignments: 'b.assignments',
-      reversed_at: 'p.reversed_at',
-      reversal_reason: 'p.reversal_reason',
       reconciled_on: 'p.reconciliation_date',
-      metadata: 'p.metadata',
     },
   },
   credit_moves: {
+    alias: 'v',
     from: `credit_moves v
       join accounts a on a.id = v.account_id
       left join accounts b on b.id = v.to_account_id
@@ -222,19 +177,16 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
       account: accountKey,
       to_account: `case when b.id is not null then ${key('b', 'accounts')} end`,
       amount: 'v.amount_minor',
-      reason: 'v.reason',
       moved_on: 'v.value_date',
       payment_method: 'm.code',
-      transaction_ref: 'v.transaction_ref',
       moved_at: 'v.created_at',
     },
   },
 };
 
-function fileQuery(name: FileName, { from, orderBy, columns }: Source, currency: Currency): FileQuery {
+function fileQuery(name: FileName, { from, alias, orderBy, columns }: Source, currency: Currency): FileQuery {
   const cells = FORMAT[name].columns.map((column) => {
-    const value = columns[column.name];
-    if (value === undefined) throw new Error(`The export has no value for ${name}.${column.name}.`);
+    const value = columns[column.name] ?? `${alias}.${column.name}`;
     return `${cellOf(column, value, currency)} as "${column.name}"`;
   });
   return {

@@ -119,7 +119,7 @@ function repeated(file: FileName, column: string): ImportCheck {
   };
 }
 
-/** Selects rows with the values of an earlier row. Groups find the few values that occur twice, so that no large table is sorted. */
+/** Selects rows that repeat the values of an earlier row. Groups find the few repeated values, so that no large table is sorted. */
 function selectRepeats({
   file,
   compared,
@@ -411,14 +411,16 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       'an empty cell, or the moment at which the payment was moved to its account',
     ),
     {
-      ...{ file: 'payments', column: 'earlier_assignments', refersTo: 'accounts' },
-      select: sql`
-        select n.line, null as value, e.account as detail
-        from new_payments n cross join lateral jsonb_to_recordset(n.earlier_assignments) as e (account text)
-        where not exists (select from new_accounts a where a.external_id = e.account)`,
-      problem: (account) =>
-        `names the account ${account}, which is not in the column external_id of accounts.csv`,
-      allowed: 'rows of accounts.csv',
+      refersTo: 'accounts',
+      ...check(
+        'payments',
+        'earlier_assignments',
+        sql`cross join lateral jsonb_to_recordset(n.earlier_assignments) as e (account text)
+          where not exists (select from new_accounts a where a.external_id = e.account)`,
+        (account) => `names the account ${account}, which is not in the column external_id of accounts.csv`,
+        'rows of accounts.csv',
+        { value: sql`null`, detail: sql`e.account` },
+      ),
     },
     check(
       'payments',
@@ -451,44 +453,42 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       problem: (line) => `is also on line ${line}, with the same method`,
       allowed: 'each reference once, except for reversed payments',
     },
-    {
-      ...{ file: 'payments', column: 'transaction_ref' },
-      select: sql`
-        select n.line, n.transaction_ref as value, min(p.line)::text as detail
-        from new_payments n join new_payments p on p.reference_key = n.reference_key
+    check(
+      'payments',
+      'transaction_ref',
+      sql`join new_payments p on p.reference_key = n.reference_key
         where n.provider is null and n.reversed_at is null and p.provider is not null and p.reversed_at is null
         group by n.line, n.transaction_ref`,
-      problem: (line) => `is a transaction of the provider on line ${line}, so the payment would count twice`,
-      allowed: 'each transaction once',
-    },
-    {
-      ...{ file: 'payments', column: 'transaction_ref' },
-      select: sql`
-        select n.line, n.transaction_ref as value, p.id::text as detail
-        from new_payments n
-          join payments p on p.reference_key = n.reference_key and p.status <> 'reversed'
-          join payment_methods m on m.id = p.payment_method_id
+      (line) => `is a transaction of the provider on line ${line}, so the payment would count twice`,
+      'each transaction once',
+      { detail: sql`min(p.line)` },
+    ),
+    check(
+      'payments',
+      'transaction_ref',
+      sql`join payments p on p.reference_key = n.reference_key and p.status <> 'reversed'
+        join payment_methods m on m.id = p.payment_method_id
         where n.reversed_at is null and (m.code = n.payment_method and p.provider is not distinct from n.provider
           or (p.provider is null) <> (n.provider is null))`,
-      problem: (id) => `is the reference of a payment in the database (id ${id})`,
-      allowed: 'a payment that is not in the database',
-    },
-    {
-      ...{ file: 'payments', column: 'provider_transaction_id' },
-      select: sql`
-        select n.line, n.provider_transaction_id as value, p.id::text as detail
-        from new_payments n join payments p on p.provider_trans_id = n.transaction_key and p.provider = n.provider`,
-      problem: (id) => `was paid already (payment ${id} in the database)`,
-      allowed: 'a payment that is not in the database',
-    },
-    {
-      ...{ file: 'payments', column: 'transaction_ref' },
-      select: sql`
-        select line, transaction_ref as value from new_payments
-        where provider is null and reference_key is not null and is_reported_transaction(reference_key)`,
-      problem: () => 'is a transaction that a provider has reported to this service',
-      allowed: 'a payment that the provider has not reported; the reported one is in the database already',
-    },
+      (id) => `is the reference of a payment in the database (id ${id})`,
+      'a payment that is not in the database',
+      { detail: sql`p.id` },
+    ),
+    check(
+      'payments',
+      'provider_transaction_id',
+      sql`join payments p on p.provider_trans_id = n.transaction_key and p.provider = n.provider`,
+      (id) => `was paid already (payment ${id} in the database)`,
+      'a payment that is not in the database',
+      { detail: sql`p.id` },
+    ),
+    check(
+      'payments',
+      'transaction_ref',
+      sql`where n.provider is null and n.reference_key is not null and is_reported_transaction(n.reference_key)`,
+      'is a transaction that a provider has reported to this service',
+      'a payment that the provider has not reported; the reported one is in the database already',
+    ),
   ];
 }
 
@@ -527,14 +527,14 @@ function moveChecks({ today }: CheckSettings): ImportCheck[] {
       problem: (line) => `is also on line ${line}, with the same method`,
       allowed: 'each reference once',
     },
-    {
-      ...{ file: 'credit_moves', column: 'transaction_ref' },
-      select: sql`
-        select n.line, n.transaction_ref as value, c.id::text as detail
-        from new_credit_moves n join credit_moves c on c.reference_key = n.reference_key
-          join payment_methods m on m.id = c.payment_method_id and m.code = n.payment_method`,
-      problem: (id) => `is the reference of a refund in the database (id ${id})`,
-      allowed: 'a refund that is not in the database',
-    },
+    check(
+      'credit_moves',
+      'transaction_ref',
+      sql`join credit_moves c on c.reference_key = n.reference_key
+        join payment_methods m on m.id = c.payment_method_id and m.code = n.payment_method`,
+      (id) => `is the reference of a refund in the database (id ${id})`,
+      'a refund that is not in the database',
+      { detail: sql`c.id` },
+    ),
   ];
 }

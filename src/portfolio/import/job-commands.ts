@@ -40,7 +40,7 @@ import {
   setImportStatus,
   setProgress,
   storeFindings,
-  tryTakeImport,
+  tryLockWork,
 } from './store.ts';
 import {
   deleteImportedRows,
@@ -192,7 +192,7 @@ async function inWork<T>(
 ): Promise<T | undefined> {
   return copies.load(`import ${id}`, async (tx, copyIn) => {
     await sql`select set_config('lock_timeout', ${LONGEST_LOCK_WAIT}, true)`.execute(tx);
-    return (await tryTakeImport(tx, id)) ? work(tx, copyIn) : undefined;
+    return (await tryLockWork(tx, id)) ? work(tx, copyIn) : undefined;
   });
 }
 

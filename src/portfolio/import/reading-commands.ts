@@ -77,7 +77,7 @@ export async function readFile(
   return { count, isComplete };
 }
 
-/** Reads the cells of some lines of a file that can be read to its end, as they are in the file. */
+/** Reads the cells of some lines, as they are in the file. The file must be readable to its end. */
 export async function readCells(
   file: FileName,
   bytes: AsyncIterable<Buffer>,

@@ -212,8 +212,8 @@ export async function storeFindings(
     .execute();
 }
 
-/** Takes the work on an import until the end of the transaction. @returns false if another process works on the import. */
-export async function tryTakeImport(tx: Tx, id: number): Promise<boolean> {
+/** Lets only this transaction work on an import, until it ends. @returns false if another process works on the import. */
+export async function tryLockWork(tx: Tx, id: number): Promise<boolean> {
   const { rows } = await sql<{ isFree: boolean }>`
     select pg_try_advisory_xact_lock(${IMPORT_LOCK}, ${id}::integer) as "isFree"`.execute(tx);
   return rows[0]?.isFree === true;
