@@ -28,7 +28,7 @@ export async function insertKycRecord(tx: Tx, record: NewKycRecord): Promise<Kyc
     )
     select ${RECORD} from k left join users u on u.id = k.created_by`.execute(tx);
   const [row] = rows;
-  if (!row) throw new Error('inserting a KYC record returned no row');
+  if (!row) throw new Error('Inserting a KYC record returned no row.');
   return row;
 }
 
