@@ -26,5 +26,12 @@ export const fields = {
   'filter.period.other': 'Other days',
   'field.email': 'E-mail',
   'field.employee': 'Employee',
+  'field.amount': 'Amount',
+  'field.deposit': 'Deposit',
+  'field.instalments': 'Instalments',
+  'field.paymentMethod': 'Payment method',
+  'field.reason': 'Reason',
+  'field.reference': 'Reference',
+  'field.details': 'Details',
   'field.role': 'Role',
 } as const;

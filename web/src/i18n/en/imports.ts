@@ -1,5 +1,4 @@
 export const imports = {
-  'imports.title': 'Imports',
   'imports.lead':
     'Bring customers, accounts and payments of another system into the books. Nothing is written to the books before you run the import.',
   'imports.new': 'New import',
@@ -9,7 +8,6 @@ export const imports = {
     'Download a template for each kind of row that you have, and fill it in. Files that you do not have can be left out.',
   'imports.none': 'No import yet.',
   'imports.number': 'Import {id}',
-  'imports.status': 'Status',
   'imports.rows': 'Rows',
   'imports.check': 'Check',
   'imports.run': 'Run the import',
@@ -52,7 +50,6 @@ export const imports = {
   'imports.value': 'Cell',
   'imports.problem': 'What is wrong',
   'imports.allowed': 'Allowed: {allowed}.',
-  'imports.account': 'Account',
   'imports.figure': 'Figure',
   'imports.source': 'Old system',
   'imports.computed': 'Here',

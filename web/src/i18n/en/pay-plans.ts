@@ -5,10 +5,8 @@ export const payPlans = {
   'payPlans.anyProduct': 'Any product',
   'payPlans.autoSuspend': 'Suspend late accounts automatically',
   'payPlans.active': 'Can be chosen for new accounts',
-  'field.deposit': 'Deposit',
   'field.frequency': 'Frequency',
   'field.graceDays': 'Days of grace',
   'field.instalmentAmount': 'Instalment',
   'field.instalmentCount': 'Number of instalments',
-  'field.instalments': 'Instalments',
 } as const;

@@ -4,7 +4,6 @@ import { providerAnswer } from './provider-answer.ts';
 export const payment = {
   ...providerAnswer,
   'payment.title': 'Payment {id}',
-  'payment.details': 'Details',
   'payment.source': 'Source',
   'payment.match': 'Account found by',
   'payment.reconciled': 'Reconciled on',

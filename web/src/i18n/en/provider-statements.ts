@@ -1,5 +1,4 @@
 export const providerStatements = {
-  'providerStatements.title': 'Statements',
   'providerStatements.list': 'Statements of providers',
   'providerStatements.unreconciled': 'To reconcile',
   'providerStatements.proof': 'Proof of the day',
@@ -7,7 +6,6 @@ export const providerStatements = {
   'providerStatements.number': 'Statement {id}',
   'providerStatements.period': 'Days',
   'providerStatements.organisation': 'Organisation',
-  'providerStatements.status': 'Status',
   'providerStatements.payments': 'Payments',
   'providerStatements.matched': 'Matched',
   'providerStatements.breaks': 'Differences',
@@ -51,7 +49,6 @@ export const providerStatements = {
   'providerStatements.result': 'Result',
   'providerStatements.meaning': 'What to do',
   'providerStatements.lineCount': 'Lines',
-  'providerStatements.amount': 'Amount',
   'providerStatements.meaning.missing_in_books':
     'The provider has this payment, but the books do not. Import it.',
   'providerStatements.meaning.conflict':
@@ -73,13 +70,9 @@ export const providerStatements = {
   'providerStatements.noLines': 'No lines.',
   'providerStatements.receipt': 'Receipt',
   'providerStatements.line': 'Line {number}',
-  'providerStatements.paidOn': 'Paid on',
   'providerStatements.payer': 'Payer',
-  'providerStatements.reference': 'Reference',
   'providerStatements.problem': 'Problem',
   'providerStatements.inBooks': 'In the books',
-  'providerStatements.account': 'Account',
-  'providerStatements.method': 'Method',
   'providerStatements.unreconciled.none': 'Every payment is reconciled.',
   'providerStatements.chooseSome': 'Choose the payments whose money has arrived.',
   'providerStatements.chosen': '{count} chosen, {amount}',

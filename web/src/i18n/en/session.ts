@@ -1,7 +1,6 @@
 export const session = {
   'session.title': 'Sign in',
   'session.lead': 'Use the e-mail address and password of your staff account.',
-  'session.email': 'E-mail',
   'session.password': 'Password',
   'session.submit': 'Sign in',
   'session.with': 'Continue with {provider}',
@@ -29,6 +28,4 @@ export const session = {
   'session.invited.lead': 'Use the e-mail address that was invited.',
   'session.identity': 'Link an identity',
   'session.identity.lead': 'Afterwards you can sign in here through the provider.',
-  'session.firstName': 'First name',
-  'session.lastName': 'Last name',
 } as const;

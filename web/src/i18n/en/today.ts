@@ -1,5 +1,4 @@
 export const today = {
-  'today.title': 'Today',
   'today.received': 'Received today',
   'today.week': 'Received this week',
   'today.expected': '{amount} due in instalments',
@@ -15,7 +14,6 @@ export const today = {
   'today.week.before': 'Last week up to {day}: {amount}',
   'today.week.none': 'Nothing was received last week up to {day}',
   'today.outstanding': 'Outstanding',
-  'today.arrears': 'Arrears',
   'today.par30.one': '{count} account more than 30 days late',
   'today.par30.other': '{count} accounts more than 30 days late',
   'today.byDay': 'Received in the last seven days',

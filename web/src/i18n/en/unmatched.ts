@@ -3,7 +3,6 @@ import { providerAnswer } from './provider-answer.ts';
 
 export const unmatched = {
   ...providerAnswer,
-  'unmatched.title': 'Unmatched',
   'unmatched.keys':
     'Keys: 1–9 choose an account, Enter assigns. N and P: next and previous. 0: search. U: undo.',
   'unmatched.payments': 'Payments',
@@ -12,7 +11,6 @@ export const unmatched = {
   'unmatched.empty': 'Every payment has its account.',
   'unmatched.reference': 'Reference that the payer typed',
   'unmatched.payer': 'Payer',
-  'unmatched.date': 'Paid on',
   'unmatched.received': 'Received',
   'unmatched.transaction': 'Transaction',
   'unmatched.candidates': 'Possible accounts',

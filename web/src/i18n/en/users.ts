@@ -1,9 +1,7 @@
 export const users = {
   'users.new': 'New user',
   'users.new.lead': 'Give the user the password in person. The user can change it after signing in.',
-  'users.password': 'Password',
   'users.password.hint': 'Choose several words that nobody would guess.',
-  'users.newPassword': 'New password',
   'users.newPassword.hint': 'Leave it empty to keep the password. A new one ends all sessions of the user.',
   'users.active': 'May sign in',
   'invitations.none': 'Nobody was invited yet.',

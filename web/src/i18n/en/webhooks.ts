@@ -29,7 +29,6 @@ export const webhooks = {
   'webhooks.eventId': 'Event ID',
   'webhooks.outcome': 'Outcome',
   'webhooks.answer': 'Answer',
-  'webhooks.answerBody': 'Answer',
   'webhooks.attempt': 'Attempt',
   'webhooks.nextAttempt': 'Next attempt',
   'webhooks.duration': 'Time',

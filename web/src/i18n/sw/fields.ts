@@ -27,5 +27,12 @@ export const fields: Record<keyof typeof en, string> = {
   'filter.period.other': 'Siku nyingine',
   'field.email': 'Barua pepe',
   'field.employee': 'Mfanyakazi',
+  'field.amount': 'Kiasi',
+  'field.deposit': 'Malipo ya awali',
+  'field.instalments': 'Awamu',
+  'field.paymentMethod': 'Njia ya malipo',
+  'field.reason': 'Sababu',
+  'field.reference': 'Kumbukumbu',
+  'field.details': 'Maelezo',
   'field.role': 'Wadhifa',
 };

@@ -1,7 +1,6 @@
 import type { imports as en } from '../en/imports.ts';
 
 export const imports: Record<keyof typeof en, string> = {
-  'imports.title': 'Uingizaji',
   'imports.lead':
     'Leta wateja, akaunti na malipo ya mfumo mwingine kwenye vitabu. Hakuna kinachoandikwa kwenye vitabu kabla hujaendesha uingizaji.',
   'imports.new': 'Uingizaji mpya',
@@ -11,7 +10,6 @@ export const imports: Record<keyof typeof en, string> = {
     'Pakua kiolezo cha kila aina ya safu uliyo nayo, kisha ukijaze. Faili usizo nazo zinaweza kuachwa.',
   'imports.none': 'Bado hakuna uingizaji.',
   'imports.number': 'Uingizaji {id}',
-  'imports.status': 'Hali',
   'imports.rows': 'Safu',
   'imports.check': 'Kagua',
   'imports.run': 'Endesha uingizaji',
@@ -55,7 +53,6 @@ export const imports: Record<keyof typeof en, string> = {
   'imports.value': 'Seli',
   'imports.problem': 'Kosa',
   'imports.allowed': 'Inaruhusiwa: {allowed}.',
-  'imports.account': 'Akaunti',
   'imports.figure': 'Takwimu',
   'imports.source': 'Mfumo wa zamani',
   'imports.computed': 'Hapa',

@@ -4,11 +4,8 @@ export const invoice: Record<keyof typeof en, string> = {
   'invoice.title': 'Ankara',
   'invoice.pdf': 'Ankara (PDF)',
   'invoice.items': 'Vipengee',
-  'invoice.details': 'Maelezo',
-  'invoice.description': 'Maelezo',
   'invoice.quantity': 'Idadi',
   'invoice.unitPrice': 'Bei ya moja',
-  'invoice.total': 'Jumla',
   'invoice.issuedOn': 'Imetolewa tarehe',
   'invoice.dueDate': 'Kulipwa kufikia',
   'invoice.voidedAt': 'Imebatilishwa',
@@ -16,5 +13,4 @@ export const invoice: Record<keyof typeof en, string> = {
   'invoices.void.lead':
     '{number} itabaki kwenye orodha ya ankara, pamoja na sababu. Hatua hii haiwezi kutenguliwa.',
   'invoices.voided': 'Ankara imebatilishwa',
-  'field.reason': 'Sababu',
 };

@@ -7,10 +7,8 @@ export const payPlans: Record<keyof typeof en, string> = {
   'payPlans.anyProduct': 'Bidhaa yoyote',
   'payPlans.autoSuspend': 'Simamisha akaunti zilizochelewa kiotomatiki',
   'payPlans.active': 'Unaweza kuchaguliwa kwa akaunti mpya',
-  'field.deposit': 'Malipo ya awali',
   'field.frequency': 'Marudio',
   'field.graceDays': 'Siku za neema',
   'field.instalmentAmount': 'Kiasi cha awamu',
   'field.instalmentCount': 'Idadi ya awamu',
-  'field.instalments': 'Awamu',
 };

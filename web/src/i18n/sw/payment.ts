@@ -5,7 +5,6 @@ import { providerAnswer } from './provider-answer.ts';
 export const payment: Record<keyof typeof en, string> = {
   ...providerAnswer,
   'payment.title': 'Malipo {id}',
-  'payment.details': 'Maelezo',
   'payment.source': 'Chanzo',
   'payment.match': 'Akaunti ilipatikana kwa',
   'payment.reconciled': 'Yalisuluhishwa tarehe',

@@ -1,12 +1,10 @@
 import type { portfolio as en } from '../en/portfolio.ts';
 
 export const portfolio: Record<keyof typeof en, string> = {
-  'portfolio.title': 'Mikopo',
   'portfolio.asOf': 'Hadi {date}',
   'portfolio.payments': 'Malipo ya {month} (CSV)',
   'portfolio.outstanding': 'Deni lililobaki',
   'portfolio.outstanding.hint': '{arrears} zimechelewa, {accounts}',
-  'portfolio.arrears': 'Malimbikizo',
   'portfolio.par30': 'PAR 30',
   'portfolio.par30.hint': 'PAR 60: {par60} · PAR 90: {par90}',
   'portfolio.accounts.one': 'Akaunti {count}',
@@ -28,11 +26,9 @@ export const portfolio: Record<keyof typeof en, string> = {
   'portfolio.trend.table': 'Onyesha kama jedwali',
   'portfolio.products': 'Bidhaa',
   'portfolio.products.none': 'Hakuna akaunti bado.',
-  'portfolio.product': 'Bidhaa',
   'portfolio.count': 'Akaunti',
   'portfolio.late.title': 'Orodha ya kupiga simu',
   'portfolio.late.all': 'Zote zilizochelewa',
-  'portfolio.late.buckets': 'Siku za kuchelewa',
   'portfolio.late.none': 'Hakuna akaunti iliyochelewa siku hizo.',
   'portfolio.late.days': 'Siku za kuchelewa',
   'portfolio.late.csv': 'Pakua (CSV)',

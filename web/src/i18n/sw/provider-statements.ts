@@ -1,7 +1,6 @@
 import type { providerStatements as en } from '../en/provider-statements.ts';
 
 export const providerStatements: Record<keyof typeof en, string> = {
-  'providerStatements.title': 'Taarifa',
   'providerStatements.list': 'Taarifa za watoa huduma',
   'providerStatements.unreconciled': 'Ya kusuluhisha',
   'providerStatements.proof': 'Uthibitisho wa siku',
@@ -9,7 +8,6 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.number': 'Taarifa {id}',
   'providerStatements.period': 'Siku',
   'providerStatements.organisation': 'Shirika',
-  'providerStatements.status': 'Hali',
   'providerStatements.payments': 'Malipo',
   'providerStatements.matched': 'Yaliyolingana',
   'providerStatements.breaks': 'Tofauti',
@@ -53,7 +51,6 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.result': 'Matokeo',
   'providerStatements.meaning': 'La kufanya',
   'providerStatements.lineCount': 'Mistari',
-  'providerStatements.amount': 'Kiasi',
   'providerStatements.meaning.missing_in_books': 'Mtoa huduma anayo, vitabu havina. Yaingize.',
   'providerStatements.meaning.conflict':
     'Wafanyakazi waliyaingiza kwa mkono kwa mtu mwingine. Tatua mgongano, kisha linganisha tena.',
@@ -74,13 +71,9 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.noLines': 'Hakuna mistari.',
   'providerStatements.receipt': 'Risiti',
   'providerStatements.line': 'Mstari {number}',
-  'providerStatements.paidOn': 'Tarehe ya malipo',
   'providerStatements.payer': 'Mlipaji',
-  'providerStatements.reference': 'Kumbukumbu',
   'providerStatements.problem': 'Tatizo',
   'providerStatements.inBooks': 'Katika vitabu',
-  'providerStatements.account': 'Akaunti',
-  'providerStatements.method': 'Njia',
   'providerStatements.unreconciled.none': 'Malipo yote yamesuluhishwa.',
   'providerStatements.chooseSome': 'Chagua malipo ambayo pesa zake zimefika.',
   'providerStatements.chosen': '{count} yamechaguliwa, {amount}',

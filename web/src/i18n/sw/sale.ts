@@ -1,7 +1,6 @@
 import type { sale as en } from '../en/sale.ts';
 
 export const sale: Record<keyof typeof en, string> = {
-  'sale.title': 'Mauzo mapya',
   'sale.steps': 'Hatua za mauzo',
   'sale.position': 'Hatua ya {step} kati ya {steps}',
   'sale.step.customer': 'Mteja',
@@ -25,8 +24,6 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.customer.other': 'Mteja mwingine',
   'sale.customer.samePhone': '{name} ana namba hii ya simu.',
   'sale.customer.use': 'Muuzie mteja huyu',
-  'sale.firstName': 'Jina la kwanza',
-  'sale.lastName': 'Jina la ukoo',
   'sale.phone.hint': 'Malipo kutoka namba hii hutambuliwa.',
   'sale.document': 'Hati',
   'sale.documentNumber': 'Namba ya hati',
@@ -36,9 +33,6 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.plan.short': '{deposit} + {instalments}',
   'sale.plan.instalments': '{count} × {amount} {frequency}',
   'sale.summary': 'Muhtasari',
-  'sale.terms.deposit': 'Malipo ya awali',
-  'sale.terms.instalments': 'Awamu',
-  'sale.terms.total': 'Jumla',
   'sale.terms.left': 'Baki ya kulipa',
   'sale.product.missing': 'Chagua bidhaa.',
   'sale.plan.missing': 'Chagua mpango.',
@@ -54,7 +48,6 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.amount': 'Kiasi kilichopokelewa',
   'sale.amount.deposit': 'Malipo ya awali: {amount}',
   'sale.amount.none': 'Hakuna kilichopokelewa bado',
-  'sale.payment.none': 'Hakuna kilichopokelewa bado',
   'sale.change': 'Badilisha',
   'sale.save': 'Hifadhi mauzo',
   'sale.saveRest': 'Hifadhi yaliyobaki',

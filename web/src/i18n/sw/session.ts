@@ -3,7 +3,6 @@ import type { session as en } from '../en/session.ts';
 export const session: Record<keyof typeof en, string> = {
   'session.title': 'Ingia',
   'session.lead': 'Tumia barua pepe na nenosiri la akaunti yako ya kazi.',
-  'session.email': 'Barua pepe',
   'session.password': 'Nenosiri',
   'session.submit': 'Ingia',
   'session.with': 'Endelea na {provider}',
@@ -30,6 +29,4 @@ export const session: Record<keyof typeof en, string> = {
   'session.invited.lead': 'Tumia barua pepe iliyoalikwa.',
   'session.identity': 'Unganisha utambulisho',
   'session.identity.lead': 'Baadaye unaweza kuingia hapa kupitia mtoa utambulisho.',
-  'session.firstName': 'Jina la kwanza',
-  'session.lastName': 'Jina la ukoo',
 };

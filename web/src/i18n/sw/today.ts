@@ -1,7 +1,6 @@
 import type { today as en } from '../en/today.ts';
 
 export const today: Record<keyof typeof en, string> = {
-  'today.title': 'Leo',
   'today.received': 'Iliyopokelewa leo',
   'today.week': 'Iliyopokelewa wiki hii',
   'today.expected': '{amount} ya awamu inadaiwa',
@@ -17,7 +16,6 @@ export const today: Record<keyof typeof en, string> = {
   'today.week.before': 'Wiki iliyopita hadi {day}: {amount}',
   'today.week.none': 'Hakuna kilichopokelewa wiki iliyopita hadi {day}',
   'today.outstanding': 'Deni lililobaki',
-  'today.arrears': 'Malimbikizo',
   'today.par30.one': 'Akaunti {count} imechelewa zaidi ya siku 30',
   'today.par30.other': 'Akaunti {count} zimechelewa zaidi ya siku 30',
   'today.byDay': 'Iliyopokelewa siku saba zilizopita',

@@ -3,7 +3,6 @@ import { providerAnswer } from './provider-answer.ts';
 
 export const unmatched: Record<keyof typeof en, string> = {
   ...providerAnswer,
-  'unmatched.title': 'Yasiyolinganishwa',
   'unmatched.keys':
     'Vitufe: 1–9 huchagua akaunti, Enter huweka malipo. N na P: yanayofuata na yaliyotangulia. 0: tafuta. U: tengua.',
   'unmatched.payments': 'Malipo',
@@ -12,7 +11,6 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.empty': 'Kila malipo yana akaunti yake.',
   'unmatched.reference': 'Kumbukumbu aliyoandika mlipaji',
   'unmatched.payer': 'Mlipaji',
-  'unmatched.date': 'Tarehe ya malipo',
   'unmatched.received': 'Ilipokelewa',
   'unmatched.transaction': 'Muamala',
   'unmatched.candidates': 'Akaunti zinazowezekana',

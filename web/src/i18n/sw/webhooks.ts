@@ -29,7 +29,6 @@ export const webhooks: Record<keyof typeof en, string> = {
   'webhooks.eventId': 'Kitambulisho cha tukio',
   'webhooks.outcome': 'Matokeo',
   'webhooks.answer': 'Jibu',
-  'webhooks.answerBody': 'Jibu',
   'webhooks.attempt': 'Jaribio',
   'webhooks.nextAttempt': 'Jaribio lijalo',
   'webhooks.duration': 'Muda',

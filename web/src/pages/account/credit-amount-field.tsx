@@ -7,7 +7,7 @@ export function CreditAmountField({ credit, isFirst }: { credit: number; isFirst
   const { currency, currencyDecimals } = settings();
   return (
     <AmountField
-      label={t('account.pay.amount')}
+      label={t('field.amount')}
       name="amount"
       unit={currency}
       step={10 ** -currencyDecimals}

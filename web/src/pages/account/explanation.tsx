@@ -34,7 +34,7 @@ function Rows({ accountId }: { accountId: number }) {
   );
   const root = useLostFocus<HTMLDivElement>(statement.data !== undefined, '.table-scroll');
   const columns: Column<Row>[] = [
-    { name: 'date', label: t('account.explain.date'), show: (row) => format.date(row.date) },
+    { name: 'date', label: t('field.date'), show: (row) => format.date(row.date) },
     { name: 'type', label: t('account.explain.what'), onPhone: 'plain', show: nameOf },
     amountColumn('charged', t('account.explain.charged')),
     amountColumn('paid', t('account.explain.paid')),

@@ -13,7 +13,7 @@ export function Invoices({ accountId }: { accountId: number }) {
   const query = { 'filter[accountId]': { eq: accountId }, sort: 'issuedOn:desc', limit: MOST_ROWS };
   const invoices = api.useQuery('get', '/api/invoices', { params: { query } });
   return (
-    <Panel title={t('account.invoices')}>
+    <Panel title={t('nav.invoices')}>
       <Loaded query={invoices} explain={explain} skeleton={<Skeleton lines={1} />}>
         {({ data }) =>
           data.length === 0 ? (

@@ -179,7 +179,7 @@ function AccountFacts({ account }: { account: Account }) {
       <Facts
         rows={[
           [
-            t('account.customer'),
+            t('field.customer'),
             customer && (
               <>
                 <Link href={`/customers/${customer.id}`}>{customer.name}</Link>
@@ -189,7 +189,7 @@ function AccountFacts({ account }: { account: Account }) {
               </>
             ),
           ],
-          [t('account.product'), product?.name],
+          [t('field.product'), product?.name],
           [
             t('account.plan'),
             t('account.plan.text', {
@@ -198,10 +198,10 @@ function AccountFacts({ account }: { account: Account }) {
               frequency: tValue('frequency', frequency),
             }),
           ],
-          [t('account.deposit'), format.money(deposit)],
+          [t('field.deposit'), format.money(deposit)],
           [t('account.activation'), format.date(account.activationDate)],
           [t('account.grace'), tCount('account.graceDays', graceDays)],
-          [t('account.externalId'), account.externalId],
+          [t('field.externalId'), account.externalId],
         ]}
       />
     </Panel>

@@ -48,7 +48,7 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
         }}
       >
         <AmountField
-          label={t('account.pay.amount')}
+          label={t('field.amount')}
           name="amount"
           unit={currency}
           step={10 ** -currencyDecimals}
@@ -62,7 +62,7 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
           isFirst
         />
         {/* No method is chosen for the user: the first of the list would often be wrong, and nobody would see it. */}
-        <SelectField label={t('account.pay.method')} name="paymentMethodId" defaultValue="" required>
+        <SelectField label={t('field.paymentMethod')} name="paymentMethodId" defaultValue="" required>
           <option value="" disabled hidden />
           {methods.map(({ id, name }) => (
             <option key={id} value={id}>
@@ -71,7 +71,7 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
           ))}
         </SelectField>
         <TextField
-          label={t('account.pay.reference')}
+          label={t('field.reference')}
           name="transactionRef"
           hint={t('account.pay.reference.hint')}
           maxLength={100}
@@ -85,7 +85,7 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
           max={today}
           required
         />
-        <FormButtons submit={t('account.pay.submit')} onCancel={onClose} />
+        <FormButtons submit={t('account.recordPayment')} onCancel={onClose} />
       </Form>
     </Dialog>
   );

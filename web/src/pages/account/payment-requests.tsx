@@ -64,7 +64,7 @@ function RequestDialog({ account, onClose }: { account: Account; onClose(): void
         }}
       >
         <AmountField
-          label={t('account.pay.amount')}
+          label={t('field.amount')}
           name="amount"
           unit={settings().currency}
           min={1}
@@ -74,7 +74,7 @@ function RequestDialog({ account, onClose }: { account: Account; onClose(): void
           isFirst
         />
         <TextField
-          label={t('account.request.phone')}
+          label={t('field.phone')}
           name="phone"
           type="tel"
           defaultValue={account.customer?.phone ?? ''}
@@ -100,14 +100,14 @@ export function PaymentRequests({ accountId }: { accountId: number }) {
     { name: 'createdAt', label: t('account.request.when'), show: (row) => format.dateTime(row.createdAt) },
     {
       name: 'phone',
-      label: t('account.request.phone'),
+      label: t('field.phone'),
       onPhone: 'plain',
       show: (row) => <span className="mono">{row.phone}</span>,
     },
-    { name: 'status', label: t('account.payment.status'), onPhone: 'plain', show: showStatus },
+    { name: 'status', label: t('field.status'), onPhone: 'plain', show: showStatus },
     {
       name: 'amount',
-      label: t('account.payment.amount'),
+      label: t('field.amount'),
       isNumber: true,
       onPhone: 'value',
       show: (row) => format.money(row.amount),

@@ -33,10 +33,10 @@ export function Payments({ accountId }: { accountId: number }) {
   );
   const methods = usePaymentMethods();
   const columns: Column<Payment>[] = [
-    { name: 'paymentDate', label: t('account.payment.date'), show: (row) => format.date(row.paymentDate) },
+    { name: 'paymentDate', label: t('field.date'), show: (row) => format.date(row.paymentDate) },
     {
       name: 'transactionRef',
-      label: t('account.payment.reference'),
+      label: t('field.reference'),
       onPhone: 'plain',
       show: (row) => <span className="mono">{row.transactionRef ?? '–'}</span>,
     },
@@ -48,13 +48,13 @@ export function Payments({ accountId }: { accountId: number }) {
     },
     {
       name: 'status',
-      label: t('account.payment.status'),
+      label: t('field.status'),
       onPhone: 'plain',
       show: (row) => <Badge tone={PAYMENT_TONES[row.status]}>{tValue('paymentStatus', row.status)}</Badge>,
     },
     {
       name: 'amount',
-      label: t('account.payment.amount'),
+      label: t('field.amount'),
       isNumber: true,
       onPhone: 'value',
       show: (row) =>
@@ -63,7 +63,7 @@ export function Payments({ accountId }: { accountId: number }) {
   ];
   return (
     <div ref={root}>
-      <Panel title={t('account.payments')} isFlush>
+      <Panel title={t('nav.payments')} isFlush>
         <Loaded query={payments} explain={explain} skeleton={<Skeleton lines={5} />}>
           {({ data, pagination }) =>
             data.length === 0 ? (
@@ -71,7 +71,7 @@ export function Payments({ accountId }: { accountId: number }) {
             ) : (
               <>
                 <Table
-                  caption={t('account.payments')}
+                  caption={t('nav.payments')}
                   columns={columns}
                   rows={data}
                   keyOf={({ id }) => id}

@@ -41,7 +41,7 @@ export function RefundDialog({ account, onClose }: RefundDialogProps) {
     >
       <CreditAmountField credit={account.credit} isFirst />
       {/* As for payments, no method is chosen for the user. */}
-      <SelectField label={t('account.pay.method')} name="paymentMethodId" defaultValue="" required>
+      <SelectField label={t('field.paymentMethod')} name="paymentMethodId" defaultValue="" required>
         <option value="" disabled hidden />
         {methods.map(({ id, name }) => (
           <option key={id} value={id}>
@@ -50,14 +50,14 @@ export function RefundDialog({ account, onClose }: RefundDialogProps) {
         ))}
       </SelectField>
       <TextField
-        label={t('account.pay.reference')}
+        label={t('field.reference')}
         name="transactionRef"
         hint={t('account.pay.reference.hint')}
         maxLength={100}
         autoComplete="off"
         spellCheck={false}
       />
-      <TextAreaField label={t('account.status.reason')} name="reason" maxLength={500} required />
+      <TextAreaField label={t('field.reason')} name="reason" maxLength={500} required />
     </FormDialog>
   );
 }

@@ -35,7 +35,7 @@ export function StatusDialog({ account, move, onClose }: StatusDialogProps) {
         }}
       >
         <TextAreaField
-          label={t('account.status.reason')}
+          label={t('field.reason')}
           name="reason"
           maxLength={500}
           required={move !== 'active'}

@@ -51,7 +51,7 @@ function Cells({ items }: { items: readonly Item[] }) {
 
 function describe({ number, dueDate, paid, amount }: Item): string {
   return t('account.timeline.cell', {
-    name: number === 0 ? t('account.timeline.deposit') : t('account.timeline.item', { number }),
+    name: number === 0 ? t('field.deposit') : t('account.timeline.item', { number }),
     date: format.date(dueDate),
     paid: format.money(paid),
     amount: format.money(amount),

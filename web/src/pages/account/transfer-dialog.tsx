@@ -77,7 +77,7 @@ export function TransferDialog({ account, onClose }: TransferDialogProps) {
         ))}
       </SelectField>
       <CreditAmountField credit={account.credit} />
-      <TextAreaField label={t('account.status.reason')} name="reason" maxLength={500} required />
+      <TextAreaField label={t('field.reason')} name="reason" maxLength={500} required />
     </FormDialog>
   );
 

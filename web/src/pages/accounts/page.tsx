@@ -67,12 +67,12 @@ export function Page() {
       label: t('accounts.late'),
       canSort: true,
       show: ({ daysPastDue }) =>
-        daysPastDue > 0 && <span className="nowrap">{tCount('accounts.days', daysPastDue)}</span>,
+        daysPastDue > 0 && <span className="nowrap">{tCount('account.graceDays', daysPastDue)}</span>,
     },
-    dateColumn('nextDueDate', t('accounts.nextDue'), ({ nextDueDate }) => nextDueDate),
+    dateColumn('nextDueDate', t('account.nextDue'), ({ nextDueDate }) => nextDueDate),
     {
       name: 'balance',
-      label: t('accounts.balance'),
+      label: t('account.balance'),
       isNumber: true,
       onPhone: 'value',
       canSort: true,

@@ -80,7 +80,7 @@ function RejectDialog({ approval, onClose }: ApprovalDialogProps) {
         reject.send({ params: { path: { id: approval.id } }, body: { reason: values.text('reason') } })
       }
     >
-      <TextAreaField label={t('account.status.reason')} name="reason" maxLength={500} required isFirst />
+      <TextAreaField label={t('field.reason')} name="reason" maxLength={500} required isFirst />
     </FormDialog>
   );
 }
@@ -117,7 +117,7 @@ function Details({ approval }: { approval: Approval }) {
       )}
       <Facts
         rows={[
-          [t('approvals.reason'), approval.reason],
+          [t('field.reason'), approval.reason],
           [t('approvals.requestedBy'), approval.requestedBy],
           [t('field.createdAt'), format.dateTime(approval.createdAt)],
           [
@@ -141,10 +141,10 @@ function Details({ approval }: { approval: Approval }) {
               </Link>
             ),
           ],
-          [t('approvals.paymentMethod'), approval.paymentMethodName],
-          [t('approvals.reference'), approval.transactionRef],
+          [t('field.paymentMethod'), approval.paymentMethodName],
+          [t('field.reference'), approval.transactionRef],
           [t('approvals.counted'), countedAmount > amount ? format.money(countedAmount) : null],
-          [t('approvals.status'), tValue('approvalStatus', status)],
+          [t('field.status'), tValue('approvalStatus', status)],
           [t('approvals.decidedBy'), approval.decidedBy],
           [t('approvals.decisionReason'), approval.decisionReason],
           [t('approvals.endedAt'), approval.endedAt && format.dateTime(approval.endedAt)],

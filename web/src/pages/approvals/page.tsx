@@ -45,7 +45,7 @@ export function Page() {
     },
     {
       name: 'amount',
-      label: t('approvals.amount'),
+      label: t('field.amount'),
       canSort: true,
       isNumber: true,
       onPhone: 'value',

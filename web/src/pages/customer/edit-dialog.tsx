@@ -49,14 +49,14 @@ export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
         required
       />
       <TextField
-        label={t('customer.phone')}
+        label={t('field.phone')}
         name="phone"
         type="tel"
         maxLength={30}
         defaultValue={customer.phone}
         required
       />
-      <TextField label={t('customer.email')} name="email" type="email" defaultValue={customer.email ?? ''} />
+      <TextField label={t('field.email')} name="email" type="email" defaultValue={customer.email ?? ''} />
       <TextField
         label={t('customer.nationalId')}
         name="nationalId"
@@ -64,7 +64,7 @@ export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
         defaultValue={customer.nationalId ?? ''}
       />
       <TextField
-        label={t('customer.externalId')}
+        label={t('field.externalId')}
         name="externalId"
         maxLength={100}
         defaultValue={customer.externalId ?? ''}

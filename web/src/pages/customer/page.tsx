@@ -55,14 +55,14 @@ function CustomerPage({ customer }: { customer: Customer }) {
               <Facts
                 rows={[
                   [
-                    t('customer.phone'),
+                    t('field.phone'),
                     <a key="phone" href={`tel:${phone}`}>
                       {phone}
                     </a>,
                   ],
-                  [t('customer.email'), email],
+                  [t('field.email'), email],
                   [t('customer.nationalId'), nationalId && <span className="mono">{nationalId}</span>],
-                  [t('customer.externalId'), customer.externalId],
+                  [t('field.externalId'), customer.externalId],
                   ...metadataFacts(customer.metadata),
                   [t('customer.since'), format.dayOf(customer.createdAt)],
                 ]}
@@ -91,17 +91,17 @@ function Accounts({ customerId }: { customerId: number }) {
   const ids = accounts.data?.data.map(({ id }) => id) ?? [];
   return (
     <>
-      <Panel title={t('customer.accounts')} isFlush>
+      <Panel title={t('nav.accounts')} isFlush>
         <Loaded query={accounts} explain={explain} skeleton={<Skeleton lines={3} />}>
           {({ data }) =>
             data.length === 0 ? (
               <Empty>{t('customer.accounts.none')}</Empty>
             ) : (
               <AccountsTable
-                caption={t('customer.accounts')}
+                caption={t('nav.accounts')}
                 named={{
                   name: 'productId',
-                  label: t('account.product'),
+                  label: t('field.product'),
                   show: ({ product }) => product?.name,
                 }}
                 rows={data}
@@ -131,12 +131,12 @@ function Payments({ accountIds }: { accountIds: readonly number[] }) {
   const columns: Column<Schemas['Payment']>[] = [
     {
       name: 'paymentDate',
-      label: t('account.payment.date'),
+      label: t('field.date'),
       show: ({ paymentDate }) => format.date(paymentDate),
     },
     {
       name: 'transactionRef',
-      label: t('account.payment.reference'),
+      label: t('field.reference'),
       onPhone: 'plain',
       show: ({ transactionRef }) => transactionRef && <span className="mono">{transactionRef}</span>,
     },
@@ -154,7 +154,7 @@ function Payments({ accountIds }: { accountIds: readonly number[] }) {
     },
     {
       name: 'amount',
-      label: t('customer.payments.amount'),
+      label: t('field.amount'),
       isNumber: true,
       onPhone: 'value',
       show: ({ amount, status }) =>

@@ -81,7 +81,7 @@ export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxPro
     <div className={`find ${isInPage ? 'in-page' : ''}`}>
       <label className="find-input" htmlFor={id}>
         <Icon name="search" />
-        <span className="visually-hidden">{t('find.title')}</span>
+        <span className="visually-hidden">{t('nav.find')}</span>
         <input
           ref={input}
           id={id}
@@ -110,7 +110,7 @@ export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxPro
         {takesSlash && text === '' && <kbd className="wide-only">/</kbd>}
       </label>
       <div className="find-results" hidden={!isShown}>
-        <div id={`${id}-results`} role="listbox" aria-label={t('find.title')}>
+        <div id={`${id}-results`} role="listbox" aria-label={t('nav.find')}>
           {results.map((result, index) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: The input takes the keys.
             <div

@@ -7,7 +7,7 @@ export function Page() {
   useLayoutEffect(() => document.getElementById('page-find')?.focus(), []);
   return (
     <div className="narrow">
-      <PageHead title={t('find.title')}>
+      <PageHead title={t('nav.find')}>
         <span className="wide-only">{t('find.hint')}</span>
       </PageHead>
       <FindBox id="page-find" isInPage />

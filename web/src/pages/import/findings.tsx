@@ -52,7 +52,7 @@ function problemColumns(): Column<Schemas['ImportProblem']>[] {
     },
     {
       name: 'severity',
-      label: t('imports.status'),
+      label: t('field.status'),
       onPhone: 'value',
       show: ({ severity }) => (
         <Badge tone={severity === 'error' ? 'bad' : 'warning'}>{tValue('importSeverity', severity)}</Badge>
@@ -111,7 +111,7 @@ export function Differences({ id }: { id: number }) {
 
 function differenceColumns(): Column<Schemas['ImportDifference']>[] {
   return [
-    { name: 'account', label: t('imports.account'), show: ({ account }) => account },
+    { name: 'account', label: t('field.account'), show: ({ account }) => account },
     {
       name: 'place',
       label: t('imports.place'),

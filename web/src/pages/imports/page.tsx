@@ -19,7 +19,7 @@ export function Page() {
   return (
     <>
       <PageHead
-        title={t('imports.title')}
+        title={t('nav.imports')}
         actions={
           <>
             <Button
@@ -64,7 +64,7 @@ function Imports() {
   const imports = api.useQuery('get', '/api/imports', { params: { query: list.query } }, KEEPS_LAST);
   return (
     <ListPanel
-      caption={t('imports.title')}
+      caption={t('nav.imports')}
       list={list}
       query={imports}
       columns={columnsOf()}
@@ -76,10 +76,10 @@ function Imports() {
 
 function columnsOf(): Column<Import>[] {
   return [
-    { name: 'id', label: t('imports.title'), canSort: true, show: ({ id }) => t('imports.number', { id }) },
+    { name: 'id', label: t('nav.imports'), canSort: true, show: ({ id }) => t('imports.number', { id }) },
     {
       name: 'status',
-      label: t('imports.status'),
+      label: t('field.status'),
       onPhone: 'value',
       show: ({ status }) => <Badge tone={IMPORT_TONES[status]}>{tValue('importStatus', status)}</Badge>,
     },

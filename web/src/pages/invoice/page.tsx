@@ -27,7 +27,7 @@ export function Page({ id }: { id: string }) {
 function InvoicePage({ invoice }: { invoice: Schemas['Invoice'] }) {
   const [isVoiding, setIsVoiding] = useState(false);
   const columns: Column<Item>[] = [
-    { name: 'description', label: t('invoice.description'), show: (row) => row.description },
+    { name: 'description', label: t('field.description'), show: (row) => row.description },
     {
       name: 'quantity',
       label: t('invoice.quantity'),
@@ -42,7 +42,7 @@ function InvoicePage({ invoice }: { invoice: Schemas['Invoice'] }) {
     },
     {
       name: 'lineTotal',
-      label: t('invoice.total'),
+      label: t('field.total'),
       isNumber: true,
       onPhone: 'value',
       show: (row) => format.amount(row.lineTotal),
@@ -81,11 +81,11 @@ function InvoicePage({ invoice }: { invoice: Schemas['Invoice'] }) {
           </Panel>
         }
         side={
-          <Panel title={t('invoice.details')}>
+          <Panel title={t('field.details')}>
             <Facts
               rows={[
-                [t('invoice.total'), <strong key="total">{format.money(invoice.total)}</strong>],
-                [t('account.customer'), invoice.customerName],
+                [t('field.total'), <strong key="total">{format.money(invoice.total)}</strong>],
+                [t('field.customer'), invoice.customerName],
                 [
                   t('account.number'),
                   <Link key="account" className="mono" href={`/accounts/${invoice.accountId}`}>

@@ -48,11 +48,11 @@ function PaymentPage({ payment }: { payment: Payment }) {
         <Badge tone={PAYMENT_TONES[status]}>{tValue('paymentStatus', status)}</Badge>
         {payment.reversalReason && <span>{payment.reversalReason}</span>}
       </PageHead>
-      <Panel title={t('payment.details')}>
+      <Panel title={t('field.details')}>
         <Facts
           rows={[
             [
-              t('account.customer'),
+              t('field.customer'),
               customer && <Link href={`/customers/${customer.id}`}>{customer.name}</Link>,
             ],
             [
@@ -63,17 +63,17 @@ function PaymentPage({ payment }: { payment: Payment }) {
                 </Link>
               ),
             ],
-            [t('account.payment.date'), format.date(payment.paymentDate)],
+            [t('field.date'), format.date(payment.paymentDate)],
             [t('account.payment.method'), method?.name],
             [
-              t('account.payment.reference'),
+              t('field.reference'),
               payment.transactionRef && <span className="mono">{payment.transactionRef}</span>,
             ],
             [t('payment.source'), tValue('paymentSource', payment.source)],
             [t('payment.match'), payment.matchMethod && tValue('matchMethod', payment.matchMethod)],
             [t('payment.reconciled'), payment.reconciliationDate && format.date(payment.reconciliationDate)],
             [t('payment.reversedAt'), payment.reversedAt && format.dateTime(payment.reversedAt)],
-            [t('account.externalId'), payment.externalId],
+            [t('field.externalId'), payment.externalId],
             ...metadataFacts(payment.metadata),
             [t('payment.recordedAt'), format.dateTime(payment.createdAt)],
           ]}

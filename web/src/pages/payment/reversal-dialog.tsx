@@ -31,7 +31,7 @@ export function ReversalDialog({ payment, onClose }: ReversalDialogProps) {
           onClose();
         }}
       >
-        <TextAreaField label={t('account.status.reason')} name="reason" maxLength={500} required isFirst />
+        <TextAreaField label={t('field.reason')} name="reason" maxLength={500} required isFirst />
         <FormButtons submit={t('payment.reverse')} kind="danger" onCancel={onClose} />
       </Form>
     </Dialog>

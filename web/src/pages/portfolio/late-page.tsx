@@ -44,7 +44,7 @@ export function Page() {
   return (
     <>
       <PageHead
-        eyebrow={<Link href="/portfolio">{t('portfolio.title')}</Link>}
+        eyebrow={<Link href="/portfolio">{t('nav.portfolio')}</Link>}
         title={t('portfolio.late.title')}
         actions={<ListDownload query={query} />}
       />
@@ -92,7 +92,7 @@ function BucketTabs({ from, to }: { from: string; to: string }) {
   const all = callListOf(first).replace(/&from=.*/, '');
   return (
     <Tabs
-      label={t('portfolio.late.buckets')}
+      label={t('portfolio.late.days')}
       tabs={[
         { href: all, label: t('portfolio.late.all'), isCurrent: from === '' && to === '' },
         ...buckets.map((bucket) => ({
@@ -107,10 +107,10 @@ function BucketTabs({ from, to }: { from: string; to: string }) {
 }
 
 const columns = (): Column<Account>[] => [
-  { name: 'customerId', label: t('account.customer'), show: ({ customer }) => customer?.name },
+  { name: 'customerId', label: t('field.customer'), show: ({ customer }) => customer?.name },
   {
     name: 'phone',
-    label: t('customer.phone'),
+    label: t('field.phone'),
     onPhone: 'plain',
     show: ({ customer }) =>
       customer && (
@@ -127,7 +127,7 @@ const columns = (): Column<Account>[] => [
   },
   {
     name: 'productId',
-    label: t('account.product'),
+    label: t('field.product'),
     onPhone: 'hidden',
     isOneLine: true,
     show: ({ product }) => product?.name,

@@ -19,7 +19,7 @@ export function Page() {
   return (
     <>
       <PageHead
-        title={t('portfolio.title')}
+        title={t('nav.portfolio')}
         eyebrow={t('portfolio.asOf', { date: format.date(today) })}
         actions={
           <DownloadButton path={`/api/reports/payments?format=csv&startDate=${month}&endDate=${today}`}>
@@ -96,7 +96,7 @@ type Product = Summary['byProduct'][number];
 
 function Products({ products }: { products: readonly Product[] }) {
   const columns: Column<Product>[] = [
-    { name: 'product', label: t('portfolio.product'), show: ({ productName }) => productName },
+    { name: 'product', label: t('field.product'), show: ({ productName }) => productName },
     {
       name: 'count',
       label: t('portfolio.count'),
@@ -105,7 +105,7 @@ function Products({ products }: { products: readonly Product[] }) {
     },
     {
       name: 'arrears',
-      label: t('portfolio.arrears'),
+      label: t('account.arrears'),
       isNumber: true,
       show: ({ arrears }) => format.money(arrears),
     },

@@ -52,7 +52,7 @@ function ProductPage({ product }: { product: Product }) {
           </>
         }
         side={
-          <Panel title={t('products.details')}>
+          <Panel title={t('field.details')}>
             {product.description && <p className="text">{product.description}</p>}
             <Facts
               rows={[

@@ -75,7 +75,7 @@ function resultColumns(statement: Statement, current: Result): Column<Result>[] 
     },
     {
       name: 'total',
-      label: t('providerStatements.amount'),
+      label: t('field.amount'),
       isNumber: true,
       onPhone: 'plain',
       show: (result) => format.money(linesOf(statement, result).total),
@@ -138,7 +138,7 @@ function lineColumns(result: Result): Column<Line>[] {
     },
     {
       name: 'completedAt',
-      label: t('providerStatements.paidOn'),
+      label: t('account.pay.date'),
       onPhone: 'plain',
       show: ({ completedAt, paymentDate }) =>
         completedAt ? format.dateTime(completedAt) : paymentDate && format.date(paymentDate),
@@ -151,7 +151,7 @@ function lineColumns(result: Result): Column<Line>[] {
     },
     {
       name: 'reference',
-      label: t('providerStatements.reference'),
+      label: t('field.reference'),
       onPhone: 'plain',
       show: ({ reference }) => <span className="mono">{reference}</span>,
     },
@@ -184,7 +184,7 @@ function lineColumns(result: Result): Column<Line>[] {
     },
     {
       name: 'amount',
-      label: t('providerStatements.amount'),
+      label: t('field.amount'),
       isNumber: true,
       onPhone: 'value',
       show: ({ amount }) => (amount === null ? '' : format.money(amount)),

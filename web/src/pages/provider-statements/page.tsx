@@ -23,9 +23,9 @@ export function Page() {
   const { Content } = VIEWS[view];
   return (
     <>
-      <PageHead title={t('providerStatements.title')} />
+      <PageHead title={t('nav.providerStatements')} />
       <Tabs
-        label={t('providerStatements.title')}
+        label={t('nav.providerStatements')}
         tabs={allowed.map((name) => ({
           href: name === 'statements' ? '/statements' : `/statements?view=${name}`,
           label: t(VIEWS[name].label),

@@ -138,7 +138,7 @@ function dayColumns(): Column<Method>[] {
   return [
     {
       name: 'paymentMethod',
-      label: t('providerStatements.method'),
+      label: t('account.payment.method'),
       show: ({ paymentMethod }) => paymentMethod,
     },
     part('received'),
@@ -154,7 +154,7 @@ function dayColumns(): Column<Method>[] {
     },
     {
       name: 'holds',
-      label: t('providerStatements.status'),
+      label: t('field.status'),
       onPhone: 'value',
       show: ({ holds }) => <Holds holds={holds} />,
     },
@@ -172,7 +172,7 @@ function checkColumns(): Column<Check>[] {
     },
     {
       name: 'holds',
-      label: t('providerStatements.status'),
+      label: t('field.status'),
       onPhone: 'value',
       show: ({ holds }) => <Holds holds={holds} />,
     },

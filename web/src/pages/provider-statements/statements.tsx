@@ -59,7 +59,7 @@ function columnsOf(): Column<Statement>[] {
     },
     {
       name: 'status',
-      label: t('providerStatements.status'),
+      label: t('field.status'),
       onPhone: 'value',
       show: ({ status }) => (
         <Badge tone={STATEMENT_TONES[status]}>{tValue('providerStatementStatus', status)}</Badge>

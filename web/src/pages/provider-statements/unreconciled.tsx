@@ -28,7 +28,7 @@ export function Unreconciled() {
   const methods = usePaymentMethods();
   const list = useList(
     { name: 'paymentDate', isDescending: false },
-    [methodFilter(t('providerStatements.method'), methods), { daysOf: 'paymentDate' }],
+    [methodFilter(t('account.payment.method'), methods), { daysOf: 'paymentDate' }],
     PAGE_SIZE,
   );
   const query = {
@@ -50,7 +50,7 @@ export function Unreconciled() {
   const columns: Column<Payment>[] = [
     {
       name: 'paymentDate',
-      label: t('providerStatements.paidOn'),
+      label: t('account.pay.date'),
       canSort: true,
       show: ({ id, paymentDate, transactionRef }) =>
         canReconcile ? (
@@ -69,7 +69,7 @@ export function Unreconciled() {
     },
     {
       name: 'transactionRef',
-      label: t('providerStatements.reference'),
+      label: t('field.reference'),
       onPhone: 'plain',
       show: ({ id, transactionRef }) =>
         transactionRef ? (
@@ -89,7 +89,7 @@ export function Unreconciled() {
     },
     {
       name: 'accountNumber',
-      label: t('providerStatements.account'),
+      label: t('field.account'),
       onPhone: 'plain',
       show: ({ accountId, accountNumber }) =>
         accountId !== null && (
@@ -100,19 +100,19 @@ export function Unreconciled() {
     },
     {
       name: 'paymentMethodId',
-      label: t('providerStatements.method'),
+      label: t('account.payment.method'),
       onPhone: 'plain',
       show: ({ paymentMethodId }) => methods.find(({ id }) => id === paymentMethodId)?.name ?? '',
     },
     {
       name: 'status',
-      label: t('providerStatements.status'),
+      label: t('field.status'),
       onPhone: 'plain',
       show: ({ status }) => <Badge tone={PAYMENT_TONES[status]}>{tValue('paymentStatus', status)}</Badge>,
     },
     {
       name: 'amount',
-      label: t('providerStatements.amount'),
+      label: t('field.amount'),
       isNumber: true,
       onPhone: 'value',
       canSort: true,

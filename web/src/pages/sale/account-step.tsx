@@ -30,7 +30,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
       >
         {({ data }) => (
           <Options
-            legend={t('account.product')}
+            legend={t('field.product')}
             name="productId"
             chosen={typed.productId}
             onChoose={(productId) => keepTyped(sale.id, { productId, payplanId: undefined })}

@@ -144,11 +144,11 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
     <div ref={box}>
       <Form problem={parts.customer.problem} isSending={false} onSubmit={onDone}>
         <div className="sale-pair">
-          <TextField label={t('sale.firstName')} {...kept('firstName')} maxLength={100} required />
-          <TextField label={t('sale.lastName')} {...kept('lastName')} maxLength={100} required />
+          <TextField label={t('field.firstName')} {...kept('firstName')} maxLength={100} required />
+          <TextField label={t('field.lastName')} {...kept('lastName')} maxLength={100} required />
         </div>
         <TextField
-          label={t('customer.phone')}
+          label={t('field.phone')}
           {...kept('phone')}
           type="tel"
           inputMode="tel"
@@ -159,7 +159,7 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
         <SamePhone results={results} onChoose={onChoose} />
         <div className="sale-pair">
           <TextField label={t('customer.nationalId')} {...kept('nationalId')} maxLength={50} />
-          <TextField label={t('customer.email')} {...kept('email')} type="email" inputMode="email" />
+          <TextField label={t('field.email')} {...kept('email')} type="email" inputMode="email" />
         </div>
         <FormButtons submit={t('sale.next')} onCancel={onBack} cancel={t('action.back')} />
       </Form>

@@ -82,7 +82,7 @@ export function Page() {
   return (
     <div className="narrow sale">
       <PageHead
-        title={t('sale.title')}
+        title={t('nav.sale')}
         actions={
           isUnsaved(sale) &&
           !isBegun(sale) && (

@@ -40,7 +40,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
         <>
           {/* No method is chosen for the user: the first of the list would often be wrong, and nobody would see it. */}
           <SelectField
-            label={t('account.pay.method')}
+            label={t('field.paymentMethod')}
             name="paymentMethodId"
             value={typed.paymentMethodId ?? ''}
             onChange={(event) => keepTyped(sale.id, { paymentMethodId: event.target.value })}
@@ -55,7 +55,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
             ))}
           </SelectField>
           <TextField
-            label={t('account.pay.reference')}
+            label={t('field.reference')}
             name="transactionRef"
             hint={t('account.pay.reference.hint')}
             defaultValue={typed.transactionRef}

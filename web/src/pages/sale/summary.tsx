@@ -50,9 +50,9 @@ function Terms({ sale: { typed } }: { sale: Sale }) {
   return (
     <Facts
       rows={[
-        [t('sale.terms.deposit'), format.money(plan.deposit)],
-        [t('sale.terms.instalments'), describeInstalments(plan)],
-        [t('sale.terms.total'), format.money(totalOf(plan))],
+        [t('field.deposit'), format.money(plan.deposit)],
+        [t('field.instalments'), describeInstalments(plan)],
+        [t('field.total'), format.money(totalOf(plan))],
         [t('sale.amount'), paid > 0 ? format.money(paid) : null],
         [t('sale.terms.left'), <strong key="left">{format.money(leftOf(plan, paid))}</strong>],
       ]}
@@ -93,7 +93,7 @@ export function PartSummary({ sale, part, isShort = false }: PartSummaryProps): 
       </>
     );
   }
-  if (!typed.amount) return <span>{t('sale.payment.none')}</span>;
+  if (!typed.amount) return <span>{t('sale.amount.none')}</span>;
   const method = methods.find(({ id }) => String(id) === typed.paymentMethodId);
   return (
     <>

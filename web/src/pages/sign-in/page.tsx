@@ -66,7 +66,7 @@ function SignInForm() {
   return (
     <Form {...state} onSubmit={(values) => send(() => signIn(credentialsOf(values)))}>
       <TextField
-        label={t('session.email')}
+        label={t('field.email')}
         name="email"
         type="email"
         autoComplete="username"
@@ -98,15 +98,9 @@ function RegisterForm({ invitation }: { invitation?: string }) {
   }
   return (
     <Form {...state} onSubmit={(values) => send(() => register(values))}>
-      <TextField
-        label={t('session.firstName')}
-        name="firstName"
-        autoComplete="given-name"
-        required
-        autoFocus
-      />
-      <TextField label={t('session.lastName')} name="lastName" autoComplete="family-name" required />
-      <TextField label={t('session.email')} name="email" type="email" autoComplete="username" required />
+      <TextField label={t('field.firstName')} name="firstName" autoComplete="given-name" required autoFocus />
+      <TextField label={t('field.lastName')} name="lastName" autoComplete="family-name" required />
+      <TextField label={t('field.email')} name="email" type="email" autoComplete="username" required />
       <TextField
         label={t('session.password')}
         name="password"

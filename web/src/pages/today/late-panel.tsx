@@ -22,10 +22,10 @@ export function LatePanel() {
     },
   });
   const columns: Column<Schemas['Account']>[] = [
-    { name: 'customerId', label: t('account.customer'), show: ({ customer }) => customer?.name },
+    { name: 'customerId', label: t('field.customer'), show: ({ customer }) => customer?.name },
     {
       name: 'phone',
-      label: t('customer.phone'),
+      label: t('field.phone'),
       onPhone: 'plain',
       show: ({ customer }) => customer?.phone,
     },

@@ -45,7 +45,7 @@ export function MoneyStats({ today }: { today: string }) {
           />
           <Stat label={t('today.outstanding')} value={format.money(data.outstanding)} />
           <Stat
-            label={t('today.arrears')}
+            label={t('account.arrears')}
             value={format.money(data.arrears)}
             hint={tCount('today.par30', data.par30.count)}
           />

@@ -11,7 +11,7 @@ export function Page() {
   const { today } = settings();
   return (
     <>
-      <PageHead title={t('today.title')} eyebrow={format.date(today)} />
+      <PageHead title={t('nav.today')} eyebrow={format.date(today)} />
       {may('reports:read') && <MoneyStats today={today} />}
       <Columns
         isSideFirst

@@ -24,11 +24,11 @@ export function Page() {
   const Content = VIEWS[view];
   return (
     <>
-      <PageHead title={t('unmatched.title')}>
+      <PageHead title={t('nav.unmatched')}>
         <span className="wide-only">{t('unmatched.keys')}</span>
       </PageHead>
       <Tabs
-        label={t('unmatched.title')}
+        label={t('nav.unmatched')}
         tabs={(Object.keys(VIEWS) as View[]).map((name) => ({
           href: name === 'payments' ? '/unmatched' : `/unmatched?view=${name}`,
           label: t(LABELS[name]),

@@ -172,7 +172,7 @@ function Facts({ payment }: { payment: Payment }) {
           <dd className="mono">{payment.payer ?? '–'}</dd>
         </div>
         <div>
-          <dt>{t('unmatched.date')}</dt>
+          <dt>{t('account.pay.date')}</dt>
           <dd>{format.date(payment.paymentDate)}</dd>
         </div>
         <div>

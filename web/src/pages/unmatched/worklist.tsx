@@ -69,7 +69,7 @@ function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
         </Notice>
       )}
       <Queue
-        label={t('unmatched.title')}
+        label={t('nav.unmatched')}
         rows={rows}
         total={total - payments.length + rows.length}
         titleOf={({ amount }) => format.money(amount)}

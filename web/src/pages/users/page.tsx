@@ -86,7 +86,7 @@ function NewUserDialog({ onClose }: { onClose(): void }) {
       <NameFields />
       <TextField label={t('field.email')} name="email" type="email" autoComplete="off" required />
       <TextField
-        label={t('users.password')}
+        label={t('session.password')}
         name="password"
         type="password"
         autoComplete="new-password"
@@ -131,7 +131,7 @@ function UserDialog({ user, etag, onClose }: { user: User; etag: string; onClose
       <EmployeeField employeeId={user.employeeId} />
       {!isOwn && (
         <TextField
-          label={t('users.newPassword')}
+          label={t('session.newPassword')}
           name="password"
           type="password"
           autoComplete="new-password"

@@ -120,7 +120,7 @@ function DeliveryDialog({ endpointId, delivery, onClose }: DeliveryDialogProps) 
       </Loaded>
       {answer && (
         <>
-          <h3>{t('webhooks.answerBody')}</h3>
+          <h3>{t('webhooks.answer')}</h3>
           <Code text={prettyJson(answer)} />
         </>
       )}
