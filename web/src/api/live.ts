@@ -36,9 +36,9 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
 const OF_ALL_RESOURCES = ['import.completed', 'import.undone'];
 
 /**
- * When an event happens, reads the queries that it concerns again. Follows events only while the page is visible, because each user
+ * Follows the stream of events, and repeats the queries that an event concerns. Stops while the page is hidden, because each user
  * may have only ten streams.
- * @returns a function that stops this.
+ * @returns a function that ends this.
  */
 export function followEvents(queries: QueryClient): () => void {
   let stream: AbortController | undefined;

@@ -15,6 +15,9 @@ type Arguments<Key extends MessageKey> = [Parameters<Key>] extends [never]
 /** The keys of messages in two forms, such as `list.rows.one` and `list.rows.other`. */
 type CountedKey = MessageKey extends infer Key ? (Key extends `${infer Stem}.other` ? Stem : never) : never;
 
+/** The part of a key before the first dot, such as `accountStatus`. */
+type Group = MessageKey extends infer Key ? (Key extends `${infer First}.${string}` ? First : never) : never;
+
 const STORAGE_KEY = 'language';
 /** A file of messages for each page, and one with those of all pages. */
 const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
@@ -67,7 +70,7 @@ export function tCount(stem: CountedKey, count: number): string {
 
 /** The message for a value of the API, such as a status; the value in words if it is newer than the catalogue. */
 export function tValue(
-  group: ValueGroup,
+  group: Group,
   value: string,
   parameters?: Readonly<Record<string, string | number>>,
 ): string {
@@ -80,48 +83,6 @@ export function nameOfKey(key: string): string {
   const words = key.replace(/_/g, ' ').replace(/[A-Z]/g, (start) => ` ${start.toLowerCase()}`);
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
-
-/** Groups of messages for values of the API. */
-type ValueGroup =
-  | 'importStatus'
-  | 'statusQueryState'
-  | 'importSeverity'
-  | 'importFigure'
-  | 'accountStatus'
-  | 'paymentState'
-  | 'paymentStatus'
-  | 'frequency'
-  | 'role'
-  | 'kycStatus'
-  | 'verificationType'
-  | 'invoiceStatus'
-  | 'searchType'
-  | 'statementRow'
-  | 'itemState'
-  | 'paymentSource'
-  | 'matchMethod'
-  | 'confidence'
-  | 'suggestionReason'
-  | 'notificationFlag'
-  | 'active'
-  | 'providerStatementStatus'
-  | 'lineResult'
-  | 'commissionStatus'
-  | 'roleHint'
-  | 'invitationStatus'
-  | 'invitationPurpose'
-  | 'apiKeyStatus'
-  | 'deliveryOutcome'
-  | 'disabledReason'
-  | 'resource'
-  | 'auditAction'
-  | 'auditField'
-  | 'auditStatus'
-  | 'approvalAction'
-  | 'approvalStatus'
-  | 'approvalFact'
-  | 'paymentRequestStatus'
-  | 'paymentRequestReason';
 
 async function switchTo(chosen: Language): Promise<void> {
   const missing = () => [...neededFiles].filter((file) => !loadedFiles.has(`${chosen}/${file}`));

@@ -11,117 +11,118 @@ export function locale(): string {
   return LOCALES[currentLanguage()];
 }
 
-/** With the ISO code of the currency, as in fields for amounts, documents, exports and answers of the API. */
+/** The ISO code of the currency, as in fields for amounts, documents, exports and answers of the API. */
+export function currency(): string {
+  return settings().currency;
+}
+
+/** With the currency. */
 export function money(amount: number): string {
-  const { currency, currencyDecimals } = settings();
-  return formatter(`money ${currency}`, () => {
-    const digits = { minimumFractionDigits: currencyDecimals, maximumFractionDigits: currencyDecimals };
-    const style = { style: 'currency', currency, currencyDisplay: 'code' } as const;
-    return new Intl.NumberFormat(locale(), { ...style, ...digits });
-  }).format(amount);
+  const style = { style: 'currency', currency: currency(), currencyDisplay: 'code' } as const;
+  return numbers(`money ${currency()}`, { ...style, ...decimals() }).format(amount);
 }
 
 /** Without the currency, for tables of amounts. */
 export function amount(value: number): string {
-  const { currencyDecimals: digits } = settings();
-  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  return formatter('amount', () => new Intl.NumberFormat(locale(), options)).format(value);
+  return numbers('amount', decimals()).format(value);
 }
 
-/** An amount for an input of type number. */
-export function plainAmount(amount: number): string {
-  return String(amount);
+/** The smallest amount that the currency has, such as 0.01. */
+export function smallestAmount(): number {
+  return 10 ** -settings().currencyDecimals;
 }
 
 export function number(value: number): string {
-  return formatter('number', () => new Intl.NumberFormat(locale())).format(value);
+  return numbers('number', {}).format(value);
 }
 
 /** "12.4K" or "124K", for charts. Can be broken at its space. */
 export function compact(value: number): string {
-  const options = { notation: 'compact', maximumSignificantDigits: 3 } as const;
-  return formatter('compact', () => new Intl.NumberFormat(locale(), options))
+  return numbers('compact', { notation: 'compact', maximumSignificantDigits: 3 })
     .format(value)
     .replace('\u00a0', ' ');
 }
 
 export function percent(share: number): string {
-  const options = { style: 'percent', maximumFractionDigits: 1 } as const;
-  return formatter('percent', () => new Intl.NumberFormat(locale(), options)).format(share);
+  return numbers('percent', { style: 'percent', maximumFractionDigits: 1 }).format(share);
 }
 
 /** A commission rate, exact. */
 export function rate(basisPoints: number): string {
-  const options = { style: 'percent', maximumFractionDigits: 2 } as const;
-  return formatter('rate', () => new Intl.NumberFormat(locale(), options)).format(basisPoints / 10_000);
+  return numbers('rate', { style: 'percent', maximumFractionDigits: 2 }).format(basisPoints / 10_000);
 }
+
+const DAY = { day: 'numeric', month: 'short', timeZone: 'UTC' } as const;
 
 /** @param date YYYY-MM-DD */
 export function date(date: string): string {
-  const options = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const;
-  return formatter('date', () => new Intl.DateTimeFormat(locale(), options)).format(new Date(date));
+  return dates('date', { ...DAY, year: 'numeric' }).format(new Date(date));
 }
 
 /** "15–21 Nov 2026", or one date if both are the same. @param first, last YYYY-MM-DD */
 export function dateRange(first: string, last: string): string {
-  const options = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const;
-  return formatter('date', () => new Intl.DateTimeFormat(locale(), options)).formatRange(
-    new Date(first),
-    new Date(last),
-  );
+  return dates('date', { ...DAY, year: 'numeric' }).formatRange(new Date(first), new Date(last));
 }
 
 /** Without the year, for dates near today. @param date YYYY-MM-DD */
 export function dayAndMonth(date: string): string {
-  const options = { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' } as const;
-  return formatter('day', () => new Intl.DateTimeFormat(locale(), options)).format(new Date(date));
+  return dates('day', { ...DAY, weekday: 'short' }).format(new Date(date));
 }
 
 /** "Mon". @param date YYYY-MM-DD */
 export function weekday(date: string): string {
-  const options = { weekday: 'short', timeZone: 'UTC' } as const;
-  return formatter('weekday', () => new Intl.DateTimeFormat(locale(), options)).format(new Date(date));
+  return dates('weekday', { weekday: 'short', timeZone: 'UTC' }).format(new Date(date));
 }
 
 /** "Nov" or "November 2026". @param month YYYY-MM or YYYY-MM-DD */
 export function month(month: string, style: 'short' | 'long'): string {
   const year = style === 'long' ? ({ year: 'numeric' } as const) : {};
-  const options = { month: style, ...year, timeZone: 'UTC' } as const;
-  return formatter(`month ${style}`, () => new Intl.DateTimeFormat(locale(), options)).format(
-    new Date(month),
-  );
+  return dates(`month ${style}`, { month: style, ...year, timeZone: 'UTC' }).format(new Date(month));
 }
 
 /** @param timestamp ISO 8601 with a time zone */
 export function dateTime(timestamp: string): string {
-  const options = { dateStyle: 'medium', timeStyle: 'short', timeZone: settings().timeZone } as const;
-  return formatter('dateTime', () => new Intl.DateTimeFormat(locale(), options)).format(new Date(timestamp));
+  const { timeZone } = settings();
+  return dates('dateTime', { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(new Date(timestamp));
 }
 
 /** The day of a timestamp, without the time. @param timestamp ISO 8601 with a time zone */
 export function dayOf(timestamp: string): string {
-  const options = { dateStyle: 'medium', timeZone: settings().timeZone } as const;
-  return formatter('dayOf', () => new Intl.DateTimeFormat(locale(), options)).format(new Date(timestamp));
+  const { timeZone } = settings();
+  return dates('dayOf', { dateStyle: 'medium', timeZone }).format(new Date(timestamp));
 }
 
 /** "in 3 days", "yesterday". @param date YYYY-MM-DD */
 export function relativeDay(date: string): string {
-  const days = Math.round(daysBetween(settings().today, date));
-  const form = formatter('relative', () => new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' }));
+  const days = Math.round((Date.parse(date) - Date.parse(settings().today)) / 86_400_000);
+  const form = relative();
   return Math.abs(days) < 60 ? form.format(days, 'day') : form.format(Math.round(days / 30), 'month');
 }
 
 /** "3 hours ago". @param timestamp ISO 8601 with a time zone */
 export function relativeTime(timestamp: string): string {
   const minutes = (Date.parse(timestamp) - Date.now()) / 60_000;
-  const form = formatter('relative', () => new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' }));
+  const form = relative();
   if (Math.abs(minutes) < 60) return form.format(Math.round(minutes), 'minute');
   if (Math.abs(minutes) < 48 * 60) return form.format(Math.round(minutes / 60), 'hour');
   return form.format(Math.round(minutes / 60 / 24), 'day');
 }
 
-function daysBetween(from: string, to: string): number {
-  return (Date.parse(to) - Date.parse(from)) / 86_400_000;
+function decimals() {
+  const { currencyDecimals } = settings();
+  return { minimumFractionDigits: currencyDecimals, maximumFractionDigits: currencyDecimals };
+}
+
+function numbers(name: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  return formatter(name, () => new Intl.NumberFormat(locale(), options));
+}
+
+function dates(name: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  return formatter(name, () => new Intl.DateTimeFormat(locale(), options));
+}
+
+function relative(): Intl.RelativeTimeFormat {
+  return formatter('relative', () => new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' }));
 }
 
 const formatters = new Map<string, unknown>();

@@ -12,4 +12,5 @@ export {
   tCount,
   tValue,
 } from './catalogue.ts';
+export { exactly } from './exactly.ts';
 export * as format from './format.ts';

@@ -3,7 +3,7 @@ import type { Permission } from '../api/paths.ts';
 import { loadMessages, type MessageFile, type MessageKey } from '../i18n/index.ts';
 import type { IconName } from '../ui/icons.tsx';
 
-export interface PageEntry {
+interface PageEntry {
   /** A path of the router (wouter). The page gets the parameters of the path as properties, as text. */
   path: string;
   /** Users without this permission see neither the page nor its link. */

@@ -15,7 +15,7 @@ import { Button } from './button.tsx';
 import { Notice } from './feedback.tsx';
 
 /** The problem of a write, as far as a form needs it. */
-export interface FormProblem {
+interface FormProblem {
   /** CONNECTION: it is not known whether the work was done. */
   code: string;
   message: string;
@@ -308,19 +308,19 @@ export function DateField({ hint, defaultValue, ...input }: DateProps) {
   );
 }
 
-/** An amount. It has no arrows, and the wheel does not change it. */
-export function AmountField({ label, name, hint, isFirst, unit, ...input }: InputProps & { unit: string }) {
+/** An amount in the currency of the business. It has no arrows, and the wheel does not change it. */
+export function AmountField({ label, name, hint, isFirst, ...input }: InputProps) {
   return (
     <Field {...{ label, name, hint, isFirst }} isOptional={!input.required}>
       {(control) => (
         <div className="input-unit">
-          <span aria-hidden="true">{unit}</span>
+          <span aria-hidden="true">{format.currency()}</span>
           <input
             className="input"
             type="number"
             inputMode="decimal"
             min="0"
-            step="any"
+            step={format.smallestAmount()}
             autoComplete="off"
             onWheel={(event) => event.currentTarget.blur()}
             {...input}

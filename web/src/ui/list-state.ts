@@ -13,8 +13,8 @@ export interface ListState<Filter extends string> {
 }
 
 /**
- * Filters, sort and page of a list. They are in the URL, so that back works and links can be shared. A search for a name or a
- * phone number must not be a filter: URLs hold no personal data.
+ * Filters, sort and page of a list. They are in the URL, so that the back button works and links can be shared. A name or a phone
+ * number must not be a filter, because URLs contain no personal data.
  */
 export function useListState<Filter extends string>(
   filterNames: readonly Filter[],

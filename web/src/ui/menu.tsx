@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useRef } from 'react';
+import { Icon } from './icons.tsx';
 
 interface MenuProps {
   /** The name of the button, if its content is not text. */
@@ -39,6 +40,24 @@ export function Menu({ label, button, buttonClass = 'icon-button', children }: M
         {children}
       </div>
     </>
+  );
+}
+
+interface MoreActionsProps {
+  label: string;
+  actions: readonly { label: string; onChoose(): void }[];
+}
+
+/** Further actions of a page, behind a button beside its main actions. */
+export function MoreActions({ label, actions }: MoreActionsProps) {
+  return (
+    <Menu label={label} button={<Icon name="more" />} buttonClass="button secondary square">
+      {actions.map((action) => (
+        <button key={action.label} type="button" className="menu-item" onClick={action.onChoose}>
+          {action.label}
+        </button>
+      ))}
+    </Menu>
   );
 }
 

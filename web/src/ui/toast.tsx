@@ -3,7 +3,7 @@ import { t } from '../i18n/index.ts';
 import { IconButton } from './button.tsx';
 import { Icon } from './icons.tsx';
 
-export interface Toast {
+interface Toast {
   text: string;
   tone?: 'good' | 'bad';
   /** An action, such as undo. The toast stays as long as the action is possible. */
@@ -31,7 +31,7 @@ export function Toasts() {
   useEffect(() => {
     const popover = box.current;
     if (!current || !popover) return;
-    popover.hidePopover(); // A popover that is shown again lies above everything that was opened since.
+    popover.hidePopover(); // Showing it again puts it above everything that was opened since.
     popover.showPopover();
     const timer = setTimeout(() => setCurrent(undefined), 1000 * (current.seconds ?? 5));
     return () => {

@@ -14,6 +14,4 @@ export const customer = {
   'customer.kyc.submit': 'Submit document',
   'customer.kyc.submit.text': 'A user who may decide then verifies or rejects the document.',
   'customer.kyc.submitted': 'Document submitted',
-  'customer.kyc.type': 'Document',
-  'customer.kyc.number': 'Number of the document',
 } as const;

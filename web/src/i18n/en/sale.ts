@@ -23,8 +23,6 @@ export const sale = {
   'sale.customer.samePhone': '{name} has this phone number.',
   'sale.customer.use': 'Sell to this customer',
   'sale.phone.hint': 'Payments from this number are recognized.',
-  'sale.document': 'Document',
-  'sale.documentNumber': 'Number of the document',
   'sale.documentNumber.hint': 'Leave it empty to add a document later.',
   'sale.identity.none': 'No document yet',
   'sale.plan.terms': '{deposit} deposit, then {instalments}',

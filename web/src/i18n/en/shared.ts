@@ -20,6 +20,8 @@ export const shared = {
   'find.results.other': '{count} results',
   'find.none': 'Nothing found. Try part of a name, a phone number, or an account number.',
   'find.short': 'Type at least two characters.',
+  'customer.kyc.type': 'Document',
+  'customer.kyc.number': 'Number of the document',
   'customer.kyc.review': 'Waits for a decision',
   'commissionRules.title': 'Rules',
   'account.graceDays.one': '{count} day',

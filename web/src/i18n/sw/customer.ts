@@ -16,6 +16,4 @@ export const customer: Record<keyof typeof en, string> = {
   'customer.kyc.submit': 'Wasilisha hati',
   'customer.kyc.submit.text': 'Mtu mwenye ruhusa ataithibitisha au kuikataa.',
   'customer.kyc.submitted': 'Hati imewasilishwa',
-  'customer.kyc.type': 'Hati',
-  'customer.kyc.number': 'Namba ya hati',
 };

@@ -25,8 +25,6 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.customer.samePhone': '{name} ana namba hii ya simu.',
   'sale.customer.use': 'Muuzie mteja huyu',
   'sale.phone.hint': 'Malipo kutoka namba hii hutambuliwa.',
-  'sale.document': 'Hati',
-  'sale.documentNumber': 'Namba ya hati',
   'sale.documentNumber.hint': 'Acha wazi ili kuongeza hati baadaye.',
   'sale.identity.none': 'Hakuna hati bado',
   'sale.plan.terms': 'Awali {deposit}, kisha {instalments}',

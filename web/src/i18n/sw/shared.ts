@@ -21,6 +21,8 @@ export const shared: Record<keyof typeof en, string> = {
   'find.results.other': 'Matokeo {count}',
   'find.none': 'Hakuna kilichopatikana. Jaribu sehemu ya jina, namba ya simu, au namba ya akaunti.',
   'find.short': 'Andika angalau herufi mbili.',
+  'customer.kyc.type': 'Hati',
+  'customer.kyc.number': 'Namba ya hati',
   'customer.kyc.review': 'Inasubiri uamuzi',
   'commissionRules.title': 'Kanuni',
   'account.graceDays.one': 'Siku {count}',

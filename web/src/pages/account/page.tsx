@@ -9,10 +9,10 @@ import { format, t, tCount, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
-import { Icon } from '../../ui/icons.tsx';
-import { Menu } from '../../ui/menu.tsx';
+import { MoreActions } from '../../ui/menu.tsx';
 import { Columns, Facts, PageHead, Panel, Stat, Stats } from '../../ui/panel.tsx';
 import { DownloadButton } from '../shared/download-button.tsx';
+import { describeInstalments } from '../shared/plan.ts';
 import { ACCOUNT_TONES, PAYMENT_STATE_TONES } from '../shared/tones.ts';
 import { Explanation } from './explanation.tsx';
 import { History } from './history.tsx';
@@ -65,22 +65,16 @@ function AccountPage({ account }: { account: Account }) {
               {t('account.statement')}
             </DownloadButton>
             {moves.length + creditActions.length > 0 && (
-              <Menu
+              <MoreActions
                 label={t('action.more')}
-                button={<Icon name="more" />}
-                buttonClass="button secondary square"
-              >
-                {creditActions.map((action) => (
-                  <button key={action} type="button" className="menu-item" onClick={() => setOpened(action)}>
-                    {t(CREDIT_BUTTONS[action])}
-                  </button>
-                ))}
-                {moves.map((move) => (
-                  <button key={move} type="button" className="menu-item" onClick={() => setOpened(move)}>
-                    {t(MOVE_BUTTONS[move])}
-                  </button>
-                ))}
-              </Menu>
+                actions={[
+                  ...creditActions.map((action) => ({
+                    label: t(CREDIT_BUTTONS[action]),
+                    onChoose: () => setOpened(action),
+                  })),
+                  ...moves.map((move) => ({ label: t(MOVE_BUTTONS[move]), onChoose: () => setOpened(move) })),
+                ]}
+              />
             )}
           </>
         }
@@ -173,7 +167,7 @@ function Standing({ account }: { account: Account }) {
 }
 
 function AccountFacts({ account }: { account: Account }) {
-  const { customer, product, instalmentCount, instalmentAmount, frequency, deposit, graceDays } = account;
+  const { customer, product, deposit, graceDays } = account;
   return (
     <Panel title={t('account.plan')}>
       <Facts
@@ -190,14 +184,7 @@ function AccountFacts({ account }: { account: Account }) {
             ),
           ],
           [t('field.product'), product?.name],
-          [
-            t('account.plan'),
-            t('account.plan.text', {
-              count: format.number(instalmentCount),
-              amount: format.money(instalmentAmount),
-              frequency: tValue('frequency', frequency),
-            }),
-          ],
+          [t('account.plan'), describeInstalments(account)],
           [t('field.deposit'), format.money(deposit)],
           [t('account.activation'), format.date(account.activationDate)],
           [t('account.grace'), tCount('account.graceDays', graceDays)],

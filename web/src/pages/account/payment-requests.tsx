@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
@@ -8,12 +7,11 @@ import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
-import { AmountField, Form, FormButtons, TextField } from '../../ui/form.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { AmountField, TextField } from '../../ui/form.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { codeColumn, moneyColumn } from '../shared/columns.tsx';
+import { FormDialog } from '../shared/form-dialog.tsx';
+import { TablePanel } from '../shared/table-panel.tsx';
 
 type Account = Schemas['Account'];
 type PaymentRequest = Schemas['PaymentRequest'];
@@ -44,46 +42,39 @@ function RequestDialog({ account, onClose }: { account: Account; onClose(): void
   const ask = useWrite('post', '/api/accounts/{accountId}/payment-requests');
   const most = Math.ceil(account.balance);
   return (
-    <Dialog
+    <FormDialog
       title={t('account.request')}
       lead={t('account.request.lead')}
-      canClose={!ask.isSending}
+      write={ask}
+      submit={t('account.request.submit')}
       onClose={onClose}
+      onSubmit={(values) =>
+        ask.send({
+          params: { path: { accountId: account.id } },
+          body: { amount: values.number('amount'), phone: values.text('phone') },
+        })
+      }
+      done={({ phone }) => t('account.request.done', { phone })}
     >
-      <Form
-        problem={ask.problem}
-        isSending={ask.isSending}
-        onSubmit={async (values) => {
-          const request = await ask.send({
-            params: { path: { accountId: account.id } },
-            body: { amount: values.number('amount'), phone: values.text('phone') },
-          });
-          if (!request) return;
-          toast({ text: t('account.request.done', { phone: request.phone }) });
-          onClose();
-        }}
-      >
-        <AmountField
-          label={t('field.amount')}
-          name="amount"
-          unit={settings().currency}
-          min={1}
-          max={most}
-          defaultValue={format.plainAmount(Math.min(most, Math.ceil(dueNow(account))))}
-          required
-          isFirst
-        />
-        <TextField
-          label={t('field.phone')}
-          name="phone"
-          type="tel"
-          defaultValue={account.customer?.phone ?? ''}
-          maxLength={32}
-          required
-        />
-        <FormButtons submit={t('account.request.submit')} onCancel={onClose} />
-      </Form>
-    </Dialog>
+      <AmountField
+        label={t('field.amount')}
+        name="amount"
+        step="any"
+        min={1}
+        max={most}
+        defaultValue={Math.min(most, Math.ceil(dueNow(account)))}
+        required
+        isFirst
+      />
+      <TextField
+        label={t('field.phone')}
+        name="phone"
+        type="tel"
+        defaultValue={account.customer?.phone ?? ''}
+        maxLength={32}
+        required
+      />
+    </FormDialog>
   );
 }
 
@@ -98,33 +89,18 @@ export function PaymentRequests({ accountId }: { accountId: number }) {
   });
   const columns: Column<PaymentRequest>[] = [
     { name: 'createdAt', label: t('account.request.when'), show: (row) => format.dateTime(row.createdAt) },
-    {
-      name: 'phone',
-      label: t('field.phone'),
-      onPhone: 'plain',
-      show: (row) => <span className="mono">{row.phone}</span>,
-    },
+    codeColumn('phone', t('field.phone'), ({ phone }) => phone),
     { name: 'status', label: t('field.status'), onPhone: 'plain', show: showStatus },
-    {
-      name: 'amount',
-      label: t('field.amount'),
-      isNumber: true,
-      onPhone: 'value',
-      show: (row) => format.money(row.amount),
-    },
+    moneyColumn('amount', t('field.amount'), ({ amount }) => amount),
   ];
   return (
-    <Panel title={t('account.requests')} isFlush>
-      <Loaded query={requests} explain={explain} skeleton={<Skeleton lines={2} />}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty>{t('account.requests.none')}</Empty>
-          ) : (
-            <Table caption={t('account.requests')} columns={columns} rows={data} keyOf={({ id }) => id} />
-          )
-        }
-      </Loaded>
-    </Panel>
+    <TablePanel
+      title={t('account.requests')}
+      query={requests}
+      lines={2}
+      columns={columns}
+      none={t('account.requests.none')}
+    />
   );
 }
 

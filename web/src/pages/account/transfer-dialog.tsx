@@ -5,7 +5,7 @@ import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
 import { SelectField, TextAreaField, TextField } from '../../ui/form.tsx';
 import { useAccountSearch } from '../shared/account-search.ts';
-import { toastOutcome, withApprovalHint } from '../shared/approval.ts';
+import { outcomeOf, withApprovalHint } from '../shared/approval.ts';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { CreditAmountField } from './credit-amount-field.tsx';
 
@@ -39,10 +39,7 @@ export function TransferDialog({ account, onClose }: TransferDialogProps) {
           },
         })
       }
-      onDone={(done) => {
-        toastOutcome(done, t('account.transfer.done'));
-        onClose();
-      }}
+      done={(answer) => outcomeOf(answer, t('account.transfer.done'))}
     >
       <TextField
         label={t('account.transfer.find')}

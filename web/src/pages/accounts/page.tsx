@@ -1,16 +1,21 @@
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { format, t, tCount, tValue } from '../../i18n/index.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { t, tCount, tValue } from '../../i18n/index.ts';
 import type { Column } from '../../ui/table.tsx';
 import { useProducts } from '../shared/catalogue.ts';
-import { choiceFilter, dateColumn, productFilter } from '../shared/columns.tsx';
+import {
+  codeColumn,
+  dateColumn,
+  moneyColumn,
+  rowFilter,
+  statusColumn,
+  statusFilter,
+} from '../shared/columns.tsx';
 import { type Filter, ResourcePage, useList } from '../shared/list.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
 
 type Account = Schemas['Account'];
 
-const STATUSES = Object.keys(ACCOUNT_TONES);
 /** Days past due, from and to. */
 const LATENESS: Readonly<Record<string, readonly [from: number, to: number]>> = {
   '0': [0, 0],
@@ -23,25 +28,21 @@ const LATENESS: Readonly<Record<string, readonly [from: number, to: number]>> = 
 
 export function Page() {
   const list = useList({ name: 'id', isDescending: true }, [
-    choiceFilter('status', t('field.status'), STATUSES, (status) => tValue('accountStatus', status)),
+    statusFilter(ACCOUNT_TONES, (status) => tValue('accountStatus', status)),
     latenessFilter(),
-    productFilter(useProducts()),
+    rowFilter('productId', t('field.product'), useProducts()),
   ]);
   const accounts = api.useQuery(
     'get',
     '/api/accounts',
-    {
-      params: { query: { ...list.query, expand: ['customer', 'product'] } },
-    },
+    { params: { query: { ...list.query, expand: ['customer', 'product'] } } },
     KEEPS_LAST,
   );
   const columns: Column<Account>[] = [
-    {
-      name: 'id',
-      label: t('field.account'),
+    codeColumn('id', t('field.account'), ({ accountNumber }) => accountNumber, {
+      onPhone: 'title',
       canSort: true,
-      show: ({ accountNumber }) => <span className="mono">{accountNumber}</span>,
-    },
+    }),
     {
       name: 'customerId',
       label: t('field.customer'),
@@ -56,12 +57,7 @@ export function Page() {
       isOneLine: true,
       show: ({ product }) => product?.name,
     },
-    {
-      name: 'status',
-      label: t('field.status'),
-      onPhone: 'plain',
-      show: ({ status }) => <Badge tone={ACCOUNT_TONES[status]}>{tValue('accountStatus', status)}</Badge>,
-    },
+    statusColumn(ACCOUNT_TONES, (status) => tValue('accountStatus', status)),
     {
       name: 'daysPastDue',
       label: t('accounts.late'),
@@ -70,14 +66,7 @@ export function Page() {
         daysPastDue > 0 && <span className="nowrap">{tCount('account.graceDays', daysPastDue)}</span>,
     },
     dateColumn('nextDueDate', t('account.nextDue'), ({ nextDueDate }) => nextDueDate),
-    {
-      name: 'balance',
-      label: t('account.balance'),
-      isNumber: true,
-      onPhone: 'value',
-      canSort: true,
-      show: ({ balance }) => format.money(balance),
-    },
+    moneyColumn('balance', t('account.balance'), ({ balance }) => balance, { canSort: true }),
   ];
   return (
     <ResourcePage

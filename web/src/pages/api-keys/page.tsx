@@ -10,7 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { CheckField, SelectField } from '../../ui/form.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { choiceFilter, createdColumn } from '../shared/columns.tsx';
+import { createdColumn, statusColumn, statusFilter, timeColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { SecretDialog } from '../shared/secret-dialog.tsx';
@@ -38,27 +38,16 @@ const ONLY_PEOPLE: Readonly<Record<Exclude<Permission, KeyPermission>, true>> = 
 
 export function Page() {
   const list = useList({ name: 'createdAt', isDescending: true }, [
-    choiceFilter('status', t('field.status'), Object.keys(TONES), (status) => tValue('apiKeyStatus', status)),
+    statusFilter(TONES, (status) => tValue('apiKeyStatus', status)),
   ]);
   const keys = api.useQuery('get', '/api/api-keys', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<ApiKey>[] = [
     { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
     { name: 'hint', label: t('apiKeys.hint'), onPhone: 'plain', show: ({ hint }) => <Hint hint={hint} /> },
     { name: 'role', label: t('apiKeys.rights'), onPhone: 'plain', show: rightsOf },
-    {
-      name: 'status',
-      label: t('field.status'),
-      onPhone: 'value',
-      show: ({ status }) => <Badge tone={TONES[status]}>{tValue('apiKeyStatus', status)}</Badge>,
-    },
-    {
-      name: 'lastUsedAt',
-      label: t('apiKeys.lastUsed'),
-      canSort: true,
-      show: ({ lastUsedAt }) =>
-        lastUsedAt === null ? '–' : <span className="nowrap">{format.dateTime(lastUsedAt)}</span>,
-    },
-    { ...createdColumn(), onPhone: 'hidden' },
+    statusColumn(TONES, (status) => tValue('apiKeyStatus', status), { onPhone: 'value' }),
+    timeColumn('lastUsedAt', t('apiKeys.lastUsed'), ({ lastUsedAt }) => lastUsedAt),
+    createdColumn('hidden'),
   ];
   return (
     <ResourcePage

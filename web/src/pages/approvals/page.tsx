@@ -1,9 +1,9 @@
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
-import { Badge, type Tone } from '../../ui/badge.tsx';
+import { t, tValue } from '../../i18n/index.ts';
+import type { Tone } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { choiceFilter, createdColumn } from '../shared/columns.tsx';
+import { choiceFilter, createdColumn, moneyColumn, statusColumn, statusFilter } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { ApprovalDialog } from './approval-dialog.tsx';
 import { ACTION_PERMISSIONS } from './permissions.ts';
@@ -22,9 +22,7 @@ const TONES: Record<Schemas['ApprovalStatus'], Tone> = {
 export function Page() {
   // In the order of the statuses, pending requests are first.
   const list = useList({ name: 'status', isDescending: false }, [
-    choiceFilter('status', t('field.status'), Object.keys(TONES), (status) =>
-      tValue('approvalStatus', status),
-    ),
+    statusFilter(TONES, (status) => tValue('approvalStatus', status)),
     choiceFilter('action', t('approvals.action'), Object.keys(ACTION_PERMISSIONS), (action) =>
       tValue('approvalAction', action),
     ),
@@ -43,14 +41,7 @@ export function Page() {
       isOneLine: true,
       show: ({ customerName }) => customerName,
     },
-    {
-      name: 'amount',
-      label: t('field.amount'),
-      canSort: true,
-      isNumber: true,
-      onPhone: 'value',
-      show: ({ amount }) => format.money(amount),
-    },
+    moneyColumn('amount', t('field.amount'), ({ amount }) => amount, { canSort: true }),
     {
       name: 'requestedByUserId',
       label: t('approvals.requestedBy'),
@@ -58,14 +49,8 @@ export function Page() {
       isOneLine: true,
       show: ({ requestedBy }) => requestedBy,
     },
-    {
-      name: 'status',
-      label: t('field.status'),
-      canSort: true,
-      onPhone: 'plain',
-      show: ({ status }) => <Badge tone={TONES[status]}>{tValue('approvalStatus', status)}</Badge>,
-    },
-    { ...createdColumn(), onPhone: 'hidden' },
+    statusColumn(TONES, (status) => tValue('approvalStatus', status), { canSort: true }),
+    createdColumn('hidden'),
   ];
   return (
     <ResourcePage

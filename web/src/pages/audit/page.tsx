@@ -7,7 +7,7 @@ import { Facts } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { nameOfActor } from '../shared/actor.ts';
 import { useUsers } from '../shared/catalogue.ts';
-import { choiceFilter } from '../shared/columns.tsx';
+import { choiceFilter, timeColumn } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { AUDITED, ResourceLink } from './resources.tsx';
 import { showValue } from './value.tsx';
@@ -29,12 +29,7 @@ export function Page() {
   ]);
   const entries = api.useQuery('get', '/api/audit', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Entry>[] = [
-    {
-      name: 'id',
-      label: t('field.date'),
-      canSort: true,
-      show: ({ createdAt }) => <span className="nowrap">{format.dateTime(createdAt)}</span>,
-    },
+    timeColumn('id', t('field.date'), ({ createdAt }) => createdAt),
     {
       name: 'actor',
       label: t('audit.actor'),

@@ -5,37 +5,36 @@ import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
-import { Badge } from '../../ui/badge.tsx';
+import type { Tone } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Loaded, Notice } from '../../ui/feedback.tsx';
+import { Loaded } from '../../ui/feedback.tsx';
 import { SelectField, TextField } from '../../ui/form.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { useEmployees, useProducts } from '../shared/catalogue.ts';
-import { choiceFilter, createdColumn } from '../shared/columns.tsx';
+import { createdColumn, moneyColumn, rowFilter, statusColumn, statusFilter } from '../shared/columns.tsx';
 import { CommissionTabs } from '../shared/commission-tabs.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
-import { COMMISSION_TONES } from '../shared/tones.ts';
+import { WriteNotice } from '../shared/write-notice.tsx';
 
 type Commission = Schemas['CommissionSummary'];
 
-const STATUSES = ['calculated', 'approved', 'paid'] as const;
+const TONES: Record<Schemas['CommissionStatus'], Tone> = {
+  calculated: 'warning',
+  approved: 'info',
+  paid: 'good',
+};
 const NEXT_STATUS = { calculated: 'approved', approved: 'paid', paid: undefined } as const;
 
 export function Page() {
   const employees = useEmployees();
   const nameOf = (id: number) => employees.find((employee) => employee.id === id)?.name ?? '';
   const list = useList({ name: 'createdAt', isDescending: true }, [
-    choiceFilter('status', t('field.status'), STATUSES, (status) => tValue('commissionStatus', status)),
-    choiceFilter(
-      'employeeId',
-      t('field.employee'),
-      employees.map(({ id }) => String(id)),
-      (id) => nameOf(Number(id)),
-    ),
+    statusFilter(TONES, (status) => tValue('commissionStatus', status)),
+    rowFilter('employeeId', t('field.employee'), employees),
   ]);
   const commissions = api.useQuery(
     'get',
@@ -52,23 +51,9 @@ export function Page() {
       canSort: true,
       show: ({ period }) => format.month(period, 'long'),
     },
-    {
-      name: 'status',
-      label: t('field.status'),
-      onPhone: 'plain',
-      show: ({ status }) => (
-        <Badge tone={COMMISSION_TONES[status]}>{tValue('commissionStatus', status)}</Badge>
-      ),
-    },
-    { ...createdColumn(), onPhone: 'hidden' },
-    {
-      name: 'total',
-      label: t('field.total'),
-      isNumber: true,
-      onPhone: 'value',
-      canSort: true,
-      show: ({ total }) => format.money(total),
-    },
+    statusColumn(TONES, (status) => tValue('commissionStatus', status)),
+    createdColumn('hidden'),
+    moneyColumn('total', t('field.total'), ({ total }) => total, { canSort: true }),
   ];
   return (
     <ResourcePage
@@ -176,11 +161,7 @@ function CommissionDialog({ id, employee, onClose }: CommissionDialogProps) {
                 [t('commissions.paidAt'), paidAt && format.dateTime(paidAt)],
               ]}
             />
-            {change.problem && (
-              <Notice tone="bad" title={t('form.failed')}>
-                {change.problem.message}
-              </Notice>
-            )}
+            <WriteNotice problem={change.problem} title={t('form.failed')} />
             {NEXT_STATUS[status] && may('commissions:approve') && (
               <Actions>
                 <Button

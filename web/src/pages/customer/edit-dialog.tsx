@@ -3,6 +3,7 @@ import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
 import { TextField } from '../../ui/form.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
+import { NameFields } from '../shared/name-fields.tsx';
 
 interface EditDialogProps {
   customer: Schemas['Customer'];
@@ -33,21 +34,7 @@ export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
         })
       }
     >
-      <TextField
-        label={t('field.firstName')}
-        name="firstName"
-        maxLength={100}
-        defaultValue={customer.firstName}
-        required
-        isFirst
-      />
-      <TextField
-        label={t('field.lastName')}
-        name="lastName"
-        maxLength={100}
-        defaultValue={customer.lastName}
-        required
-      />
+      <NameFields person={customer} />
       <TextField
         label={t('field.phone')}
         name="phone"

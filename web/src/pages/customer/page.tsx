@@ -6,12 +6,14 @@ import { may } from '../../api/session.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { AccountsTable } from '../shared/accounts-table.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { accountColumns } from '../shared/account-columns.tsx';
+import { codeColumn, dateColumn, paymentAmountColumn, statusColumn } from '../shared/columns.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
-import { metadataFacts } from '../shared/metadata.tsx';
+import { metadataFacts } from '../shared/metadata.ts';
+import { TablePanel } from '../shared/table-panel.tsx';
 import { KYC_TONES, PAYMENT_TONES } from '../shared/tones.ts';
 import { EditDialog } from './edit-dialog.tsx';
 import { Verifications } from './verifications.tsx';
@@ -91,25 +93,18 @@ function Accounts({ customerId }: { customerId: number }) {
   const ids = accounts.data?.data.map(({ id }) => id) ?? [];
   return (
     <>
-      <Panel title={t('nav.accounts')} isFlush>
-        <Loaded query={accounts} explain={explain} skeleton={<Skeleton lines={3} />}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <Empty>{t('customer.accounts.none')}</Empty>
-            ) : (
-              <AccountsTable
-                caption={t('nav.accounts')}
-                named={{
-                  name: 'productId',
-                  label: t('field.product'),
-                  show: ({ product }) => product?.name,
-                }}
-                rows={data}
-              />
-            )
-          }
-        </Loaded>
-      </Panel>
+      <TablePanel
+        title={t('nav.accounts')}
+        query={accounts}
+        lines={3}
+        columns={accountColumns({
+          name: 'productId',
+          label: t('field.product'),
+          show: ({ product }) => product?.name,
+        })}
+        hrefOf={({ id }) => `/accounts/${id}`}
+        none={t('customer.accounts.none')}
+      />
       {may('payments:read') && ids.length > 0 && <Payments accountIds={ids} />}
     </>
   );
@@ -129,55 +124,19 @@ function Payments({ accountIds }: { accountIds: readonly number[] }) {
     },
   });
   const columns: Column<Schemas['Payment']>[] = [
-    {
-      name: 'paymentDate',
-      label: t('field.date'),
-      show: ({ paymentDate }) => format.date(paymentDate),
-    },
-    {
-      name: 'transactionRef',
-      label: t('field.reference'),
-      onPhone: 'plain',
-      show: ({ transactionRef }) => transactionRef && <span className="mono">{transactionRef}</span>,
-    },
-    {
-      name: 'accountId',
-      label: t('field.account'),
-      onPhone: 'plain',
-      show: ({ accountNumber }) => <span className="mono">{accountNumber}</span>,
-    },
-    {
-      name: 'status',
-      label: t('field.status'),
-      onPhone: 'plain',
-      show: ({ status }) => <Badge tone={PAYMENT_TONES[status]}>{tValue('paymentStatus', status)}</Badge>,
-    },
-    {
-      name: 'amount',
-      label: t('field.amount'),
-      isNumber: true,
-      onPhone: 'value',
-      show: ({ amount, status }) =>
-        status === 'reversed' ? <s>{format.money(amount)}</s> : format.money(amount),
-    },
+    dateColumn('paymentDate', t('field.date'), ({ paymentDate }) => paymentDate),
+    codeColumn('transactionRef', t('field.reference'), ({ transactionRef }) => transactionRef),
+    codeColumn('accountId', t('field.account'), ({ accountNumber }) => accountNumber),
+    statusColumn(PAYMENT_TONES, (status) => tValue('paymentStatus', status)),
+    paymentAmountColumn(),
   ];
   return (
-    <Panel title={t('customer.payments')} isFlush>
-      <Loaded query={payments} explain={explain} skeleton={<Skeleton lines={5} />}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty>{t('customer.payments.none')}</Empty>
-          ) : (
-            <Table
-              caption={t('customer.payments')}
-              columns={columns}
-              rows={data}
-              keyOf={({ id }) => id}
-              hrefOf={({ id }) => `/payments/${id}`}
-            />
-          )
-        }
-      </Loaded>
-    </Panel>
+    <TablePanel
+      title={t('customer.payments')}
+      query={payments}
+      columns={columns}
+      hrefOf={({ id }) => `/payments/${id}`}
+      none={t('customer.payments.none')}
+    />
   );
 }

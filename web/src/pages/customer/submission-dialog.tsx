@@ -1,9 +1,9 @@
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
-import { t, tValue } from '../../i18n/index.ts';
-import { SelectField, TextField } from '../../ui/form.tsx';
+import { t } from '../../i18n/index.ts';
+import { TextField } from '../../ui/form.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
-import { VERIFICATION_TYPES } from '../shared/verification-types.ts';
+import { VerificationTypeField } from '../shared/verification-type-field.tsx';
 
 interface SubmissionDialogProps {
   customerId: number;
@@ -30,13 +30,7 @@ export function SubmissionDialog({ customerId, onClose }: SubmissionDialogProps)
         });
       }}
     >
-      <SelectField label={t('customer.kyc.type')} name="verificationType" defaultValue="national_id" required>
-        {VERIFICATION_TYPES.map((type) => (
-          <option key={type} value={type}>
-            {tValue('verificationType', type)}
-          </option>
-        ))}
-      </SelectField>
+      <VerificationTypeField />
       <TextField
         label={t('customer.kyc.number')}
         name="documents"

@@ -7,11 +7,12 @@ import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
-import { Loaded, Notice } from '../../ui/feedback.tsx';
+import { Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { nameOfActor } from '../shared/actor.ts';
 import { KYC_TONES } from '../shared/tones.ts';
+import { WriteNotice } from '../shared/write-notice.tsx';
 import { SubmissionDialog } from './submission-dialog.tsx';
 
 type Verification = Schemas['KycRecord'];
@@ -99,7 +100,7 @@ function Decision({ record }: { record: Verification }) {
   }
   return (
     <>
-      {decide.problem && <Notice tone="bad">{decide.problem.message}</Notice>}
+      <WriteNotice problem={decide.problem} />
       <Actions>
         <Button kind="primary" isBusy={decide.isSending} onClick={() => void send('verified')}>
           {t('customer.kyc.verify')}

@@ -9,8 +9,6 @@ import { KYC_TONES } from '../shared/tones.ts';
 
 type Customer = Schemas['Customer'];
 
-const VERIFICATION_STATUSES = ['pending', 'verified', 'rejected', 'expired'] as const;
-
 export function Page() {
   const list = useList({ name: 'createdAt', isDescending: true }, [kycFilter(), reviewFilter()]);
   const customers = api.useQuery('get', '/api/customers', { params: { query: list.query } }, KEEPS_LAST);
@@ -60,7 +58,7 @@ function kycFilter(): Filter {
   return {
     name: 'kycStatus',
     label: t('customer.kyc'),
-    choices: [...VERIFICATION_STATUSES, 'none'].map((value) => [value, tValue('kycStatus', value)]),
+    choices: [...Object.keys(KYC_TONES), 'none'].map((value) => [value, tValue('kycStatus', value)]),
     query: (value): Record<string, string> =>
       value === 'none' ? { 'filter[kycStatus][isnull]': 'true' } : { 'filter[kycStatus]': value },
   };

@@ -9,7 +9,7 @@ import { activeColumn, activeFilter, createdColumn } from '../shared/columns.tsx
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
-import { metadataFacts } from '../shared/metadata.tsx';
+import { metadataFacts } from '../shared/metadata.ts';
 
 type Employee = Schemas['Employee'];
 

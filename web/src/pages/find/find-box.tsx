@@ -1,8 +1,8 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, KEEPS_LAST } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { problemOf } from '../../api/problem.ts';
 import { t, tCount, tValue } from '../../i18n/index.ts';
 import { Icon, type IconName } from '../../ui/icons.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -140,7 +140,7 @@ export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxPro
   );
 
   function statusOf(): string {
-    if (search.error) return problemOf(search.error)?.message || t('problem.connection');
+    if (search.error) return explain(search.error);
     if (wanted.length === 0) return '';
     if (wanted.length < SHORTEST_TEXT) return t('find.short');
     if (!search.data) return '';

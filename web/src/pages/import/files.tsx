@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { type DragEvent, useRef, useState } from 'react';
+import { useState } from 'react';
 import { explain } from '../../api/explain.ts';
 import { upload } from '../../api/upload.ts';
 import { format, t } from '../../i18n/index.ts';
@@ -7,16 +7,8 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, Notice } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
+import { DropBox, type Sending, SPREADSHEET } from '../shared/drop-box.tsx';
 import { FILES, type Import, type ImportFile } from '../shared/imports.ts';
-import { useIsWaiting } from '../shared/use-is-waiting.ts';
-
-const SPREADSHEET = /\.(xlsx?|ods|numbers)$/i;
-
-interface Sending {
-  name: string;
-  share: number;
-  controller: AbortController;
-}
 
 /** The files of an import, and the place to add them. */
 export function Files({ one: { id, files, rows } }: { one: Import }) {
@@ -60,15 +52,12 @@ export function Files({ one: { id, files, rows } }: { one: Import }) {
 
 function UploadBox({ id }: { id: number }) {
   const queries = useQueryClient();
-  const isWaiting = useIsWaiting();
-  const input = useRef<HTMLInputElement>(null);
   const [sending, setSending] = useState<Sending>();
   const [problems, setProblems] = useState<string[]>([]);
-  const [isOver, setIsOver] = useState(false);
 
   /** One file after the other. The others are sent if one is refused. */
-  async function send(files: Iterable<File> | null) {
-    if (!files || sending) return;
+  async function send(files: readonly File[]) {
+    if (sending) return;
     const controller = new AbortController();
     const refusals: string[] = [];
     for (const file of files) {
@@ -95,47 +84,20 @@ function UploadBox({ id }: { id: number }) {
     }
   }
 
-  function onDrop(event: DragEvent) {
-    event.preventDefault();
-    setIsOver(false);
-    void send([...event.dataTransfer.files]);
-  }
-
   return (
-    <section
-      className={`drop ${isOver ? 'over' : ''}`}
-      aria-label={t('imports.choose')}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setIsOver(true);
-      }}
-      onDragLeave={() => setIsOver(false)}
-      onDrop={onDrop}
+    <DropBox
+      label={t('imports.choose')}
+      isMultiple
+      onFiles={(files) => void send(files)}
+      sending={sending}
+      statusOf={({ name, share }) => t('imports.sending', { name, percent: format.percent(share) })}
+      waiting={t('imports.waiting')}
+      stop={t('imports.stop')}
     >
-      {sending ? (
-        <>
-          <p role="status">
-            {t('imports.sending', { name: sending.name, percent: format.percent(sending.share) })}
-          </p>
-          <progress className="progress" value={sending.share} aria-label={sending.name} />
-          {isWaiting && <Notice tone="warning">{t('imports.waiting')}</Notice>}
-          <Button onClick={() => sending.controller.abort()}>{t('imports.stop')}</Button>
-        </>
-      ) : (
+      {(choose) => (
         <>
           <p>{t('imports.drop')}</p>
-          <input
-            ref={input}
-            type="file"
-            hidden
-            multiple
-            accept=".csv,.txt,text/csv"
-            onChange={({ target }) => {
-              void send([...(target.files ?? [])]);
-              target.value = ''; // The same file can be chosen again.
-            }}
-          />
-          <Button onClick={() => input.current?.click()}>{t('imports.choose')}</Button>
+          <Button onClick={choose}>{t('imports.choose')}</Button>
           {problems.length > 0 && (
             <Notice tone="bad" title={t('imports.refused')}>
               {problems.map((problem) => (
@@ -145,7 +107,7 @@ function UploadBox({ id }: { id: number }) {
           )}
         </>
       )}
-    </section>
+    </DropBox>
   );
 }
 

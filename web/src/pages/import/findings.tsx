@@ -1,13 +1,11 @@
 import { useState } from 'react';
 import { api, KEEPS_LAST } from '../../api/client.ts';
-import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Loaded, Skeleton } from '../../ui/feedback.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { type Column, Pager, Table } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { DownloadButton } from '../shared/download-button.tsx';
+import { TablePanel } from '../shared/table-panel.tsx';
 
 const PAGE_SIZE = 25;
 
@@ -21,24 +19,16 @@ export function Problems({ id }: { id: number }) {
     { params: { path: { id }, query } },
     KEEPS_LAST,
   );
-  const title = t('imports.problems');
   return (
-    <Panel
-      title={title}
-      isFlush
+    <TablePanel
+      title={t('imports.problems')}
       actions={
         <DownloadButton path={`/api/imports/${id}/problems.csv`}>{t('imports.problems.csv')}</DownloadButton>
       }
-    >
-      <Loaded query={problems} explain={explain} skeleton={<Skeleton lines={5} />}>
-        {({ data, pagination: { total, totalPages } }) => (
-          <>
-            <Table caption={title} columns={problemColumns()} rows={data} keyOf={(one) => one.id} />
-            <Pager page={page} pages={totalPages ?? 1} total={total ?? data.length} onPage={setPage} />
-          </>
-        )}
-      </Loaded>
-    </Panel>
+      query={problems}
+      columns={problemColumns()}
+      pager={{ page, onPage: setPage }}
+    />
   );
 }
 
@@ -89,23 +79,16 @@ export function Differences({ id }: { id: number }) {
   const differences = api.useQuery(
     'get',
     '/api/imports/{id}/differences',
-    {
-      params: { path: { id }, query },
-    },
+    { params: { path: { id }, query } },
     KEEPS_LAST,
   );
-  const title = t('imports.differences');
   return (
-    <Panel title={title} isFlush>
-      <Loaded query={differences} explain={explain} skeleton={<Skeleton lines={5} />}>
-        {({ data, pagination: { total, totalPages } }) => (
-          <>
-            <Table caption={title} columns={differenceColumns()} rows={data} keyOf={(one) => one.id} />
-            <Pager page={page} pages={totalPages ?? 1} total={total ?? data.length} onPage={setPage} />
-          </>
-        )}
-      </Loaded>
-    </Panel>
+    <TablePanel
+      title={t('imports.differences')}
+      query={differences}
+      columns={differenceColumns()}
+      pager={{ page, onPage: setPage }}
+    />
   );
 }
 

@@ -1,6 +1,5 @@
 import '../../ui/provider-statements.css';
-import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import { useWrite } from '../../api/write.ts';
@@ -11,6 +10,8 @@ import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { PageHead, Stat, Stats } from '../../ui/panel.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { IMPORT_TONES, type Import, isAtWork, rowsOf } from '../shared/imports.ts';
+import { useReadAgain } from '../shared/use-read-again.ts';
+import { WriteNotice } from '../shared/write-notice.tsx';
 import { Files } from './files.tsx';
 import { Differences, Problems } from './findings.tsx';
 
@@ -21,7 +22,7 @@ export function Page({ id }: { id: string }) {
     'get',
     '/api/imports/{id}',
     { params: { path: { id: Number(id) } } },
-    // The progress of a job is no event.
+    // No event reports the progress of a job.
     { refetchInterval: ({ state }) => (state.data && isAtWork(state.data.data) ? REFRESH_MS : false) },
   );
   return (
@@ -60,16 +61,6 @@ function ImportPage({ one }: { one: Import }) {
   );
 }
 
-/** The problems have changed when a job has ended. */
-function useReadAgain(isRunning: boolean) {
-  const queries = useQueryClient();
-  const wasRunning = useRef(isRunning);
-  useEffect(() => {
-    if (wasRunning.current && !isRunning) void queries.invalidateQueries();
-    wasRunning.current = isRunning;
-  }, [isRunning, queries]);
-}
-
 /** What can be done with an import. The next step is the primary button. */
 function Steps({ one }: { one: Import }) {
   const { id, status, files, errors } = one;
@@ -81,7 +72,7 @@ function Steps({ one }: { one: Import }) {
     (status === 'uploading' || status === 'failed' || status === 'checked') && files.length > 0;
   return (
     <>
-      {check.problem && <Notice tone="bad">{check.problem.message || t('problem.connection')}</Notice>}
+      <WriteNotice problem={check.problem} />
       {canRun && (
         <Button kind="primary" onClick={() => setOpened('run')}>
           {t('imports.run')}

@@ -3,15 +3,14 @@ import { api, KEEPS_LAST } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
-import { Notice } from '../../ui/feedback.tsx';
 import { PageHead, Panel } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { createdColumn } from '../shared/columns.tsx';
+import { createdColumn, statusColumn } from '../shared/columns.tsx';
 import { DownloadButton } from '../shared/download-button.tsx';
 import { FILES, IMPORT_TONES, type Import, rowsOf } from '../shared/imports.ts';
 import { ListPanel, useList } from '../shared/list.tsx';
+import { WriteNotice } from '../shared/write-notice.tsx';
 
 export function Page() {
   const create = useWrite('post', '/api/imports');
@@ -41,7 +40,7 @@ export function Page() {
       >
         {t('imports.lead')}
       </PageHead>
-      {create.problem && <Notice tone="bad">{create.problem.message || t('problem.connection')}</Notice>}
+      <WriteNotice problem={create.problem} />
       <div className="column">
         <Imports />
         <Panel title={t('imports.templates')}>
@@ -77,12 +76,7 @@ function Imports() {
 function columnsOf(): Column<Import>[] {
   return [
     { name: 'id', label: t('nav.imports'), canSort: true, show: ({ id }) => t('imports.number', { id }) },
-    {
-      name: 'status',
-      label: t('field.status'),
-      onPhone: 'value',
-      show: ({ status }) => <Badge tone={IMPORT_TONES[status]}>{tValue('importStatus', status)}</Badge>,
-    },
+    statusColumn(IMPORT_TONES, (status) => tValue('importStatus', status), { onPhone: 'value' }),
     {
       name: 'rows',
       label: t('imports.rows'),

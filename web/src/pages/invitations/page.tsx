@@ -9,7 +9,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/form.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { choiceFilter, createdColumn } from '../shared/columns.tsx';
+import { createdColumn, statusColumn, statusFilter, timeColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { DaysField, IdentityDialog, LinkDialog } from '../shared/invitation-dialogs.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
@@ -27,9 +27,7 @@ const TONES: Record<Schemas['InvitationStatus'], Tone> = {
 
 export function Page() {
   const list = useList({ name: 'createdAt', isDescending: true }, [
-    choiceFilter('status', t('field.status'), Object.keys(TONES), (status) =>
-      tValue('invitationStatus', status),
-    ),
+    statusFilter(TONES, (status) => tValue('invitationStatus', status)),
   ]);
   const invitations = api.useQuery(
     'get',
@@ -51,19 +49,9 @@ export function Page() {
       onPhone: 'plain',
       show: ({ role }) => role && tValue('role', role),
     },
-    {
-      name: 'status',
-      label: t('field.status'),
-      onPhone: 'value',
-      show: ({ status }) => <Badge tone={TONES[status]}>{tValue('invitationStatus', status)}</Badge>,
-    },
-    {
-      name: 'expiresAt',
-      label: t('field.expiresAt'),
-      canSort: true,
-      show: ({ expiresAt }) => <span className="nowrap">{format.dateTime(expiresAt)}</span>,
-    },
-    { ...createdColumn(), onPhone: 'hidden' },
+    statusColumn(TONES, (status) => tValue('invitationStatus', status), { onPhone: 'value' }),
+    timeColumn('expiresAt', t('field.expiresAt'), ({ expiresAt }) => expiresAt),
+    createdColumn('hidden'),
   ];
   return (
     <ResourcePage

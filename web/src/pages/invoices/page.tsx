@@ -1,28 +1,23 @@
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
-import { Badge } from '../../ui/badge.tsx';
+import type { Tone } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { choiceFilter, dateColumn } from '../shared/columns.tsx';
+import { codeColumn, dateColumn, statusColumn, statusFilter } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 
 type Invoice = Schemas['InvoiceSummary'];
 
-const STATUSES = ['issued', 'void'] as const;
+const TONES: Record<Invoice['status'], Tone> = { issued: 'neutral', void: 'neutral' };
 
 export function Page() {
   const list = useList({ name: 'id', isDescending: true }, [
-    choiceFilter('status', t('field.status'), STATUSES, (status) => tValue('invoiceStatus', status)),
+    statusFilter(TONES, (status) => tValue('invoiceStatus', status)),
     { daysOf: 'issuedOn' },
   ]);
   const invoices = api.useQuery('get', '/api/invoices', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Invoice>[] = [
-    {
-      name: 'id',
-      label: t('field.number'),
-      canSort: true,
-      show: ({ number }) => <span className="mono">{number}</span>,
-    },
+    codeColumn('id', t('field.number'), ({ number }) => number, { onPhone: 'title', canSort: true }),
     {
       name: 'customerName',
       label: t('field.customer'),
@@ -31,20 +26,10 @@ export function Page() {
       isOneLine: true,
       show: ({ customerName }) => customerName,
     },
-    {
-      name: 'accountId',
-      label: t('field.account'),
-      onPhone: 'hidden',
-      show: ({ accountNumber }) => <span className="mono">{accountNumber}</span>,
-    },
+    codeColumn('accountId', t('field.account'), ({ accountNumber }) => accountNumber, { onPhone: 'hidden' }),
     dateColumn('issuedOn', t('invoices.issued'), ({ issuedOn }) => issuedOn),
-    { ...dateColumn<Invoice>('dueDate', t('invoices.due'), ({ dueDate }) => dueDate), onPhone: 'hidden' },
-    {
-      name: 'status',
-      label: t('field.status'),
-      onPhone: 'plain',
-      show: ({ status }) => <Badge>{tValue('invoiceStatus', status)}</Badge>,
-    },
+    dateColumn('dueDate', t('invoices.due'), ({ dueDate }) => dueDate, { onPhone: 'hidden' }),
+    statusColumn(TONES, (status) => tValue('invoiceStatus', status)),
     {
       name: 'total',
       label: t('field.total'),

@@ -1,16 +1,16 @@
 import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t, tCount, tValue } from '../../i18n/index.ts';
 import { AmountField, CheckField, SelectField, TextField } from '../../ui/form.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { useProducts } from '../shared/catalogue.ts';
-import { activeColumn, activeFilter, choiceFilter, productFilter } from '../shared/columns.tsx';
+import { activeColumn, activeFilter, choiceFilter, moneyColumn, rowFilter } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
+import { describeInstalments, totalOf } from '../shared/plan.ts';
 
 type PayPlan = Schemas['PayPlan'];
 
@@ -21,7 +21,7 @@ export function Page() {
   const list = useList({ name: 'name', isDescending: false }, [
     activeFilter(),
     choiceFilter('frequency', t('field.frequency'), FREQUENCIES, (value) => tValue('frequency', value)),
-    productFilter(products),
+    rowFilter('productId', t('field.product'), products),
   ]);
   const plans = api.useQuery('get', '/api/payplans', { params: { query: list.query } }, KEEPS_LAST);
   const productOf = ({ productId }: PayPlan) =>
@@ -29,25 +29,15 @@ export function Page() {
   const columns: Column<PayPlan>[] = [
     { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
     { name: 'productId', label: t('field.product'), onPhone: 'plain', show: productOf },
-    {
-      name: 'deposit',
-      label: t('field.deposit'),
-      isNumber: true,
-      show: ({ deposit }) => format.money(deposit),
-    },
+    moneyColumn('deposit', t('field.deposit'), ({ deposit }) => deposit, { onPhone: 'detail' }),
     {
       name: 'instalments',
       label: t('field.instalments'),
       onPhone: 'plain',
       isOneLine: true,
-      show: instalmentsOf,
+      show: describeInstalments,
     },
-    {
-      name: 'total',
-      label: t('field.total'),
-      isNumber: true,
-      show: (plan) => format.money(totalOf(plan)),
-    },
+    moneyColumn('total', t('field.total'), totalOf, { onPhone: 'detail' }),
     activeColumn(),
   ];
   return (
@@ -81,8 +71,6 @@ export function Page() {
 
 function NewPlanDialog({ products, onClose }: { products: Schemas['Product'][]; onClose(): void }) {
   const create = useWrite('post', '/api/payplans');
-  const { currency, currencyDecimals } = settings();
-  const amount = { unit: currency, step: 10 ** -currencyDecimals, required: true };
   return (
     <FormDialog
       title={t('payPlans.new')}
@@ -117,8 +105,8 @@ function NewPlanDialog({ products, onClose }: { products: Schemas['Product'][]; 
             </option>
           ))}
       </SelectField>
-      <AmountField label={t('field.deposit')} name="deposit" {...amount} />
-      <AmountField label={t('field.instalmentAmount')} name="instalmentAmount" {...amount} />
+      <AmountField label={t('field.deposit')} name="deposit" required />
+      <AmountField label={t('field.instalmentAmount')} name="instalmentAmount" required />
       <TextField
         label={t('field.instalmentCount')}
         name="instalmentCount"
@@ -182,7 +170,7 @@ function PlanDialog({ plan, etag, product, onClose }: PlanDialogProps) {
         rows={[
           [t('field.product'), product],
           [t('field.deposit'), format.money(plan.deposit)],
-          [t('field.instalments'), instalmentsOf(plan)],
+          [t('field.instalments'), describeInstalments(plan)],
           [t('field.total'), format.money(totalOf(plan))],
           [t('field.graceDays'), tCount('account.graceDays', plan.graceDays)],
         ]}
@@ -199,17 +187,4 @@ function PlanDialog({ plan, etag, product, onClose }: PlanDialogProps) {
       <CheckField label={t('payPlans.active')} name="active" defaultChecked={plan.active} />
     </FormDialog>
   );
-}
-
-function instalmentsOf({ instalmentCount, instalmentAmount, frequency }: PayPlan): string {
-  return t('account.plan.text', {
-    count: format.number(instalmentCount),
-    amount: format.money(instalmentAmount),
-    frequency: tValue('frequency', frequency),
-  });
-}
-
-/** Calculates with binary numbers. Their rounding error is far smaller than the last decimal that is shown. */
-function totalOf({ deposit, instalmentCount, instalmentAmount }: PayPlan): number {
-  return deposit + instalmentCount * instalmentAmount;
 }

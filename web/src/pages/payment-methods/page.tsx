@@ -4,7 +4,7 @@ import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
 import { CheckField, TextField } from '../../ui/form.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { activeColumn, activeFilter, createdColumn } from '../shared/columns.tsx';
+import { activeColumn, activeFilter, codeColumn, createdColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 
@@ -15,13 +15,7 @@ export function Page() {
   const methods = api.useQuery('get', '/api/payment-methods', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<PaymentMethod>[] = [
     { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
-    {
-      name: 'code',
-      label: t('field.code'),
-      onPhone: 'plain',
-      canSort: true,
-      show: ({ code }) => <span className="mono">{code}</span>,
-    },
+    codeColumn('code', t('field.code'), ({ code }) => code, { canSort: true }),
     activeColumn(),
     createdColumn(),
   ];

@@ -9,7 +9,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Facts, PageHead, Panel } from '../../ui/panel.tsx';
-import { metadataFacts } from '../shared/metadata.tsx';
+import { metadataFacts } from '../shared/metadata.ts';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { mayAskProvider, PaymentAnswer } from '../shared/provider-answer.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';

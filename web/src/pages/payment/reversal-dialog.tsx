@@ -1,9 +1,9 @@
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t } from '../../i18n/index.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Form, FormButtons, TextAreaField } from '../../ui/form.tsx';
-import { toastOutcome, withApprovalHint } from '../shared/approval.ts';
+import { TextAreaField } from '../../ui/form.tsx';
+import { outcomeOf, withApprovalHint } from '../shared/approval.ts';
+import { FormDialog } from '../shared/form-dialog.tsx';
 
 interface ReversalDialogProps {
   payment: Schemas['Payment'];
@@ -13,27 +13,19 @@ interface ReversalDialogProps {
 export function ReversalDialog({ payment, onClose }: ReversalDialogProps) {
   const reverse = useWrite('post', '/api/payments/{id}/reverse');
   return (
-    <Dialog
+    <FormDialog
       title={t('payment.reverse.title', { amount: format.money(payment.amount) })}
       lead={withApprovalHint(t('payment.reverse.text'), payment.amount)}
-      canClose={!reverse.isSending}
+      write={reverse}
+      submit={t('payment.reverse')}
+      kind="danger"
       onClose={onClose}
+      onSubmit={(values) =>
+        reverse.send({ params: { path: { id: payment.id } }, body: { reason: values.text('reason') } })
+      }
+      done={(answer) => outcomeOf(answer, t('payment.reverse.done'))}
     >
-      <Form
-        problem={reverse.problem}
-        isSending={reverse.isSending}
-        onStop={reverse.stop}
-        onSubmit={async (values) => {
-          const reason = values.text('reason');
-          const answer = await reverse.send({ params: { path: { id: payment.id } }, body: { reason } });
-          if (!answer) return;
-          toastOutcome(answer, t('payment.reverse.done'));
-          onClose();
-        }}
-      >
-        <TextAreaField label={t('field.reason')} name="reason" maxLength={500} required isFirst />
-        <FormButtons submit={t('payment.reverse')} kind="danger" onCancel={onClose} />
-      </Form>
-    </Dialog>
+      <TextAreaField label={t('field.reason')} name="reason" maxLength={500} required isFirst />
+    </FormDialog>
   );
 }

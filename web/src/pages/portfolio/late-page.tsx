@@ -14,6 +14,7 @@ import { PageHead, Panel } from '../../ui/panel.tsx';
 import { type Column, Pager, Table } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { codeColumn, moneyColumn } from '../shared/columns.tsx';
 import { csvOf } from './csv.ts';
 import { callListOf, nameOfBucket, useSummary } from './summary.ts';
 
@@ -119,12 +120,7 @@ const columns = (): Column<Account>[] => [
         </a>
       ),
   },
-  {
-    name: 'accountNumber',
-    label: t('account.number'),
-    onPhone: 'plain',
-    show: ({ accountNumber }) => <span className="mono">{accountNumber}</span>,
-  },
+  codeColumn('accountNumber', t('account.number'), ({ accountNumber }) => accountNumber),
   {
     name: 'productId',
     label: t('field.product'),
@@ -139,13 +135,7 @@ const columns = (): Column<Account>[] => [
     canSort: true,
     show: ({ daysPastDue }) => format.number(daysPastDue),
   },
-  {
-    name: 'arrears',
-    label: t('account.arrears'),
-    isNumber: true,
-    onPhone: 'value',
-    show: ({ arrears }) => format.money(arrears),
-  },
+  moneyColumn('arrears', t('account.arrears'), ({ arrears }) => arrears),
 ];
 
 /** Saves all pages of the list, not only the one that is shown. */

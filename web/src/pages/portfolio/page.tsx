@@ -5,6 +5,7 @@ import { format, t, tCount } from '../../i18n/index.ts';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { PageHead, Panel, Stat, Stats } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { moneyColumn } from '../shared/columns.tsx';
 import { DownloadButton } from '../shared/download-button.tsx';
 import { BucketChart } from './bucket-chart.tsx';
 import { firstOfMonth, type Summary, useSummary, useTrend } from './summary.ts';
@@ -103,19 +104,8 @@ function Products({ products }: { products: readonly Product[] }) {
       isNumber: true,
       show: ({ count }) => format.number(count),
     },
-    {
-      name: 'arrears',
-      label: t('account.arrears'),
-      isNumber: true,
-      show: ({ arrears }) => format.money(arrears),
-    },
-    {
-      name: 'outstanding',
-      label: t('portfolio.outstanding'),
-      isNumber: true,
-      onPhone: 'value',
-      show: ({ outstanding }) => format.money(outstanding),
-    },
+    moneyColumn('arrears', t('account.arrears'), ({ arrears }) => arrears, { onPhone: 'detail' }),
+    moneyColumn('outstanding', t('portfolio.outstanding'), ({ outstanding }) => outstanding),
   ];
   return (
     <Panel title={t('portfolio.products')} isFlush>

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, client } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
-import { t } from '../../i18n/index.ts';
+import { format, t } from '../../i18n/index.ts';
 
 export type Summary = Schemas['AccountSummary'];
 export type Bucket = Summary['daysPastDue'][number];
@@ -48,7 +48,7 @@ export function useTrend() {
 }
 
 async function readMonth(back: number, signal: AbortSignal): Promise<MonthRates> {
-  const [startDate, endDate] = [firstOfMonth(-back), dayBefore(firstOfMonth(1 - back))];
+  const [startDate, endDate] = [firstOfMonth(-back), format.addDays(firstOfMonth(1 - back), -1)];
   const { data, error } = await client.GET('/api/reports/accounts/summary', {
     params: { query: { startDate, endDate } },
     signal,
@@ -67,10 +67,6 @@ async function readMonth(back: number, signal: AbortSignal): Promise<MonthRates>
 export function firstOfMonth(months: number): string {
   const [year = 0, month = 0] = settings().today.split('-').map(Number);
   return new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10);
-}
-
-export function dayBefore(date: string): string {
-  return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
 }
 
 export function nameOfBucket({ from, to }: Pick<Bucket, 'from' | 'to'>): string {

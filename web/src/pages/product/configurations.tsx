@@ -1,18 +1,17 @@
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
-import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
-import { format, nameOfKey, t } from '../../i18n/index.ts';
+import { t } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Empty, Loaded } from '../../ui/feedback.tsx';
 import { AmountField, CheckField, TextAreaField, TextField } from '../../ui/form.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { moneyColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
+import { metadataFacts } from '../shared/metadata.ts';
+import { TablePanel } from '../shared/table-panel.tsx';
 
 type Configuration = Schemas['Configuration'];
 
@@ -39,50 +38,35 @@ export function Configurations({ product }: { product: Schemas['Product'] }) {
       label: t('configurations.attributes'),
       onPhone: 'plain',
       show: ({ attributes }) =>
-        Object.entries(attributes)
-          .map(
-            ([name, value]) =>
-              `${nameOfKey(name)}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
-          )
+        metadataFacts(attributes)
+          .map(([name, value]) => `${name}: ${value}`)
           .join(', '),
     },
-    {
-      name: 'price',
-      label: t('field.price'),
-      isNumber: true,
-      onPhone: 'value',
-      show: ({ price }) => format.money(price ?? product.price),
-    },
+    moneyColumn('price', t('field.price'), ({ price }) => price ?? product.price),
   ];
   return (
-    <Panel
-      title={t('configurations.title')}
-      isFlush
-      actions={
-        may('catalogue:write') && (
-          <Button icon="plus" onClick={() => setIsCreating(true)}>
-            {t('configurations.new')}
-          </Button>
-        )
-      }
-    >
-      <Loaded query={configurations} explain={explain}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty>{t('configurations.none')}</Empty>
-          ) : (
-            <Table caption={t('configurations.title')} columns={columns} rows={data} keyOf={({ id }) => id} />
+    <>
+      <TablePanel
+        title={t('configurations.title')}
+        actions={
+          may('catalogue:write') && (
+            <Button icon="plus" onClick={() => setIsCreating(true)}>
+              {t('configurations.new')}
+            </Button>
           )
         }
-      </Loaded>
+        query={configurations}
+        lines={3}
+        columns={columns}
+        none={t('configurations.none')}
+      />
       {isCreating && <NewConfigurationDialog productId={product.id} onClose={() => setIsCreating(false)} />}
-    </Panel>
+    </>
   );
 }
 
 function NewConfigurationDialog({ productId, onClose }: { productId: number; onClose(): void }) {
   const create = useWrite('post', '/api/products/{id}/configurations');
-  const { currency, currencyDecimals } = settings();
   return (
     <FormDialog
       title={t('configurations.new')}
@@ -103,13 +87,7 @@ function NewConfigurationDialog({ productId, onClose }: { productId: number; onC
       }
     >
       <TextField label={t('field.name')} name="name" maxLength={200} required isFirst />
-      <AmountField
-        label={t('field.price')}
-        name="price"
-        unit={currency}
-        step={10 ** -currencyDecimals}
-        hint={t('configurations.price.hint')}
-      />
+      <AmountField label={t('field.price')} name="price" hint={t('configurations.price.hint')} />
       <TextAreaField
         label={t('configurations.attributes')}
         name="attributes"

@@ -8,14 +8,15 @@ import { useWrite } from '../../api/write.ts';
 import { format, nameOfKey, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { CheckField } from '../../ui/form.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
-import { AccountsTable } from '../shared/accounts-table.tsx';
+import { accountColumns } from '../shared/account-columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
-import { metadataFacts } from '../shared/metadata.tsx';
+import { metadataFacts } from '../shared/metadata.ts';
 import { ProductFields, readProduct } from '../shared/product-fields.tsx';
+import { TablePanel } from '../shared/table-panel.tsx';
 import { Configurations } from './configurations.tsx';
 
 type Product = Schemas['Product'];
@@ -89,29 +90,18 @@ function Accounts({ productId }: { productId: number }) {
   };
   const accounts = api.useQuery('get', '/api/accounts', { params: { query } });
   return (
-    <Panel
+    <TablePanel
       title={t('products.accounts')}
-      isFlush
       actions={<Link href={`/accounts?productId=${productId}`}>{t('products.accounts.all')}</Link>}
-    >
-      <Loaded query={accounts} explain={explain} skeleton={<Skeleton lines={5} />}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty>{t('products.accounts.none')}</Empty>
-          ) : (
-            <AccountsTable
-              caption={t('products.accounts')}
-              named={{
-                name: 'customerId',
-                label: t('field.customer'),
-                show: ({ customer }) => customer?.name,
-              }}
-              rows={data}
-            />
-          )
-        }
-      </Loaded>
-    </Panel>
+      query={accounts}
+      columns={accountColumns({
+        name: 'customerId',
+        label: t('field.customer'),
+        show: ({ customer }) => customer?.name,
+      })}
+      hrefOf={({ id }) => `/accounts/${id}`}
+      none={t('products.accounts.none')}
+    />
   );
 }
 

@@ -1,9 +1,9 @@
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
-import { format, nameOfKey, t } from '../../i18n/index.ts';
+import { nameOfKey, t } from '../../i18n/index.ts';
 import type { Column } from '../../ui/table.tsx';
-import { activeColumn, activeFilter, createdColumn } from '../shared/columns.tsx';
+import { activeColumn, activeFilter, codeColumn, createdColumn, moneyColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { ProductFields, readProduct } from '../shared/product-fields.tsx';
@@ -13,13 +13,7 @@ export function Page() {
   const products = api.useQuery('get', '/api/products', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Schemas['Product']>[] = [
     { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
-    {
-      name: 'sku',
-      label: t('field.sku'),
-      onPhone: 'plain',
-      canSort: true,
-      show: ({ sku }) => <span className="mono">{sku}</span>,
-    },
+    codeColumn('sku', t('field.sku'), ({ sku }) => sku, { canSort: true }),
     {
       name: 'category',
       label: t('field.category'),
@@ -27,16 +21,9 @@ export function Page() {
       canSort: true,
       show: ({ category }) => nameOfKey(category),
     },
-    { ...activeColumn(), onPhone: 'plain' },
-    { ...createdColumn(), onPhone: 'hidden' },
-    {
-      name: 'price',
-      label: t('field.price'),
-      isNumber: true,
-      onPhone: 'value',
-      canSort: true,
-      show: ({ price }) => format.money(price),
-    },
+    activeColumn('plain'),
+    createdColumn('hidden'),
+    moneyColumn('price', t('field.price'), ({ price }) => price, { canSort: true }),
   ];
   return (
     <ResourcePage

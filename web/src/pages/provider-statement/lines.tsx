@@ -1,14 +1,13 @@
 import { Link } from 'wouter';
 import { api, KEEPS_LAST } from '../../api/client.ts';
-import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { useListState } from '../../ui/list-state.ts';
 import { Panel } from '../../ui/panel.tsx';
-import { type Column, Pager, Table } from '../../ui/table.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { moneyColumn } from '../shared/columns.tsx';
 import {
   BREAKS,
   linesOf,
@@ -16,6 +15,7 @@ import {
   type Result,
   type Statement,
 } from '../shared/provider-statement-results.ts';
+import { TablePanel } from '../shared/table-panel.tsx';
 
 type Line = Schemas['ProviderStatementLine'];
 
@@ -73,13 +73,9 @@ function resultColumns(statement: Statement, current: Result): Column<Result>[] 
         return isBreak ? <Badge tone="warning">{format.number(lines)}</Badge> : format.number(lines);
       },
     },
-    {
-      name: 'total',
-      label: t('field.amount'),
-      isNumber: true,
+    moneyColumn('total', t('field.amount'), (result) => linesOf(statement, result).total, {
       onPhone: 'plain',
-      show: (result) => format.money(linesOf(statement, result).total),
-    },
+    }),
   ];
 }
 
@@ -95,35 +91,22 @@ function ResultLines({ statement, result, page, onPage }: ResultLinesProps) {
   const lines = api.useQuery(
     'get',
     '/api/reconciliations/statements/{id}/lines',
-    {
-      params: { path: { id: statement.id }, query },
-    },
+    { params: { path: { id: statement.id }, query } },
     KEEPS_LAST,
   );
-  const title = tValue('lineResult', result);
   return (
-    <Panel
-      title={title}
-      isFlush
+    <TablePanel
+      title={tValue('lineResult', result)}
       actions={
         result === 'conflict' && (
           <Link href="/unmatched?view=conflicts">{t('providerStatements.toConflicts')}</Link>
         )
       }
-    >
-      <Loaded query={lines} explain={explain} skeleton={<Skeleton lines={5} />}>
-        {({ data, pagination: { total, totalPages } }) =>
-          data.length === 0 ? (
-            <Empty>{t('providerStatements.noLines')}</Empty>
-          ) : (
-            <>
-              <Table caption={title} columns={lineColumns(result)} rows={data} keyOf={({ id }) => id} />
-              <Pager page={page} pages={totalPages ?? 1} total={total ?? data.length} onPage={onPage} />
-            </>
-          )
-        }
-      </Loaded>
-    </Panel>
+      query={lines}
+      columns={lineColumns(result)}
+      none={t('providerStatements.noLines')}
+      pager={{ page, onPage }}
+    />
   );
 }
 

@@ -1,6 +1,5 @@
 import '../../ui/provider-statements.css';
-import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import { may } from '../../api/session.ts';
@@ -8,11 +7,9 @@ import { useWrite } from '../../api/write.ts';
 import { format, t, tCount, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
-import { Form, FormButtons } from '../../ui/form.tsx';
 import { PageHead, Stat, Stats } from '../../ui/panel.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { FormDialog } from '../shared/form-dialog.tsx';
 import {
   breaksOf,
   isAtWork,
@@ -21,7 +18,8 @@ import {
   type Statement,
 } from '../shared/provider-statement-results.ts';
 import { ReconciliationDate } from '../shared/reconcile-fields.tsx';
-import { useIsWaiting } from '../shared/use-is-waiting.ts';
+import { useReadAgain } from '../shared/use-read-again.ts';
+import { WriteNotice } from '../shared/write-notice.tsx';
 import { Lines } from './lines.tsx';
 
 const REFRESH_MS = 1_000;
@@ -69,16 +67,6 @@ function StatementPage({ statement }: { statement: Statement }) {
   );
 }
 
-/** The lines and payments have changed when a job has ended. */
-function useReadAgain(isRunning: boolean) {
-  const queries = useQueryClient();
-  const wasRunning = useRef(isRunning);
-  useEffect(() => {
-    if (wasRunning.current && !isRunning) void queries.invalidateQueries();
-    wasRunning.current = isRunning;
-  }, [isRunning, queries]);
-}
-
 /** What can be done with a statement. The button of the first action that is left to do is primary. */
 function Stages({ statement }: { statement: Statement }) {
   const [isOpen, setIsOpen] = useState(false);
@@ -88,11 +76,10 @@ function Stages({ statement }: { statement: Statement }) {
   const missing = linesOf(statement, 'missing_in_books').lines;
   const unreconciled = linesOf(statement, 'matched').lines - statement.progress.reconciled;
   const isDone = statement.status === 'done';
-  const problem = importing.problem ?? matching.problem;
   const isSending = importing.isSending || matching.isSending;
   return (
     <>
-      {problem && <Notice tone="bad">{problem.message || t('problem.connection')}</Notice>}
+      <WriteNotice problem={importing.problem ?? matching.problem} />
       {isDone && missing > 0 && (
         <Button kind="primary" isBusy={isSending} onClick={() => void importing.send({ params })}>
           {tCount('providerStatements.import', missing)}
@@ -113,30 +100,23 @@ function Stages({ statement }: { statement: Statement }) {
 
 function ReconcileDialog({ statement, onClose }: { statement: Statement; onClose(): void }) {
   const reconcile = useWrite('post', '/api/reconciliations/statements/{id}/reconcile');
-  const isWaiting = useIsWaiting();
   return (
-    <Dialog
+    <FormDialog
       title={t('providerStatements.reconcile')}
       lead={t('providerStatements.reconcile.lead')}
-      canClose={!reconcile.isSending}
+      write={reconcile}
+      submit={t('providerStatements.reconcile')}
+      done={t('providerStatements.reconcile.started')}
       onClose={onClose}
+      onSubmit={(values) =>
+        reconcile.send({
+          params: { path: { id: statement.id } },
+          body: { reconciliationDate: values.text('reconciliationDate') },
+        })
+      }
     >
-      <Form
-        problem={reconcile.problem}
-        isSending={reconcile.isSending}
-        isWaiting={isWaiting}
-        onStop={reconcile.stop}
-        onSubmit={async (values) => {
-          const body = { reconciliationDate: values.text('reconciliationDate') };
-          if (!(await reconcile.send({ params: { path: { id: statement.id } }, body }))) return;
-          toast({ text: t('providerStatements.reconcile.started') });
-          onClose();
-        }}
-      >
-        <ReconciliationDate earliest={statement.periodEnd} />
-        <FormButtons submit={t('providerStatements.reconcile')} onCancel={onClose} />
-      </Form>
-    </Dialog>
+      <ReconciliationDate earliest={statement.periodEnd} />
+    </FormDialog>
   );
 }
 

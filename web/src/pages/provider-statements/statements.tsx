@@ -3,6 +3,7 @@ import { may } from '../../api/session.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { statusColumn } from '../shared/columns.tsx';
 import { ListPanel, useList } from '../shared/list.tsx';
 import {
   breaksOf,
@@ -57,14 +58,9 @@ function columnsOf(): Column<Statement>[] {
       onPhone: 'plain',
       show: ({ organisation, shortCode }) => [organisation, shortCode].filter(Boolean).join(' · '),
     },
-    {
-      name: 'status',
-      label: t('field.status'),
+    statusColumn(STATEMENT_TONES, (status) => tValue('providerStatementStatus', status), {
       onPhone: 'value',
-      show: ({ status }) => (
-        <Badge tone={STATEMENT_TONES[status]}>{tValue('providerStatementStatus', status)}</Badge>
-      ),
-    },
+    }),
     {
       name: 'payments',
       label: t('providerStatements.payments'),

@@ -3,21 +3,17 @@ import { Link } from 'wouter';
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
-import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { exactly, format, t, tValue } from '../../i18n/index.ts';
 import { Actions, Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Form, FormButtons } from '../../ui/form.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { methodFilter } from '../shared/columns.tsx';
+import { moneyColumn, rowFilter, statusColumn } from '../shared/columns.tsx';
+import { FormDialog } from '../shared/form-dialog.tsx';
 import { ListPanel, useList } from '../shared/list.tsx';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { ReconciliationDate } from '../shared/reconcile-fields.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
-import { useIsWaiting } from '../shared/use-is-waiting.ts';
 
 type Payment = Schemas['Payment'];
 
@@ -28,7 +24,7 @@ export function Unreconciled() {
   const methods = usePaymentMethods();
   const list = useList(
     { name: 'paymentDate', isDescending: false },
-    [methodFilter(t('account.payment.method'), methods), { daysOf: 'paymentDate' }],
+    [rowFilter('paymentMethodId', t('account.payment.method'), methods), { daysOf: 'paymentDate' }],
     PAGE_SIZE,
   );
   const query = {
@@ -104,20 +100,8 @@ export function Unreconciled() {
       onPhone: 'plain',
       show: ({ paymentMethodId }) => methods.find(({ id }) => id === paymentMethodId)?.name ?? '',
     },
-    {
-      name: 'status',
-      label: t('field.status'),
-      onPhone: 'plain',
-      show: ({ status }) => <Badge tone={PAYMENT_TONES[status]}>{tValue('paymentStatus', status)}</Badge>,
-    },
-    {
-      name: 'amount',
-      label: t('field.amount'),
-      isNumber: true,
-      onPhone: 'value',
-      canSort: true,
-      show: ({ amount }) => format.money(amount),
-    },
+    statusColumn(PAYMENT_TONES, (status) => tValue('paymentStatus', status)),
+    moneyColumn('amount', t('field.amount'), ({ amount }) => amount, { canSort: true }),
   ];
   return (
     <ListPanel
@@ -172,48 +156,40 @@ function Chosen({ payments, isAll, onAll }: ChosenProps) {
 
 function ReconcileDialog({ payments, onClose }: { payments: readonly Payment[]; onClose(): void }) {
   const reconcile = useWrite('post', '/api/payments/reconcile');
-  const isWaiting = useIsWaiting();
   // Keeps the payments, because they leave the list while the dialog is open.
   const [chosen] = useState(payments);
   const count = format.number(chosen.length);
   return (
-    <Dialog
+    <FormDialog
       title={t('providerStatements.reconcile')}
       lead={t('providerStatements.chosen', { count, amount: format.money(sumOf(chosen)) })}
-      canClose={!reconcile.isSending}
+      write={reconcile}
+      submit={t('providerStatements.reconcile')}
       onClose={onClose}
+      onSubmit={(values) => {
+        const paymentIds = chosen.map(({ id }) => id);
+        return reconcile.send({
+          body: { paymentIds, reconciliationDate: values.text('reconciliationDate') },
+        });
+      }}
+      onDone={({ counts }) => {
+        const left = format.number(counts.not_reconcilable);
+        const reconciled = format.number(counts.reconciled);
+        toast(
+          counts.not_reconcilable > 0
+            ? { tone: 'bad', text: t('providerStatements.partly', { reconciled, left }) }
+            : { text: t('providerStatements.reconciled', { count: reconciled }) },
+        );
+        onClose();
+      }}
     >
-      <Form
-        problem={reconcile.problem}
-        isSending={reconcile.isSending}
-        isWaiting={isWaiting}
-        onStop={reconcile.stop}
-        onSubmit={async (values) => {
-          const paymentIds = chosen.map(({ id }) => id);
-          const reconciliationDate = values.text('reconciliationDate');
-          const result = await reconcile.send({ body: { paymentIds, reconciliationDate } });
-          if (!result) return;
-          const { reconciled, not_reconcilable: left } = result.counts;
-          const counts = { reconciled: format.number(reconciled), left: format.number(left) };
-          toast(
-            left > 0
-              ? { tone: 'bad', text: t('providerStatements.partly', counts) }
-              : { text: t('providerStatements.reconciled', { count: counts.reconciled }) },
-          );
-          onClose();
-        }}
-      >
-        <ReconciliationDate earliest={lastDayOf(chosen)} />
-        <FormButtons submit={t('providerStatements.reconcile')} onCancel={onClose} />
-      </Form>
-    </Dialog>
+      <ReconciliationDate earliest={lastDayOf(chosen)} />
+    </FormDialog>
   );
 }
 
-/** In minor units, because sums of decimal numbers are not exact. */
 function sumOf(payments: readonly Payment[]): number {
-  const factor = 10 ** settings().currencyDecimals;
-  return payments.reduce((sum, { amount }) => sum + Math.round(amount * factor), 0) / factor;
+  return exactly((minor) => payments.reduce((sum, { amount }) => sum + minor(amount), 0));
 }
 
 function lastDayOf(payments: readonly Payment[]): string | null {

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { type DragEvent, useRef, useState } from 'react';
+import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { explain } from '../../api/explain.ts';
 import { problemOf } from '../../api/problem.ts';
@@ -9,28 +9,18 @@ import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { DropBox, type Sending, SPREADSHEET } from '../shared/drop-box.tsx';
 import type { Statement } from '../shared/provider-statement-results.ts';
-import { useIsWaiting } from '../shared/use-is-waiting.ts';
 
 const MIB = 1024 * 1024;
 const MOST_MIB = 64;
-const SPREADSHEET = /\.(xlsx?|ods|numbers)$/i;
-
-interface Sending {
-  name: string;
-  share: number;
-  controller: AbortController;
-}
 
 /** Sends a statement to the service, and opens it. */
 export function UploadBox() {
   const queries = useQueryClient();
   const [, navigate] = useLocation();
-  const isWaiting = useIsWaiting();
-  const input = useRef<HTMLInputElement>(null);
   const [sending, setSending] = useState<Sending>();
   const [problem, setProblem] = useState('');
-  const [isOver, setIsOver] = useState(false);
 
   async function send(file: File | undefined) {
     if (!file || sending) return;
@@ -64,53 +54,25 @@ export function UploadBox() {
     }
   }
 
-  function onDrop(event: DragEvent) {
-    event.preventDefault();
-    setIsOver(false);
-    void send(event.dataTransfer.files[0]);
-  }
-
   return (
-    <section
-      className={`drop ${isOver ? 'over' : ''}`}
-      aria-label={t('providerStatements.upload')}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setIsOver(true);
-      }}
-      onDragLeave={() => setIsOver(false)}
-      onDrop={onDrop}
+    <DropBox
+      label={t('providerStatements.upload')}
+      onFiles={([file]) => void send(file)}
+      sending={sending}
+      statusOf={({ name, share }) =>
+        share < 1
+          ? t('providerStatements.sending', { name, percent: format.percent(share) })
+          : t('providerStatements.storing', { name })
+      }
+      waiting={t('providerStatements.waiting')}
+      stop={t('providerStatements.stop')}
     >
-      {sending ? (
-        <>
-          <p role="status">
-            {sending.share < 1
-              ? t('providerStatements.sending', {
-                  name: sending.name,
-                  percent: format.percent(sending.share),
-                })
-              : t('providerStatements.storing', { name: sending.name })}
-          </p>
-          <progress className="progress" value={sending.share} aria-label={t('providerStatements.upload')} />
-          {isWaiting && <Notice tone="warning">{t('providerStatements.waiting')}</Notice>}
-          <Button onClick={() => sending.controller.abort()}>{t('providerStatements.stop')}</Button>
-        </>
-      ) : (
+      {(choose) => (
         <>
           <Icon name="file" />
           <p>{t('providerStatements.drop')}</p>
           <p className="muted">{t('providerStatements.limit', { mib: format.number(MOST_MIB) })}</p>
-          <input
-            ref={input}
-            type="file"
-            hidden
-            accept=".csv,.txt,text/csv"
-            onChange={({ target }) => {
-              void send(target.files?.[0]);
-              target.value = ''; // The same file can be chosen again.
-            }}
-          />
-          <Button kind="primary" onClick={() => input.current?.click()}>
+          <Button kind="primary" onClick={choose}>
             {t('providerStatements.choose')}
           </Button>
           {problem && (
@@ -120,7 +82,7 @@ export function UploadBox() {
           )}
         </>
       )}
-    </section>
+    </DropBox>
   );
 }
 

@@ -4,8 +4,9 @@ import { settings } from '../../api/settings.ts';
 import { format, nameOfKey, t, tCount } from '../../i18n/index.ts';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { DateField, Form, FormButtons } from '../../ui/form.tsx';
+import { totalOf } from '../shared/plan.ts';
 import { useIsWaiting } from '../shared/use-is-waiting.ts';
-import { describePlan, describePlanShortly, plansFor, totalOf, useCatalogue } from './catalogue.ts';
+import { describePlan, describePlanShortly, plansFor, useCatalogue } from './catalogue.ts';
 import { type FieldName, keepTyped, type StepProps } from './sales.ts';
 
 /** What is sold, and on which terms. */

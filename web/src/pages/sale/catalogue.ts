@@ -1,8 +1,8 @@
 import { api } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { settings } from '../../api/settings.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
+import { exactly, format, t, tValue } from '../../i18n/index.ts';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
+import { totalOf } from '../shared/plan.ts';
 
 const MOST_ROWS = 100;
 /** Kept while the connection is lost, and when other pages are open. */
@@ -48,17 +48,7 @@ export function describeInstalments(
   });
 }
 
-export function totalOf({ deposit, instalmentAmount, instalmentCount }: Schemas['PayPlan']): number {
-  return exactly((minor) => minor(deposit) + minor(instalmentAmount) * instalmentCount);
-}
-
 /** The part of the total that is not paid yet. */
 export function leftOf(plan: Schemas['PayPlan'], paid: number): number {
   return exactly((minor) => Math.max(0, minor(totalOf(plan)) - minor(paid)));
-}
-
-/** Calculates in minor units, because sums of decimal numbers are not exact. */
-function exactly(calculate: (minor: (amount: number) => number) => number): number {
-  const factor = 10 ** settings().currencyDecimals;
-  return calculate((amount) => Math.round(amount * factor)) / factor;
 }

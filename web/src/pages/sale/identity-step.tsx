@@ -1,8 +1,8 @@
 import { t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Form, FormButtons, SelectField, TextField } from '../../ui/form.tsx';
+import { Form, FormButtons, TextField } from '../../ui/form.tsx';
 import { KYC_TONES } from '../shared/tones.ts';
-import { VERIFICATION_TYPES } from '../shared/verification-types.ts';
+import { VerificationTypeField } from '../shared/verification-type-field.tsx';
 import { keepTyped, type StepProps } from './sales.ts';
 
 /** The document of the customer, which somebody else verifies. It can be added later. */
@@ -29,20 +29,9 @@ export function IdentityStep({ sale, onDone, onBack }: StepProps) {
           </Badge>
         </p>
       )}
-      <SelectField
-        label={t('sale.document')}
-        name="verificationType"
-        defaultValue={typed.verificationType ?? 'national_id'}
-        required
-      >
-        {VERIFICATION_TYPES.map((type) => (
-          <option key={type} value={type}>
-            {tValue('verificationType', type)}
-          </option>
-        ))}
-      </SelectField>
+      <VerificationTypeField type={typed.verificationType} />
       <TextField
-        label={t('sale.documentNumber')}
+        label={t('customer.kyc.number')}
         name="documentNumber"
         defaultValue={number}
         maxLength={100}

@@ -1,6 +1,7 @@
 import { settings } from '../../api/settings.ts';
 import { format, t } from '../../i18n/index.ts';
-import { AmountField, DateField, Form, FormButtons, SelectField, TextField } from '../../ui/form.tsx';
+import { AmountField, DateField, Form, FormButtons } from '../../ui/form.tsx';
+import { PaymentMethodField, ReferenceField } from '../shared/payment-fields.tsx';
 import { useCatalogue } from './catalogue.ts';
 import { keepTyped, type StepProps } from './sales.ts';
 
@@ -8,7 +9,7 @@ import { keepTyped, type StepProps } from './sales.ts';
 export function PaymentStep({ sale, onDone, onBack }: StepProps) {
   const { typed, parts } = sale;
   const { plans, methods } = useCatalogue();
-  const { currency, currencyDecimals, today } = settings();
+  const { today } = settings();
   const deposit = plans.data?.data.find(({ id }) => String(id) === typed.payplanId)?.deposit ?? 0;
   const isPaid = Boolean(typed.amount);
   return (
@@ -16,9 +17,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
       <AmountField
         label={t('sale.amount')}
         name="amount"
-        unit={currency}
-        step={10 ** -currencyDecimals}
-        min={10 ** -currencyDecimals}
+        min={format.smallestAmount()}
         value={typed.amount ?? ''}
         onChange={(event) => keepTyped(sale.id, { amount: event.target.value })}
         hint={
@@ -27,7 +26,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
               <button
                 type="button"
                 className="chip"
-                onClick={() => keepTyped(sale.id, { amount: format.plainAmount(deposit) })}
+                onClick={() => keepTyped(sale.id, { amount: String(deposit) })}
               >
                 {t('sale.amount.deposit', { amount: format.money(deposit) })}
               </button>
@@ -38,31 +37,12 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
       />
       {isPaid && (
         <>
-          {/* No method is chosen for the user: the first of the list would often be wrong, and nobody would see it. */}
-          <SelectField
-            label={t('field.paymentMethod')}
-            name="paymentMethodId"
+          <PaymentMethodField
             value={typed.paymentMethodId ?? ''}
             onChange={(event) => keepTyped(sale.id, { paymentMethodId: event.target.value })}
-            hint={methods.length === 0 && t('sale.methods.notLoaded')}
-            required
-          >
-            <option value="" disabled hidden />
-            {methods.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </SelectField>
-          <TextField
-            label={t('field.reference')}
-            name="transactionRef"
-            hint={t('account.pay.reference.hint')}
-            defaultValue={typed.transactionRef}
-            maxLength={100}
-            autoComplete="off"
-            spellCheck={false}
+            hint={methods.length === 0 ? t('sale.methods.notLoaded') : undefined}
           />
+          <ReferenceField defaultValue={typed.transactionRef} />
           <DateField
             label={t('account.pay.date')}
             name="paymentDate"

@@ -36,7 +36,7 @@ export type FieldName =
   | 'transactionRef'
   | 'paymentDate';
 
-export type KnownCustomer = Pick<
+type KnownCustomer = Pick<
   Schemas['Customer'],
   'id' | 'firstName' | 'lastName' | 'phone' | 'kycStatus' | 'kycReviewPending'
 >;

@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Facts } from '../../ui/panel.tsx';
-import { describeInstalments, describePlan, leftOf, totalOf, useCatalogue } from './catalogue.ts';
+import { totalOf } from '../shared/plan.ts';
+import { describeInstalments, describePlan, leftOf, useCatalogue } from './catalogue.ts';
 import { nameOf, type Part, type Sale } from './sales.ts';
 
 /** The parts with a line of their own. The payment is shown with the terms of the plan. */

@@ -1,16 +1,15 @@
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { format, t } from '../../i18n/index.ts';
-import { toast } from '../../ui/toast.tsx';
 
 /** Whether the service stored a request, which another user has to approve, and did nothing else. */
 export function isSentForApproval(answer: object): answer is Schemas['Approval'] {
   return 'changedFacts' in answer;
 }
 
-/** Says that the work is done, or that it was sent for approval. */
-export function toastOutcome(answer: object, done: string): void {
-  toast({ text: isSentForApproval(answer) ? t('approval.sent') : done });
+/** The message that the work is done, or that it was sent for approval. */
+export function outcomeOf(answer: object, done: string): string {
+  return isSentForApproval(answer) ? t('approval.sent') : done;
 }
 
 /** A text for a dialog, with a remark if an amount of this size may need approval. */

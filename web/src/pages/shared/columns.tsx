@@ -1,15 +1,17 @@
-import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { Badge, type Tone } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import type { Filter } from './list.tsx';
 
 /** Columns and filters that several lists have. They are functions, because the language can change. */
 
+type Options = Pick<Column<never>, 'onPhone' | 'isOneLine' | 'canSort'>;
+
 export function dateColumn<Row>(
   name: string,
   label: string,
   dateOf: (row: Row) => string | null,
+  options: Options = {},
 ): Column<Row> {
   return {
     name,
@@ -19,24 +21,99 @@ export function dateColumn<Row>(
       const date = dateOf(row);
       return date === null ? null : <span className="nowrap">{format.date(date)}</span>;
     },
+    ...options,
   };
 }
 
-export function createdColumn<Row extends { createdAt: string }>(): Column<Row> {
+export function timeColumn<Row>(
+  name: string,
+  label: string,
+  timeOf: (row: Row) => string | null,
+  options: Options = {},
+): Column<Row> {
   return {
-    name: 'createdAt',
-    label: t('field.createdAt'),
-    onPhone: 'plain',
+    name,
+    label,
     canSort: true,
-    show: ({ createdAt }) => <span className="nowrap">{format.dateTime(createdAt)}</span>,
+    show: (row) => {
+      const time = timeOf(row);
+      return time === null ? '–' : <span className="nowrap">{format.dateTime(time)}</span>;
+    },
+    ...options,
   };
 }
 
-export function activeColumn<Row extends { active: boolean }>(): Column<Row> {
+export function createdColumn<Row extends { createdAt: string }>(
+  onPhone: Options['onPhone'] = 'plain',
+): Column<Row> {
+  return timeColumn('createdAt', t('field.createdAt'), ({ createdAt }) => createdAt, { onPhone });
+}
+
+/** A code or a number by which people know something, such as the number of an account. */
+export function codeColumn<Row>(
+  name: string,
+  label: string,
+  codeOf: (row: Row) => string | null,
+  options: Options = {},
+): Column<Row> {
+  return {
+    name,
+    label,
+    onPhone: 'plain',
+    show: (row) => {
+      const code = codeOf(row);
+      return code && <span className="mono">{code}</span>;
+    },
+    ...options,
+  };
+}
+
+export function moneyColumn<Row>(
+  name: string,
+  label: string,
+  amountOf: (row: Row) => number,
+  options: Options = {},
+): Column<Row> {
+  return {
+    name,
+    label,
+    isNumber: true,
+    onPhone: 'value',
+    show: (row) => format.money(amountOf(row)),
+    ...options,
+  };
+}
+
+/** The amount of a payment, which is struck out after a reversal. */
+export function paymentAmountColumn<Row extends { amount: number; status: string }>(): Column<Row> {
+  return {
+    ...moneyColumn<Row>('amount', t('field.amount'), ({ amount }) => amount, { canSort: true }),
+    show: ({ amount, status }) =>
+      status === 'reversed' ? <s>{format.money(amount)}</s> : format.money(amount),
+  };
+}
+
+export function statusColumn<Status extends string, Row extends { status: Status }>(
+  tones: Readonly<Record<Status, Tone>>,
+  textOf: (status: Status) => string,
+  options: Options = {},
+): Column<Row> {
+  return {
+    name: 'status',
+    label: t('field.status'),
+    onPhone: 'plain',
+    show: ({ status }) => <Badge tone={tones[status]}>{textOf(status)}</Badge>,
+    ...options,
+  };
+}
+
+export function activeColumn<Row extends { active: boolean }>(
+  onPhone: Options['onPhone'] = 'value',
+): Column<Row> {
   return {
     name: 'active',
     label: t('field.status'),
-    onPhone: 'value',
+    onPhone,
     show: ({ active }) => (
       <Badge tone={active ? 'good' : 'neutral'}>{tValue('active', String(active))}</Badge>
     ),
@@ -56,18 +133,18 @@ export function choiceFilter<Value extends string>(
   return { name, label, choices: values.map((value) => [value, textOf(value)]) };
 }
 
-export function productFilter(products: readonly Schemas['Product'][]): Filter {
-  return {
-    name: 'productId',
-    label: t('field.product'),
-    choices: products.map(({ id, name }) => [String(id), name]),
-  };
+export function statusFilter<Status extends string>(
+  tones: Readonly<Record<Status, Tone>>,
+  textOf: (status: Status) => string,
+): Filter {
+  return choiceFilter('status', t('field.status'), Object.keys(tones) as Status[], textOf);
 }
 
-export function methodFilter(label: string, methods: readonly Schemas['PaymentMethod'][]): Filter {
-  return {
-    name: 'paymentMethodId',
-    label,
-    choices: methods.map(({ id, name }) => [String(id), name]),
-  };
+/** A filter by a row of another list, such as a product. */
+export function rowFilter(
+  name: string,
+  label: string,
+  rows: readonly { id: number; name: string }[],
+): Filter {
+  return { name, label, choices: rows.map((row) => [String(row.id), row.name]) };
 }

@@ -13,7 +13,7 @@ interface FormDialogProps<Data> {
   submit: string;
   kind?: 'primary' | 'danger';
   /** The message after success. */
-  done?: string;
+  done?: string | ((data: Data) => string);
   /** Resolves to undefined if the service refused. */
   onSubmit(values: FormValues): Promise<Data | undefined>;
   /** Called instead of closing the dialog. */
@@ -37,7 +37,7 @@ export function FormDialog<Data>(props: FormDialogProps<Data>) {
         onSubmit={async (values) => {
           const data = await onSubmit(values);
           if (data === undefined) return;
-          if (done !== undefined) toast({ text: done });
+          if (done !== undefined) toast({ text: typeof done === 'string' ? done : done(data) });
           (props.onDone ?? onClose)(data);
         }}
       >

@@ -1,12 +1,10 @@
 import type { Schemas } from '../../api/paths.ts';
-import { settings } from '../../api/settings.ts';
-import { format, t } from '../../i18n/index.ts';
+import { t } from '../../i18n/index.ts';
 import { AmountField, type FormValues, TextAreaField, TextField } from '../../ui/form.tsx';
 import { CATEGORIES_ID, Categories } from './categories.tsx';
 
 /** The fields of a product that can be changed. */
 export function ProductFields({ product }: { product?: Schemas['Product'] }) {
-  const { currency, currencyDecimals } = settings();
   return (
     <>
       <TextField
@@ -35,14 +33,7 @@ export function ProductFields({ product }: { product?: Schemas['Product'] }) {
         required
       />
       <Categories />
-      <AmountField
-        label={t('field.price')}
-        name="price"
-        unit={currency}
-        step={10 ** -currencyDecimals}
-        defaultValue={product && format.plainAmount(product.price)}
-        required
-      />
+      <AmountField label={t('field.price')} name="price" defaultValue={product?.price} required />
       <TextAreaField
         label={t('field.description')}
         name="description"

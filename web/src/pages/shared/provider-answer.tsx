@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
+import type { Problem } from '../../api/problem.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
@@ -9,6 +10,7 @@ import { format, t, tValue } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { Form, FormButtons, TextField } from '../../ui/form.tsx';
+import { WriteNotice } from './write-notice.tsx';
 
 type StatusQuery = Schemas['StatusQuery'];
 
@@ -68,7 +70,7 @@ export function NotificationAnswer({ notification }: { notification: Schemas['No
 
 interface AnswerProps {
   filter: Readonly<Record<string, { eq: number }>>;
-  problem: { message: string } | undefined;
+  problem: Problem | undefined;
   button(label: string): ReactNode;
 }
 
@@ -81,7 +83,7 @@ function Answer({ filter, problem, button }: AnswerProps) {
       {({ data: [latest] }) => (
         <div className="provider-answer">
           {latest ? <Latest query={latest} /> : <p className="muted">{t('answer.lead')}</p>}
-          {problem && <Notice tone="bad">{problem.message || t('problem.connection')}</Notice>}
+          <WriteNotice problem={problem} />
           {latest?.state !== 'requested' && button(t(latest ? 'answer.askAgain' : 'answer.ask'))}
         </div>
       )}

@@ -1,10 +1,9 @@
 import { api } from '../../api/client.ts';
-import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { format, t, tCount } from '../../i18n/index.ts';
-import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { t, tCount } from '../../i18n/index.ts';
+import type { Column } from '../../ui/table.tsx';
+import { moneyColumn } from '../shared/columns.tsx';
+import { TablePanel } from '../shared/table-panel.tsx';
 
 const MOST_ROWS = 8;
 
@@ -35,31 +34,16 @@ export function LatePanel() {
       onPhone: 'plain',
       show: ({ daysPastDue }) => tCount('account.daysPastDue', daysPastDue),
     },
-    {
-      name: 'arrears',
-      label: t('account.arrears'),
-      isNumber: true,
-      onPhone: 'value',
-      show: ({ arrears }) => format.money(arrears),
-    },
+    moneyColumn('arrears', t('account.arrears'), ({ arrears }) => arrears),
   ];
   return (
-    <Panel title={t('today.late')} isFlush>
-      <Loaded query={accounts} explain={explain} skeleton={<Skeleton lines={6} />}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty>{t('today.late.none')}</Empty>
-          ) : (
-            <Table
-              caption={t('today.late')}
-              columns={columns}
-              rows={data}
-              keyOf={({ id }) => id}
-              hrefOf={({ id }) => `/accounts/${id}`}
-            />
-          )
-        }
-      </Loaded>
-    </Panel>
+    <TablePanel
+      title={t('today.late')}
+      query={accounts}
+      lines={6}
+      columns={columns}
+      hrefOf={({ id }) => `/accounts/${id}`}
+      none={t('today.late.none')}
+    />
   );
 }

@@ -1,9 +1,8 @@
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { settings } from '../../api/settings.ts';
 import { daysOf } from '../../i18n/days.ts';
-import { format, t, tCount } from '../../i18n/index.ts';
+import { exactly, format, t, tCount } from '../../i18n/index.ts';
 import { Bars } from '../../ui/bars.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel, Stat, Stats } from '../../ui/panel.tsx';
@@ -140,7 +139,7 @@ export function MoneyPanel({ today }: { today: string }) {
   );
 }
 
-/** The days of two weeks, which include the whole week before this one up to the same day. */
+/** The last 14 days. They include the week before this one, up to the same weekday. */
 function useDays(today: string) {
   const startDate = format.addDays(today, 1 - 2 * WEEK);
   return api.useQuery(
@@ -153,10 +152,8 @@ function useDays(today: string) {
 
 /** The money of the days from the first to the last one. */
 function netOf(days: readonly Day[], first: string, last: string): number {
-  const minor = 10 ** settings().currencyDecimals;
   const chosen = days.filter(({ paymentDate }) => paymentDate >= first && paymentDate <= last);
-  // In minor units, because sums of decimal numbers are not exact.
-  return chosen.reduce((sum, { net }) => sum + Math.round(net * minor), 0) / minor;
+  return exactly((minor) => chosen.reduce((sum, { net }) => sum + minor(net), 0));
 }
 
 function useSummary(startDate: string, endDate: string) {

@@ -16,6 +16,7 @@ import { useIsWaiting } from '../shared/use-is-waiting.ts';
 import { Choice } from './choice.tsx';
 import { NotificationFacts, NotificationItem } from './notification.tsx';
 import { Queue } from './queue.tsx';
+import { Warnings } from './warnings.tsx';
 
 type Notification = Schemas['Notification'];
 type Payment = Schemas['Payment'];
@@ -64,13 +65,7 @@ function Conflict({ notification }: { notification: Notification }) {
     <>
       <p>{t('unmatched.conflict.lead')}</p>
       <NotificationFacts notification={notification} />
-      {flags.length > 0 && (
-        <Notice tone="warning">
-          {flags.map((flag) => (
-            <p key={flag}>{tValue('notificationFlag', flag)}</p>
-          ))}
-        </Notice>
-      )}
+      <Warnings texts={flags.map((flag) => tValue('notificationFlag', flag))} />
       {mayAskProvider() && (
         <section className="provider" aria-label={t('answer.title')}>
           <NotificationAnswer notification={notification} />

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t } from '../../i18n/index.ts';
+import { Fact } from './fact.tsx';
 
 type Notification = Schemas['Notification'];
 
@@ -28,22 +29,16 @@ export function NotificationFacts({ notification, children }: NotificationFactsP
   const { reference, payer, createdAt, transactionRef } = notification;
   return (
     <dl className="queue-facts">
-      <div className="wide">
-        <dt>{t('unmatched.reference')}</dt>
-        <dd className="mono">{reference || '–'}</dd>
-      </div>
-      <div>
-        <dt>{t('unmatched.payer')}</dt>
-        <dd className="mono">{payer ?? '–'}</dd>
-      </div>
-      <div>
-        <dt>{t('unmatched.received')}</dt>
-        <dd>{format.dateTime(createdAt)}</dd>
-      </div>
-      <div>
-        <dt>{t('unmatched.transaction')}</dt>
-        <dd className="mono">{transactionRef ?? '–'}</dd>
-      </div>
+      <Fact name={t('unmatched.reference')} isWide isCode>
+        {reference || '–'}
+      </Fact>
+      <Fact name={t('unmatched.payer')} isCode>
+        {payer ?? '–'}
+      </Fact>
+      <Fact name={t('unmatched.received')}>{format.dateTime(createdAt)}</Fact>
+      <Fact name={t('unmatched.transaction')} isCode>
+        {transactionRef ?? '–'}
+      </Fact>
       {children}
     </dl>
   );

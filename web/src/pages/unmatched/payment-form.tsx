@@ -14,6 +14,8 @@ import { mayAskProvider, PaymentAnswer } from '../shared/provider-answer.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
 import { useIsWaiting } from '../shared/use-is-waiting.ts';
 import { Choice } from './choice.tsx';
+import { Fact } from './fact.tsx';
+import { Warnings } from './warnings.tsx';
 
 type Payment = Schemas['UnmatchedPayment'];
 
@@ -139,8 +141,8 @@ export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentF
 }
 
 /**
- * The suggestions at the places where they were first shown, new ones after them. Each assignment changes the suggestions for other
- * payments, and a digit must choose the account that the clerk has read beside it.
+ * Keeps each suggestion in the place where it was first shown, and puts new ones after them. An assignment changes the suggestions
+ * for other payments, but a digit must choose the account that the clerk has read beside it.
  */
 function useKeptPlaces(suggestions: readonly Candidate[]): readonly Candidate[] {
   const shown = useRef(suggestions);
@@ -163,33 +165,19 @@ function Facts({ payment }: { payment: Payment }) {
   return (
     <>
       <dl className="queue-facts">
-        <div className="wide">
-          <dt>{t('unmatched.reference')}</dt>
-          <dd className="mono">{payment.reference || '–'}</dd>
-        </div>
-        <div>
-          <dt>{t('unmatched.payer')}</dt>
-          <dd className="mono">{payment.payer ?? '–'}</dd>
-        </div>
-        <div>
-          <dt>{t('account.pay.date')}</dt>
-          <dd>{format.date(payment.paymentDate)}</dd>
-        </div>
-        <div>
-          <dt>{t('unmatched.transaction')}</dt>
-          <dd>
-            <span className="mono">{payment.transactionRef ?? '–'}</span>
-            {method && <span className="muted">{` · ${method.name}`}</span>}
-          </dd>
-        </div>
+        <Fact name={t('unmatched.reference')} isWide isCode>
+          {payment.reference || '–'}
+        </Fact>
+        <Fact name={t('unmatched.payer')} isCode>
+          {payment.payer ?? '–'}
+        </Fact>
+        <Fact name={t('account.pay.date')}>{format.date(payment.paymentDate)}</Fact>
+        <Fact name={t('unmatched.transaction')}>
+          <span className="mono">{payment.transactionRef ?? '–'}</span>
+          {method && <span className="muted">{` · ${method.name}`}</span>}
+        </Fact>
       </dl>
-      {payment.flags.length > 0 && (
-        <Notice tone="warning">
-          {payment.flags.map((flag) => (
-            <p key={flag}>{tValue('notificationFlag', flag)}</p>
-          ))}
-        </Notice>
-      )}
+      <Warnings texts={payment.flags.map((flag) => tValue('notificationFlag', flag))} />
     </>
   );
 }

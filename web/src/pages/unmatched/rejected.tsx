@@ -4,13 +4,16 @@ import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
+import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Pager } from '../../ui/table.tsx';
 import { useLostFocus } from '../../ui/use-lost-focus.ts';
 import { Filters, useList } from '../shared/list.tsx';
+import { prettyJson } from '../shared/pretty-json.ts';
 import { mayAskProvider, NotificationAnswer } from '../shared/provider-answer.tsx';
+import { Fact } from './fact.tsx';
 import { NotificationFacts, NotificationItem } from './notification.tsx';
 import { Queue } from './queue.tsx';
+import { Warnings } from './warnings.tsx';
 
 type Notification = Schemas['Notification'];
 
@@ -75,18 +78,9 @@ function Details({ notification }: { notification: Notification }) {
   const reasons = [...(failure ? [failure] : []), ...flags.map((flag) => tValue('notificationFlag', flag))];
   return (
     <>
-      {reasons.length > 0 && (
-        <Notice tone="warning">
-          {reasons.map((reason) => (
-            <p key={reason}>{reason}</p>
-          ))}
-        </Notice>
-      )}
+      <Warnings texts={reasons} />
       <NotificationFacts notification={notification}>
-        <div>
-          <dt>{t('unmatched.attempts')}</dt>
-          <dd>{format.number(attempts)}</dd>
-        </div>
+        <Fact name={t('unmatched.attempts')}>{format.number(attempts)}</Fact>
       </NotificationFacts>
       <p>{t('unmatched.rejected.help')}</p>
       {mayAskProvider() && (
@@ -114,19 +108,10 @@ function Body({ notification: { id, rawBody } }: { notification: Notification })
     <div ref={root} className="raw">
       <h3>{t('unmatched.body')}</h3>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: Keyboards scroll it. */}
-      <pre tabIndex={0}>{readable(text)}</pre>
+      <pre tabIndex={0}>{prettyJson(text)}</pre>
       {rawBody.endsWith('…') && !isWhole && (
         <Button onClick={() => setIsWhole(true)}>{t('unmatched.body.whole')}</Button>
       )}
     </div>
   );
-}
-
-/** JSON with line breaks; other text as it is. */
-function readable(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

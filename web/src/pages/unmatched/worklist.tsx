@@ -3,10 +3,11 @@ import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
-import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
+import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { useListState } from '../../ui/list-state.ts';
 import { Pager } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { WriteNotice } from '../shared/write-notice.tsx';
 import { PaymentForm } from './payment-form.tsx';
 import { Queue } from './queue.tsx';
 import { useUndo } from './undo.ts';
@@ -63,11 +64,7 @@ function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
 
   return (
     <>
-      {undo.problem && (
-        <Notice tone="bad" title={t('unmatched.undo.failed')}>
-          {undo.problem.message || t('problem.connection')}
-        </Notice>
-      )}
+      <WriteNotice problem={undo.problem} title={t('unmatched.undo.failed')} />
       <Queue
         label={t('nav.unmatched')}
         rows={rows}

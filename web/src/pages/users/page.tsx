@@ -13,6 +13,7 @@ import { FormDialog } from '../shared/form-dialog.tsx';
 import { IdentityDialog } from '../shared/invitation-dialogs.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
+import { NameFields } from '../shared/name-fields.tsx';
 import { EmployeeField, ROLES, RoleField } from '../shared/user-fields.tsx';
 import { UserTabs } from '../shared/user-tabs.tsx';
 
@@ -40,7 +41,7 @@ export function Page() {
       show: ({ role }) => tValue('role', role),
     },
     activeColumn(),
-    { ...createdColumn(), onPhone: 'hidden' },
+    createdColumn('hidden'),
   ];
   return (
     <ResourcePage
@@ -126,7 +127,7 @@ function UserDialog({ user, etag, onClose }: { user: User; etag: string; onClose
         });
       }}
     >
-      <NameFields user={user} />
+      <NameFields person={user} />
       <RoleField role={user.role} />
       <EmployeeField employeeId={user.employeeId} />
       {!isOwn && (
@@ -147,28 +148,6 @@ function UserDialog({ user, etag, onClose }: { user: User; etag: string; onClose
         </Button>
       )}
     </FormDialog>
-  );
-}
-
-function NameFields({ user }: { user?: User }) {
-  return (
-    <>
-      <TextField
-        label={t('field.firstName')}
-        name="firstName"
-        maxLength={100}
-        defaultValue={user?.firstName}
-        required
-        isFirst
-      />
-      <TextField
-        label={t('field.lastName')}
-        name="lastName"
-        maxLength={100}
-        defaultValue={user?.lastName}
-        required
-      />
-    </>
   );
 }
 

@@ -10,8 +10,9 @@ import { Form, FormButtons } from '../../ui/form.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { choiceFilter } from '../shared/columns.tsx';
+import { choiceFilter, codeColumn, timeColumn } from '../shared/columns.tsx';
 import { ListPanel, useList } from '../shared/list.tsx';
+import { prettyJson } from '../shared/pretty-json.ts';
 
 type Delivery = Schemas['WebhookDelivery'];
 
@@ -28,25 +29,13 @@ export function Deliveries({ endpointId }: { endpointId: number }) {
   const deliveries = api.useQuery(
     'get',
     '/api/webhook-endpoints/{id}/deliveries',
-    {
-      params: { path: { id: endpointId }, query: list.query },
-    },
+    { params: { path: { id: endpointId }, query: list.query } },
     KEEPS_LAST,
   );
   const opened = deliveries.data?.data.find(({ id }) => id === list.openedId);
   const columns: Column<Delivery>[] = [
-    {
-      name: 'id',
-      label: t('field.date'),
-      canSort: true,
-      show: ({ createdAt }) => <span className="nowrap">{format.dateTime(createdAt)}</span>,
-    },
-    {
-      name: 'eventType',
-      label: t('webhooks.eventType'),
-      onPhone: 'plain',
-      show: ({ eventType }) => <span className="mono">{eventType}</span>,
-    },
+    timeColumn('id', t('field.date'), ({ createdAt }) => createdAt),
+    codeColumn('eventType', t('webhooks.eventType'), ({ eventType }) => eventType),
     {
       name: 'outcome',
       label: t('webhooks.outcome'),
@@ -159,12 +148,4 @@ function headersOf({ requestHeaders }: Delivery): string {
   return Object.entries(requestHeaders)
     .map(([name, value]) => `${name}: ${value}`)
     .join('\n');
-}
-
-function prettyJson(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text; // A receiver can answer anything.
-  }
 }

@@ -8,8 +8,7 @@ import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
-import { Icon } from '../../ui/icons.tsx';
-import { Menu } from '../../ui/menu.tsx';
+import { MoreActions } from '../../ui/menu.tsx';
 import { PageHead } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { EndpointFields, readEndpoint } from '../shared/endpoint-fields.tsx';
@@ -17,10 +16,10 @@ import { FormDialog } from '../shared/form-dialog.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
 import { SecretDialog } from '../shared/secret-dialog.tsx';
 import { SecretOverlapField } from '../shared/secret-overlap-field.tsx';
+import { WriteNotice } from '../shared/write-notice.tsx';
 import { Deliveries } from './deliveries.tsx';
 
 type Endpoint = Schemas['WebhookEndpoint'];
-type Action = 'edit' | 'rotate' | 'delete';
 
 export function Page({ id }: { id: string }) {
   const endpoint = api.useQuery('get', '/api/webhook-endpoints/{id}', {
@@ -35,7 +34,7 @@ export function Page({ id }: { id: string }) {
 
 function EndpointPage({ endpoint }: { endpoint: Endpoint }) {
   const { id, active, description, types } = endpoint;
-  const [opened, setOpened] = useState<Action>();
+  const [opened, setOpened] = useState<'edit' | 'rotate' | 'delete'>();
   const close = () => setOpened(undefined);
   const test = useWrite('post', '/api/webhook-endpoints/{id}/test', { isRepeatable: false });
   const change = useWrite('put', '/api/webhook-endpoints/{id}');
@@ -73,17 +72,14 @@ function EndpointPage({ endpoint }: { endpoint: Endpoint }) {
             >
               {t(active ? 'webhooks.disable' : 'webhooks.enable')}
             </Button>
-            <Menu
+            <MoreActions
               label={t('action.more')}
-              button={<Icon name="more" />}
-              buttonClass="button secondary square"
-            >
-              {(['edit', 'rotate', 'delete'] as const).map((action) => (
-                <button key={action} type="button" className="menu-item" onClick={() => setOpened(action)}>
-                  {t(ACTION_LABELS[action])}
-                </button>
-              ))}
-            </Menu>
+              actions={[
+                { label: t('action.edit'), onChoose: () => setOpened('edit') },
+                { label: t('webhooks.rotate'), onChoose: () => setOpened('rotate') },
+                { label: t('action.delete'), onChoose: () => setOpened('delete') },
+              ]}
+            />
           </>
         }
       >
@@ -92,14 +88,8 @@ function EndpointPage({ endpoint }: { endpoint: Endpoint }) {
         {description && <span>{description}</span>}
       </PageHead>
       <Standing endpoint={endpoint} />
-      {[test.problem, change.problem].map(
-        (problem) =>
-          problem && (
-            <Notice key={problem.code} tone="bad" title={t('form.failed')}>
-              {problem.message}
-            </Notice>
-          ),
-      )}
+      <WriteNotice problem={test.problem} title={t('form.failed')} />
+      <WriteNotice problem={change.problem} title={t('form.failed')} />
       <Deliveries endpointId={id} />
       {opened === 'edit' && (
         <LatestVersion
@@ -115,12 +105,6 @@ function EndpointPage({ endpoint }: { endpoint: Endpoint }) {
     </>
   );
 }
-
-const ACTION_LABELS = {
-  edit: 'action.edit',
-  rotate: 'webhooks.rotate',
-  delete: 'action.delete',
-} as const satisfies Record<Action, string>;
 
 /** Notices: the endpoint is disabled, paused or failing, or two secrets are valid. */
 function Standing({ endpoint }: { endpoint: Endpoint }) {

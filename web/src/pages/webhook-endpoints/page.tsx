@@ -47,7 +47,7 @@ export function Page() {
         </Badge>
       ),
     },
-    { ...createdColumn(), onPhone: 'hidden' },
+    createdColumn('hidden'),
   ];
   return (
     <ResourcePage

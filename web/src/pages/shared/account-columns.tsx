@@ -1,0 +1,22 @@
+import type { Schemas } from '../../api/paths.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import type { Column } from '../../ui/table.tsx';
+import { codeColumn, moneyColumn, statusColumn } from './columns.tsx';
+import { ACCOUNT_TONES } from './tones.ts';
+
+type Account = Schemas['Account'];
+
+/** The accounts on the page of a customer or of a product. @param named - the second column. */
+export function accountColumns(named: Column<Account>): Column<Account>[] {
+  return [
+    codeColumn('id', t('account.number'), ({ accountNumber }) => accountNumber, { onPhone: 'title' }),
+    { onPhone: 'plain', isOneLine: true, ...named },
+    statusColumn(ACCOUNT_TONES, (status) => tValue('accountStatus', status)),
+    {
+      name: 'nextDueDate',
+      label: t('account.nextDue'),
+      show: ({ nextDueDate }) => (nextDueDate === null ? '–' : format.date(nextDueDate)),
+    },
+    moneyColumn('balance', t('account.balance'), ({ balance }) => balance),
+  ];
+}

@@ -1,0 +1,12 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+
+/** Reads the queries of the page again when a job has ended, because the job has changed their rows. */
+export function useReadAgain(isRunning: boolean): void {
+  const queries = useQueryClient();
+  const wasRunning = useRef(isRunning);
+  useEffect(() => {
+    if (wasRunning.current && !isRunning) void queries.invalidateQueries();
+    wasRunning.current = isRunning;
+  }, [isRunning, queries]);
+}

@@ -1,0 +1,25 @@
+import { t, tValue } from '../../i18n/index.ts';
+import { SelectField } from '../../ui/form.tsx';
+
+const TYPES = [
+  'national_id',
+  'passport',
+  'alien_id',
+  'driving_licence',
+  'voter_id',
+  'tax_pin',
+  'business_registration',
+] as const;
+
+/** The document that proves who a customer is. */
+export function VerificationTypeField({ type = 'national_id' }: { type?: string | undefined }) {
+  return (
+    <SelectField label={t('customer.kyc.type')} name="verificationType" defaultValue={type} required>
+      {TYPES.map((one) => (
+        <option key={one} value={one}>
+          {tValue('verificationType', one)}
+        </option>
+      ))}
+    </SelectField>
+  );
+}

@@ -1,0 +1,13 @@
+import { Notice } from '../../ui/feedback.tsx';
+
+/** What speaks against a payment or a notification. */
+export function Warnings({ texts }: { texts: readonly string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <Notice tone="warning">
+      {texts.map((text) => (
+        <p key={text}>{text}</p>
+      ))}
+    </Notice>
+  );
+}
