@@ -2,12 +2,16 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
 import {
+  clickTwice,
   dayBefore,
   expectAccessible,
   HAS_BROWSER,
+  loseFirstAnswer,
   newAccount,
+  refuseFirst,
   SIZES,
   signIn,
+  statValue,
   textOf,
   useConsole,
 } from './console.ts';
@@ -31,7 +35,6 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
   }
 
   const paymentsOf = (id: number) => console.call('GET', `/accounts/${id}/payments`);
-  const stat = (page: Page, name: string) => page.locator('.stat', { hasText: name }).locator('.stat-value');
 
   it.each(SIZES)('shows where it stands, and explains and quotes it (%s)', async (_name, viewport) => {
     const { id } = await newAccount(console, { activationDate: dayBefore(30) });
@@ -39,8 +42,8 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await console.call('POST', '/payments', paid);
     const page = await openAccount(id, { viewport });
     await page.locator('.timeline .cell.partly_paid, .timeline .cell.overdue').first().waitFor();
-    expect(await textOf(stat(page, 'Balance'))).toBe('KES 20,300.00');
-    expect(await textOf(stat(page, 'Arrears'))).toBe('KES 1,100.00');
+    expect(await textOf(statValue(page, 'Balance'))).toBe('KES 20,300.00');
+    expect(await textOf(statValue(page, 'Arrears'))).toBe('KES 1,100.00');
     expect(await page.locator('.timeline .cell').count()).toBe(53);
     expect(await page.locator('.timeline .cell.paid').count()).toBe(2);
     expect(await textOf(page.locator('.quote-answer strong'))).toBe('KES 1,100.00');
@@ -49,7 +52,6 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await page.getByRole('button', { name: 'Explain the balance' }).click();
     await page.getByText('Account opened').waitFor();
     await expectAccessible(page);
-    await page.context().close();
   });
 
   it.each(SIZES)('takes a payment, and shows the new balance (%s)', async (_name, viewport) => {
@@ -59,29 +61,18 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await expectAccessible(page);
     await page.locator('dialog').getByRole('button', { name: 'Record payment' }).click();
     await page.getByText('KES 2,400.00 recorded').waitFor();
-    await stat(page, 'Balance').getByText('KES 20,400.00').waitFor();
+    await statValue(page, 'Balance').getByText('KES 20,400.00').waitFor();
     await page.getByRole('cell', { name: 'RECEIPT-1' }).waitFor();
     expect(await page.locator('dialog').count()).toBe(0);
     await console.call('POST', `/payments/${(await paymentsOf(id))[0].id}/reverse`, { reason: 'A test' });
-    await page.context().close();
   });
 
   it('records one payment for two clicks, and for a lost answer', async () => {
     const { id } = await newAccount(console);
     const page = await openAccount(id);
-    const keys: (string | undefined)[] = [];
-    await page.route('**/api/payments', async (route) => {
-      keys.push(route.request().headers()['idempotency-key']);
-      if (keys.length > 1) return route.continue();
-      await route.fetch(); // The service does the work, and its answer is lost.
-      await route.abort('connectionreset');
-    });
+    const keys = await loseFirstAnswer(page, '**/api/payments');
     await fillPayment(page, '400', 'LOST-1');
-    const submit = page.locator('dialog').getByRole('button', { name: 'Record payment' });
-    await submit.evaluate((button: { click(): void }) => {
-      button.click();
-      button.click();
-    });
+    await clickTwice(page.locator('dialog').getByRole('button', { name: 'Record payment' }));
     await page.getByText('Not saved yet.').waitFor();
     await expectAccessible(page);
     await page.getByText('KES 400.00 recorded').waitFor();
@@ -95,11 +86,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
   it('waits for a busy service, and says that the payment is not saved yet', async () => {
     const { id } = await newAccount(console);
     const page = await openAccount(id);
-    let refused = 0;
-    await page.route('**/api/payments', (route) => {
-      refused += 1;
-      return refused > 1 ? route.continue() : route.fulfill({ status: 503, headers: { 'retry-after': '2' } });
-    });
+    await refuseFirst(page, '**/api/payments', 2);
     await fillPayment(page, '400', 'BUSY-1');
     await page.keyboard.press('Enter');
     await page.getByText('Not saved yet.').waitFor();
@@ -147,8 +134,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
       await stream;
       await page.getByText('No payments yet.').waitFor();
       await console.call('POST', '/payments', { accountId: id, amount: 700, paymentMethodId: 2 });
-      await stat(page, 'Balance').getByText('KES 22,100.00').waitFor({ timeout: 2_000 });
-      await page.context().close();
+      await statValue(page, 'Balance').getByText('KES 22,100.00').waitFor({ timeout: 2_000 });
     },
   );
 
@@ -168,7 +154,6 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
       await page.locator('.page-sub .badge', { hasText: status }).waitFor();
       await page.locator('.history').getByText(`Because of ${action}`).waitFor();
     }
-    await page.context().close();
   });
 
   it('shows the last changes of its status, and all of them on demand', async () => {
@@ -184,7 +169,6 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await page.getByRole('button', { name: 'Show more' }).click();
     await changes.nth(6).getByText('Opened as Active').waitFor();
     await page.locator('.history li:nth-child(7):focus').waitFor();
-    await page.context().close();
   });
 
   it.each(SIZES)(
@@ -206,7 +190,6 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
       await page.keyboard.press('Enter');
       await page.getByText('Account opened').waitFor();
       await page.locator('.table-scroll:focus', { hasText: 'Account opened' }).waitFor();
-      await page.context().close();
     },
   );
 
@@ -238,7 +221,6 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await page.locator('.page-head', { hasText: first.accountNumber }).waitFor();
     expect(await ofAccount(1).count()).toBe(0);
     expect(await ofAccount(0).count()).toBe(10);
-    await page.context().close();
   });
 
   it('gives its statement and invoices as PDF', async () => {
@@ -252,7 +234,6 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
       const bytes = await readFile(await (await downloading).path());
       expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
     }
-    await page.context().close();
   });
 
   it('shows a viewer no button of what the role may not do', async () => {
@@ -261,7 +242,6 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await page.getByText('Statement (PDF)').waitFor();
     expect(await page.getByRole('button', { name: 'Record payment' }).count()).toBe(0);
     expect(await page.getByRole('button', { name: 'More actions' }).count()).toBe(0);
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser, and requests no other host', () => {
@@ -291,7 +271,6 @@ describe.skipIf(!HAS_BROWSER)('a customer', () => {
       await page.getByRole('heading', { name: 'Instalments' }).waitFor();
       await page.goBack();
       await page.getByRole('heading', { name: 'Contact' }).waitFor();
-      await page.context().close();
     },
   );
 

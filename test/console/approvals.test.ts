@@ -1,5 +1,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, textOf, useConsole } from './console.ts';
+import {
+  clickTwice,
+  expectAccessible,
+  HAS_BROWSER,
+  newAccount,
+  PHONE,
+  SIZES,
+  textOf,
+  useConsole,
+} from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -42,10 +51,7 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
     console.complaints.splice(0); // The browser reports the answer 400.
     await expectAccessible(page);
     await dialog.locator('input[name=amount]').fill('3000');
-    await dialog.getByRole('button', { name: 'Refund credit' }).evaluate((button: { click(): void }) => {
-      button.click();
-      button.click();
-    });
+    await clickTwice(dialog.getByRole('button', { name: 'Refund credit' }));
     await page.getByText('Sent for approval. Another user has to approve it.').waitFor();
     expect(await dialog.count()).toBe(0);
     expect(await pendingOf(account.id)).toHaveLength(1);
@@ -67,7 +73,6 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
     await other.getByText('Approved and done').waitFor();
     expect(await request.count()).toBe(0);
     expect(await creditOf(account.id)).toBe(2_000);
-    await other.context().close();
   });
 
   it('is shown to its requester, who can only withdraw it', async () => {
@@ -86,7 +91,6 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
     await page.getByText('Request withdrawn').waitFor();
     expect(await pendingOf(account.id)).toEqual([]);
     expect((await console.call('GET', `/payments/${payment.id}`)).status).toBe('matched');
-    await page.context().close();
   });
 
   it('shows what has changed since the request, and is rejected with a reason', async () => {
@@ -110,7 +114,6 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
       status: 'rejected',
       decisionReason: 'The credit is another one',
     });
-    await other.context().close();
   });
 
   it.each(SIZES)(
@@ -134,7 +137,6 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
       await page.getByText('Credit transferred').waitFor();
       expect((await console.call('GET', `/accounts/${receiver.id}`)).paid).toBe(500);
       expect(await creditOf(account.id)).toBe(0);
-      await page.context().close();
     },
   );
 
@@ -157,7 +159,6 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
     await page.locator('dialog').getByRole('button', { name: 'Write off' }).click();
     await page.getByText('Sent for approval.').waitFor();
     expect(await pendingOf(id)).toMatchObject([{ action: 'write_off_account', amount: TOTAL }]);
-    await page.context().close();
   });
 
   it.each(SIZES)(
@@ -175,7 +176,6 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
       await page.locator('.history').getByText('A1234567').waitFor();
       const [record] = await console.call('GET', `/customers/${customerId}/kyc`);
       expect(record).toMatchObject({ verificationType: 'passport', verificationStatus: 'pending' });
-      await page.context().close();
     },
   );
 
@@ -186,6 +186,5 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
     await own.getByRole('heading', { name: 'Instalments' }).waitFor();
     expect(await own.getByRole('link', { name: 'Approvals' }).count()).toBe(0);
     expect(await own.getByRole('button', { name: 'More actions' }).count()).toBe(0);
-    await own.context().close();
   });
 });

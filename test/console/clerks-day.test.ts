@@ -1,13 +1,17 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { report } from '../acceptance/process.ts';
-import { notification } from '../support/harness.ts';
-import { dayBefore, HAS_BROWSER, newAccount, textOf, useConsole } from './console.ts';
+import {
+  dayBefore,
+  HAS_BROWSER,
+  newAccount,
+  newMistypedPayment,
+  statementFile,
+  textOf,
+  useConsole,
+} from './console.ts';
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
-
-const HEADER =
-  'Receipt No.,Completion Time,Initiation Time,Details,Transaction Status,Paid In,Withdrawn,Balance,Balance Confirmed,Reason Type,Other Party Info,Linked Transaction ID,A/C No.';
 
 interface Job {
   name: string;
@@ -29,7 +33,7 @@ describe.skipIf(!HAS_BROWSER)('the day of a clerk', () => {
   const console = useConsole();
   const effort = { clicks: 0, keys: 0 };
   const lines: string[] = [];
-  const payments: { paymentId: number; accountId: number; accountNumber: string; reference: string }[] = [];
+  const payments: Awaited<ReturnType<typeof newMistypedPayment>>[] = [];
   const callers: { lastName: string }[] = [];
   let page: Page;
 
@@ -63,14 +67,7 @@ describe.skipIf(!HAS_BROWSER)('the day of a clerk', () => {
   }
 
   beforeAll(async () => {
-    for (let left = JOBS.assign.times; left > 0; left -= 1) {
-      const { id, accountNumber } = await newAccount(console, { lastName: 'Kamau' });
-      const lastDigit = (Number(accountNumber.at(-1)) + 1) % 10;
-      const reference = `${accountNumber.slice(0, -1)}${lastDigit}`;
-      const fields = notification({ BillRefNumber: reference, TransAmount: '400.00' });
-      const { paymentId } = await console.call('POST', '/webhooks/payments/mobilemoney', fields);
-      payments.push({ paymentId, accountId: id, accountNumber, reference });
-    }
+    for (let left = JOBS.assign.times; left > 0; left -= 1) payments.push(await newMistypedPayment(console));
     for (const lastName of ['Achieng', 'Barasa', 'Chebet']) {
       await newAccount(console, { firstName: 'Grace', lastName, activationDate: dayBefore(30) });
       callers.push({ lastName });
@@ -150,16 +147,14 @@ describe.skipIf(!HAS_BROWSER)('the day of a clerk', () => {
   it('uploads and reconciles a statement', async () => {
     const [known] = payments;
     const { transactionRef } = await console.call('GET', `/payments/${known?.paymentId}`);
-    const missing = `MISSING1,01-11-2026 10:15:30,01-11-2026 10:15:28,Pay Bill,Completed,800.00,,0.00,true,Pay Utility,254712345678 - WANJIRU KAMAU,,${known?.accountNumber}`;
-    const matched = `${transactionRef},01-11-2026 10:15:30,01-11-2026 10:15:28,Pay Bill,Completed,400.00,,0.00,true,Pay Utility,254700000000 - WANJIRU KAMAU,,${known?.reference}`;
-    const text = ['Organization:,Sunrise', 'Short Code:,600638', '', HEADER, matched, missing, ''].join(
-      '\r\n',
-    );
+    const file = statementFile('november.csv', 'Sunrise', [
+      { receipt: transactionRef, amount: '400.00', account: known?.reference },
+      { receipt: 'MISSING1', amount: '800.00', account: known?.accountNumber },
+    ]);
     await work(JOBS.statement, async () => {
       await click(link('Statements'));
       const chooser = page.waitForEvent('filechooser');
       await click(button('Choose a file'));
-      const file = { name: 'november.csv', mimeType: 'text/csv', buffer: Buffer.from(text) };
       await (await chooser).setFiles(file);
       await click(button('Import 1 missing payment'));
       await click(button('Reconcile 2 payments'));

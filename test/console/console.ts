@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import {
   cleanUpAfterwards,
   NO_RATE_LIMITS,
@@ -10,6 +10,7 @@ import {
   startService,
 } from '../acceptance/process.ts';
 import { closePages, collectComplaints, HAS_BROWSER, sharedBrowser } from '../support/chromium.ts';
+import { notification } from '../support/harness.ts';
 
 export { HAS_BROWSER };
 
@@ -31,7 +32,10 @@ export interface ConsoleTest {
   call(method: string, path: string, body?: unknown): Promise<Answer['data']>;
   /** A user of a role, who signs in with PASSWORD. */
   createUser(role: string): Promise<string>;
-  /** Opens a separate window, signed in as a user. Nobody is signed in if the e-mail is ''. */
+  /**
+   * Opens a separate window, signed in as a user. Nobody is signed in if the e-mail is ''. A window that a test opens is closed at
+   * its end.
+   */
   open(path: string, options?: { viewport?: typeof DESKTOP; email?: string; locale?: string }): Promise<Page>;
   /** Requests to other hosts and messages in the console of the browser. */
   readonly complaints: string[];
@@ -54,6 +58,7 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
   let service: RunningService;
   let token = '';
   let users = 0;
+  const opened = new Set<BrowserContext>();
 
   beforeAll(async () => {
     if (!HAS_BROWSER) return;
@@ -67,6 +72,8 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
     const admin = { email: ADMIN, password: PASSWORD, firstName: 'Amina', lastName: 'Otieno' };
     token = (await service.call('POST', '/auth/register', admin)).body.data.accessToken;
   });
+  beforeEach(() => opened.clear()); // A window that `beforeAll` has opened stays open.
+  afterEach(() => Promise.all([...opened].map((context) => context.close())));
   afterAll(closePages);
 
   async function call(method: string, path: string, body?: unknown) {
@@ -92,6 +99,7 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
     async open(path, { viewport = DESKTOP, email = ADMIN, locale = 'en-GB' } = {}) {
       const browser = await sharedBrowser();
       const context = await browser.newContext({ viewport, locale, timezoneId: 'America/New_York' });
+      opened.add(context);
       const page = await context.newPage();
       const isAllowed = (url: string) =>
         [service.origin, ...otherOrigins].some((origin) => url.startsWith(`${origin}/`));
@@ -109,6 +117,47 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
   await page.locator('input[name=password]').fill(password);
   await page.keyboard.press('Enter');
   await page.locator('.avatar').waitFor();
+}
+
+/** The figure of a page with this name. */
+export function statValue(page: Page, name: string): Locator {
+  return page.locator('.stat', { hasText: name }).locator('.stat-value');
+}
+
+/** Two clicks before the page can react to the first. */
+export async function clickTwice(button: Locator): Promise<void> {
+  await button.evaluate((element: { click(): void }) => {
+    element.click();
+    element.click();
+  });
+}
+
+/**
+ * The service does the work of the first POST, and its answer is lost. The browser complains about the lost answer.
+ *
+ * @returns the Idempotency-Keys of all requests so far.
+ */
+export async function loseFirstAnswer(page: Page, url: string): Promise<readonly (string | undefined)[]> {
+  const keys: (string | undefined)[] = [];
+  await page.route(url, async (route) => {
+    const request = route.request();
+    if (request.method() !== 'POST') return route.continue();
+    keys.push(request.headers()['idempotency-key']);
+    if (keys.length > 1) return route.continue();
+    await route.fetch();
+    await route.abort('connectionreset');
+  });
+  return keys;
+}
+
+/** The service is busy at the first POST. The browser complains about the answer 503. */
+export async function refuseFirst(page: Page, url: string, retryAfterSeconds: number): Promise<void> {
+  let refused = 0;
+  await page.route(url, (route) => {
+    if (route.request().method() !== 'POST' || refused > 0) return route.continue();
+    refused += 1;
+    return route.fulfill({ status: 503, headers: { 'retry-after': String(retryAfterSeconds) } });
+  });
 }
 
 /**
@@ -188,6 +237,44 @@ export async function newAccount(
 }
 
 let phones = 0;
+
+/** A payment whose reference has one wrong digit, and the account that it is meant for. */
+export async function newMistypedPayment(console: ConsoleTest, amount = '400.00') {
+  const { id: accountId, accountNumber } = await newAccount(console);
+  const wrongDigit = (Number(accountNumber.at(-1)) + 1) % 10;
+  const reference = `${accountNumber.slice(0, -1)}${wrongDigit}`;
+  const fields = notification({ BillRefNumber: reference, TransAmount: amount });
+  const { paymentId } = await console.call('POST', '/webhooks/payments/mobilemoney', fields);
+  return { paymentId: Number(paymentId), accountId, accountNumber, reference };
+}
+
+interface StatementLine {
+  receipt: string;
+  amount: string;
+  account?: string | undefined;
+}
+
+/** A statement of 1 November 2026, as the portal of the provider exports it. */
+export function statementFile(name: string, organisation: string, lines: readonly StatementLine[]) {
+  const rows = lines.map(
+    ({ receipt, amount, account = '' }) =>
+      `${receipt},01-11-2026 10:15:30,01-11-2026 10:15:28,Pay Bill,Completed,${amount},,0.00,true,Pay Utility,254712345678 - WANJIRU KAMAU,,${account}`,
+  );
+  return csvFile(name, [
+    `Organization:,${organisation}`,
+    'Short Code:,600638',
+    '',
+    STATEMENT_HEADER,
+    ...rows,
+  ]);
+}
+
+const STATEMENT_HEADER =
+  'Receipt No.,Completion Time,Initiation Time,Details,Transaction Status,Paid In,Withdrawn,Balance,Balance Confirmed,Reason Type,Other Party Info,Linked Transaction ID,A/C No.';
+
+export function csvFile(name: string, lines: readonly string[]) {
+  return { name, mimeType: 'text/csv', buffer: Buffer.from(`${lines.join('\r\n')}\r\n`) };
+}
 
 /** A day before today (after it if negative) as YYYY-MM-DD, in the time zone of the service. */
 export function dayBefore(days: number): string {

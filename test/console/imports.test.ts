@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
-import { expectAccessible, HAS_BROWSER, SIZES, useConsole } from './console.ts';
+import { csvFile, expectAccessible, HAS_BROWSER, SIZES, useConsole } from './console.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -8,33 +8,27 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
   const console = useConsole();
   let companies = 0;
 
-  const csv = (name: string, lines: string[]) => ({
-    name,
-    mimeType: 'text/csv',
-    buffer: Buffer.from(`${lines.join('\r\n')}\r\n`),
-  });
-
   /** The files of a customer with an account. The old system says that more is paid. */
   function newCompany() {
     companies += 1;
     const [customer, account] = [`CRM-${companies}`, `LOAN-${companies}`];
     const customers = (phone: string) =>
-      csv('Customers (1).csv', [
+      csvFile('Customers (1).csv', [
         'external_id,first_name,last_name,phone',
         `${customer},Wanjiru,Company ${companies},${phone}`,
       ]);
-    const accounts = csv('accounts.csv', [
+    const accounts = csvFile('accounts.csv', [
       'external_id,customer,product,pay_plan,opened_at,source_paid',
       `${account},${customer},SHS-40,"Weekly, one year",2026-01-05,2400.00`,
     ]);
-    const payments = csv('payments.csv', [
+    const payments = csvFile('payments.csv', [
       'account,amount,payment_date,payment_method',
       `${account},2000.00,2026-01-05,cash`,
     ]);
     return { customers, accounts, payments, account };
   }
 
-  const choose = (page: Page, ...files: ReturnType<typeof csv>[]) =>
+  const choose = (page: Page, ...files: ReturnType<typeof csvFile>[]) =>
     page.locator('input[type=file]').setInputFiles(files);
   const status = (page: Page, name: string) =>
     page.locator('.page-sub .badge', { hasText: name }).waitFor({ timeout: 60_000 });
@@ -77,18 +71,21 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
     await expectAccessible(page);
     const customer = `filter[externalId]=CRM-${companies}`;
     expect(await console.call('GET', `/customers?${customer}`)).toEqual([]);
-    await page.context().close();
   });
 
   it('refuse spreadsheets and files with other names, and accept the rest', async () => {
     const page = await console.open('/imports');
     await page.getByRole('button', { name: 'New import' }).click();
     await page.getByRole('button', { name: 'Choose files' }).waitFor();
-    await choose(page, csv('customers.xlsx', ['PK']), csv('clients.csv', ['a']), newCompany().payments);
+    await choose(
+      page,
+      csvFile('customers.xlsx', ['PK']),
+      csvFile('clients.csv', ['a']),
+      newCompany().payments,
+    );
     await page.getByRole('alert').getByText('customers.xlsx is a spreadsheet.').waitFor();
     await page.getByRole('alert').getByText('clients.csv is not a file of an import.').waitFor();
     await page.getByRole('cell', { name: 'payments.csv' }).waitFor();
-    await page.context().close();
   });
 
   it('show a manager the new customers at once', async () => {
@@ -106,8 +103,6 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
     await page.getByRole('button', { name: 'Run the import' }).click();
     await page.locator('dialog').getByRole('button', { name: 'Run the import' }).click();
     await manager.getByText(name).waitFor({ timeout: 60_000 });
-    await page.context().close();
-    await manager.context().close();
   });
 
   it('are for admins', async () => {
@@ -115,7 +110,6 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
     await page.getByRole('link', { name: 'Customers' }).first().waitFor();
     expect(await page.getByRole('link', { name: 'Imports' }).count()).toBe(0);
     expect(await page.getByRole('button', { name: 'New import' }).count()).toBe(0);
-    await page.context().close();
   });
 
   it('download the templates and the whole portfolio', async () => {
@@ -128,6 +122,5 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
       await page.getByRole('button', { name: button }).click();
       expect((await download).suggestedFilename()).toMatch(file);
     }
-    await page.context().close();
   });
 });

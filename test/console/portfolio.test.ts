@@ -1,7 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './console.ts';
+import {
+  dayBefore,
+  expectAccessible,
+  HAS_BROWSER,
+  newAccount,
+  SIZES,
+  statValue,
+  useConsole,
+} from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -18,9 +26,9 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     for (const [index, weeks] of WEEKS.entries()) {
       const { id } = await newAccount(console, {
         firstName: index === 0 ? '=Formula' : `Late${index}`,
-        activationDate: daysAgo(weeks * 7),
+        activationDate: dayBefore(weeks * 7),
       });
-      const paymentDate = daysAgo(weeks * 7);
+      const paymentDate = dayBefore(weeks * 7);
       await console.call('POST', '/payments', {
         accountId: id,
         amount: 2000,
@@ -43,15 +51,13 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     const page = await openPortfolio({ viewport });
     const { par30, daysPastDue } = await summary();
     expect(par30.ratio).toBeGreaterThan(0);
-    const stat = page.locator('.stat', { hasText: 'PAR 30' }).locator('.stat-value');
-    expect(await stat.textContent()).toBe(percent(par30.ratio));
+    expect(await statValue(page, 'PAR 30').textContent()).toBe(percent(par30.ratio));
     const counts = await page.locator('.bucket-count').allTextContents();
     expect(counts.map(Number.parseFloat)).toEqual(daysPastDue.map(({ count }: { count: number }) => count));
     await page.getByText('Show as a table').click();
     await page.locator('.trend tbody tr').nth(11).waitFor();
     expect(await page.locator('.trend tbody tr').count()).toBe(12);
     await expectAccessible(page);
-    await page.context().close();
   });
 
   it('reads the figures of a month by keyboard', async () => {
@@ -68,7 +74,6 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     expect(await slider.getAttribute('aria-valuetext')).toContain(`${months[1]}: Collection rate`);
     await page.keyboard.press('Home');
     expect(await shown()).toBe(months[11]);
-    await page.context().close();
   });
 
   it.each(SIZES)('leads from each bar to the accounts behind it (%s)', async (_name, viewport) => {
@@ -94,7 +99,6 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
       await page.goBack();
       await page.locator('a.bucket').first().waitFor();
     }
-    await page.context().close();
   });
 
   it('keeps range and sort of the call list in the URL, and opens an account', async () => {
@@ -108,14 +112,12 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     await shared.locator('.table tbody tr').nth(3).waitFor();
     await shared.locator('.row-link').first().click();
     await shared.getByRole('heading', { name: 'Instalments' }).waitFor();
-    await shared.context().close();
-    await page.context().close();
   });
 
   it('downloads the whole call list and the payments as CSV', async () => {
     const { customerId } = await newAccount(console);
     const items = Array.from({ length: MORE_THAN_A_PAGE }, () => {
-      return { customerId, productId: 1, payplanId: 2, activationDate: daysAgo(21) };
+      return { customerId, productId: 1, payplanId: 2, activationDate: dayBefore(21) };
     });
     await console.call('POST', '/accounts/bulk', { items });
     const page = await console.open('/portfolio/late?status=active');
@@ -127,14 +129,12 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     await page.getByRole('link', { name: 'Portfolio' }).first().click();
     await page.locator('a.bucket').first().waitFor();
     expect(await fileOf(page, /^Payments of/)).toContain('id,paymentDate,accountId');
-    await page.context().close();
   });
 
   it('is not offered to agents', async () => {
     const page = await console.open('/portfolio', { email: await console.createUser('agent') });
     await page.getByText('Your role may not open this page').waitFor();
     expect(await page.getByRole('link', { name: 'Portfolio' }).count()).toBe(0);
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser', () => {
@@ -152,8 +152,4 @@ async function fileOf(page: Page, name: string | RegExp): Promise<string> {
 
 function percent(ratio: number): string {
   return new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 }).format(ratio);
-}
-
-function daysAgo(days: number): string {
-  return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 }

@@ -4,38 +4,22 @@ import { notification } from '../support/harness.ts';
 import {
   expectAccessible,
   HAS_BROWSER,
+  loseFirstAnswer,
   newAccount,
   openFilters,
   PHONE,
+  refuseFirst,
   SIZES,
+  statementFile,
+  statValue,
   useConsole,
 } from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const HEADER =
-  'Receipt No.,Completion Time,Initiation Time,Details,Transaction Status,Paid In,Withdrawn,Balance,Balance Confirmed,Reason Type,Other Party Info,Linked Transaction ID,A/C No.';
-
 describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
   const console = useConsole();
   let files = 0;
-
-  /** A file as the portal exports it. Each has another organisation. */
-  function fileOf(lines: readonly { receipt: string; amount: string; account?: string }[]): {
-    name: string;
-    mimeType: string;
-    buffer: Buffer;
-  } {
-    files += 1;
-    const rows = lines.map(
-      ({ receipt, amount, account = '' }) =>
-        `${receipt},01-11-2026 10:15:30,01-11-2026 10:15:28,Pay Bill,Completed,${amount},,0.00,true,Pay Utility,254712345678 - WANJIRU KAMAU,,${account}`,
-    );
-    const text = [`Organization:,Sunrise ${files}`, 'Short Code:,600638', '', HEADER, ...rows, ''].join(
-      '\r\n',
-    );
-    return { name: `november-${files}.csv`, mimeType: 'text/csv', buffer: Buffer.from(text) };
-  }
 
   /** A file with one payment of the books and one that is missing in them. */
   async function newFile() {
@@ -45,11 +29,12 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     const fields = { TransID: known, BillRefNumber: accountNumber, TransAmount: '400.00' };
     await console.call('POST', '/webhooks/payments/mobilemoney', notification(fields));
     const missing = { receipt: `MISSING${files}`, amount: '800.00', account: accountNumber };
-    return { file: fileOf([{ receipt: known, amount: '400.00' }, missing]), accountId: id, known };
+    const lines = [{ receipt: known, amount: '400.00' }, missing];
+    // Each file has another organisation, because the service stores a file once.
+    return { file: statementFile(`november-${files}.csv`, `Sunrise ${files}`, lines), accountId: id };
   }
 
-  const stat = (page: Page, name: string) => page.locator('.stat', { hasText: name }).locator('.stat-value');
-  const choose = (page: Page, file: ReturnType<typeof fileOf>) =>
+  const choose = (page: Page, file: ReturnType<typeof statementFile>) =>
     page.locator('input[type=file]').setInputFiles(file);
 
   it.each(SIZES)('are uploaded, imported and reconciled (%s)', async (_name, viewport) => {
@@ -63,13 +48,13 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await page.getByText('The provider has this payment, but the books do not.').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Import 1 missing payment' }).click();
-    await stat(page, 'Matched').getByText('2', { exact: true }).waitFor();
+    await statValue(page, 'Matched').getByText('2', { exact: true }).waitFor();
     expect(await console.call('GET', `/accounts/${accountId}`)).toMatchObject({ paid: 1200 });
     await page.getByRole('button', { name: 'Reconcile 2 payments' }).click();
     await page.locator('dialog input:focus').waitFor();
     await expectAccessible(page);
     await page.keyboard.press('Enter');
-    await stat(page, 'Reconciled').getByText('2', { exact: true }).waitFor();
+    await statValue(page, 'Reconciled').getByText('2', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Reconcile 2 payments' }).waitFor({ state: 'detached' });
     const payments = await console.call('GET', `/accounts/${accountId}/payments`);
     expect(
@@ -78,7 +63,6 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await page.goBack();
     await page.getByRole('cell', { name: '1 Nov 2026' }).first().waitFor();
     await expectAccessible(page);
-    await page.context().close();
   });
 
   it('have tabs in one line on a phone, which shows the chosen one', async () => {
@@ -97,7 +81,6 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await tabs.last().focus();
     for (const _tab of boxes.slice(1)) await page.keyboard.press('Shift+Tab');
     expect((await tabs.first().boundingBox())?.x).toBeGreaterThanOrEqual(0);
-    await page.context().close();
   });
 
   it('show the lines of each difference, with the choice in the URL', async () => {
@@ -111,26 +94,18 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     expect(page.url()).toContain('?result=matched');
     await page.goBack();
     await page.getByRole('cell', { name: /^MISSING/ }).waitFor();
-    await page.context().close();
   });
 
   it('are stored once if the answer to the upload is lost', async () => {
     const { file } = await newFile();
     const before = (await console.call('GET', '/reconciliations/statements')).length;
     const page = await console.open('/statements');
-    let uploads = 0;
-    await page.route('**/reconciliations/statements', async (route) => {
-      if (route.request().method() !== 'POST') return route.continue();
-      uploads += 1;
-      if (uploads > 1) return route.continue();
-      await route.fetch(); // The service stores it, and its answer is lost.
-      await route.abort('connectionreset');
-    });
+    const uploads = await loseFirstAnswer(page, '**/reconciliations/statements');
     await choose(page, file);
     await page.getByText('The upload starts again by itself.').waitFor();
     await page.getByText('This file was uploaded before.').waitFor();
     await page.waitForURL('**/statements/*');
-    expect(uploads).toBe(2);
+    expect(uploads.length).toBe(2);
     expect((await console.call('GET', '/reconciliations/statements')).length).toBe(before + 1);
     await page.context().close();
     console.complaints.splice(0); // The browser reports the lost answer and the answer 409.
@@ -139,12 +114,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
   it('wait for a busy service, and show how much is sent', async () => {
     const { file } = await newFile();
     const page = await console.open('/statements');
-    let uploads = 0;
-    await page.route('**/reconciliations/statements', (route) => {
-      if (route.request().method() !== 'POST') return route.continue();
-      uploads += 1;
-      return uploads > 1 ? route.continue() : route.fulfill({ status: 503, headers: { 'retry-after': '4' } });
-    });
+    await refuseFirst(page, '**/reconciliations/statements', 4);
     await choose(page, file);
     await page.getByRole('progressbar').waitFor();
     await page.getByText('The upload starts again by itself.').waitFor();
@@ -204,7 +174,6 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
       await page.getByText('1 reconciled.').waitFor();
       await page.getByRole('checkbox', { name: reference }).waitFor({ state: 'detached' });
       expect((await console.call('GET', `/payments/${paid.id}`)).reconciliationId).toBeGreaterThan(0);
-      await page.context().close();
     },
   );
 
@@ -232,7 +201,6 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
       expect(page.url()).toMatch(/\?view=payments$/);
       await page.getByRole('link', { name: reference }).click();
       await page.waitForURL('**/payments/*');
-      await page.context().close();
     },
   );
 
@@ -259,7 +227,6 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     answer();
     await page.locator('.panel-body[aria-busy=false]').waitFor();
     await page.getByText('2 chosen, KES 30.00').waitFor();
-    await page.context().close();
   });
 
   it.each(SIZES)('are followed by the proof of a day (%s)', async (_name, viewport) => {
@@ -269,7 +236,6 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await page.getByText('The books of 1 Nov 2026 agree').waitFor();
     expect(await page.getByRole('row', { name: /^All methods/ }).textContent()).toContain('Agrees');
     await expectAccessible(page);
-    await page.context().close();
   });
 
   it('are in Swahili, too', async () => {
@@ -281,7 +247,6 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     expect(await page.locator('main').textContent()).not.toMatch(
       /(providerStatements|lineResult|providerStatementStatus)\./,
     );
-    await page.context().close();
   });
 
   it('show a viewer the results, but no payers and no button', async () => {
@@ -298,7 +263,6 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await viewer.getByRole('link', { name: 'Statements' }).click();
     await viewer.getByRole('cell', { name: '1 Nov 2026' }).first().waitFor();
     expect(await viewer.getByRole('button', { name: 'Choose a file' }).count()).toBe(0);
-    await viewer.context().close();
   });
 
   it('leave no message in the console of the browser, and request no other host', () => {

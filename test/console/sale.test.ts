@@ -1,7 +1,17 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
 import { report } from '../acceptance/process.ts';
-import { expectAccessible, HAS_BROWSER, PHONE, SIZES, textOf, useConsole, watchFocus } from './console.ts';
+import {
+  clickTwice,
+  expectAccessible,
+  HAS_BROWSER,
+  PHONE,
+  SIZES,
+  signIn,
+  textOf,
+  useConsole,
+  watchFocus,
+} from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -94,7 +104,6 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await expectOneSale(buyer);
     await page.getByRole('link', { name: 'Open account' }).click();
     await page.getByRole('heading', { name: `${buyer.firstName} ${buyer.lastName}` }).waitFor();
-    await page.context().close();
   });
 
   it('shows beside the steps what is sold, and what is left to pay', async () => {
@@ -115,7 +124,6 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await expect.poll(() => textOf(summary.locator('.facts'))).toContain('Left to payKES 0.00');
     await page.setViewportSize(PHONE);
     await summary.waitFor({ state: 'detached' });
-    await page.context().close();
   });
 
   it('takes at most 12 clicks and 60 keys for each of five sales', async () => {
@@ -135,7 +143,6 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
       await expectOneSale(buyer);
       await page.getByRole('button', { name: 'Next sale' }).click();
     }
-    await page.context().close();
   });
 
   it('works with the keyboard alone', async () => {
@@ -162,7 +169,6 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.keyboard.press('Enter');
     await saved(page);
     await expectOneSale(buyer, []);
-    await page.context().close();
   });
 
   it('moves the focus to the first field of a step when it shows the step', async () => {
@@ -179,7 +185,6 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.keyboard.type(phone);
     await press('Enter', 'input[name=documentNumber]');
     await press('Enter', 'input[name=productId]');
-    await page.context().close();
   });
 
   it.each(SIZES)(
@@ -200,7 +205,6 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
       for (let at = 1; at < 5; at += 1) await page.keyboard.press('ArrowDown'); // Through all groups.
       await page.keyboard.press('ArrowDown');
       expect(await page.locator('input[name=productId]:checked').inputValue()).toBe(first);
-      await page.context().close();
     },
   );
 
@@ -240,7 +244,6 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.getByText('0 found').waitFor();
     expect(await page.locator('input[name=productId]').count()).toBe(1); // The choice.
     await expectAccessible(page);
-    await page.context().close();
   });
 
   it('sells to a customer who is registered', async () => {
@@ -254,7 +257,6 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await saved(page);
     await expectOneSale(buyer);
     expect((await customersOf(buyer))[0].id).toBe(id);
-    await page.context().close();
   });
 
   it('offers the customer who has the phone that was typed for a new one', async () => {
@@ -267,7 +269,6 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Sell to this customer' }).click();
     await page.getByLabel('Number of the document').waitFor();
-    await page.context().close();
   });
 
   it('keeps the typed text while other pages are open, and asks before the text is lost', async () => {
@@ -293,7 +294,6 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     });
     void page.reload().catch(() => {}); // Dismissed.
     expect(await asked).toBe('beforeunload');
-    await page.context().close();
   });
 
   it('loses and doubles nothing if the connection is lost in the middle of the steps', async () => {
@@ -325,9 +325,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.getByRole('button', { name: 'New customer' }).waitFor();
     await page.context().setOffline(true);
     await page.getByRole('button', { name: 'New customer' }).click();
-    await page.getByLabel('First name').fill(buyer.firstName);
-    await page.getByLabel('Last name').fill(buyer.lastName);
-    await page.getByLabel('Phone').fill(buyer.phone);
+    await fillNames(page, buyer);
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByLabel('Number of the document').fill('OFFLINE-1');
     await page.getByRole('button', { name: 'Next' }).click();
@@ -380,13 +378,9 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     const page = await openSale();
     await fillCustomer(page, buyer);
     await fillRest(page);
-    await page.getByRole('button', { name: 'Save sale' }).evaluate((button: { click(): void }) => {
-      button.click();
-      button.click();
-    });
+    await clickTwice(page.getByRole('button', { name: 'Save sale' }));
     await saved(page);
     await expectOneSale(buyer);
-    await page.context().close();
   });
 
   it('saves several sales that were made without a connection', async () => {
@@ -396,9 +390,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.context().setOffline(true);
     for (const buyer of [first, second]) {
       await page.getByRole('button', { name: 'New customer' }).click();
-      await page.getByLabel('First name').fill(buyer.firstName);
-      await page.getByLabel('Last name').fill(buyer.lastName);
-      await page.getByLabel('Phone').fill(buyer.phone);
+      await fillNames(page, buyer);
       await page.getByRole('button', { name: 'Next' }).click();
       await fillRest(page);
       await page.getByRole('button', { name: 'Save sale' }).click();
@@ -422,9 +414,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await console.call('POST', '/customers', taken);
     const page = await openSale({ viewport: PHONE });
     await page.getByRole('button', { name: 'New customer' }).click();
-    await page.getByLabel('First name').fill(buyer.firstName);
-    await page.getByLabel('Last name').fill(buyer.lastName);
-    await page.getByLabel('Phone').fill(buyer.phone);
+    await fillNames(page, buyer);
     await page.getByLabel('National ID').fill('TAKEN-1');
     await page.getByRole('button', { name: 'Next' }).click();
     expect(await page.getByLabel('Number of the document').inputValue()).toBe('TAKEN-1');
@@ -472,19 +462,15 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.getByRole('button', { name: /Your account/ }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     const email = await console.createUser('agent');
-    await page.locator('input[name=email]').fill(email);
-    await page.locator('input[name=password]').fill('a long enough password');
-    await page.keyboard.press('Enter');
+    await signIn(page, email);
     await page.getByLabel('Name or phone of the customer').waitFor();
     expect(await page.getByText(buyer.firstName).count()).toBe(0);
-    await page.context().close();
   });
 
   it('is not offered to a role that may not sell', async () => {
     const page = await console.open('/sales/new', { email: await console.createUser('viewer') });
     await page.getByText('Your role may not open this page').waitFor();
     expect(await page.getByRole('link', { name: 'New sale' }).count()).toBe(0);
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser', () => {
@@ -518,6 +504,12 @@ async function click(page: Page, name: string | RegExp, effort: Effort): Promise
   effort.clicks += 1;
 }
 
+async function fillNames(page: Page, { firstName, lastName, phone }: Buyer): Promise<void> {
+  await page.getByLabel('First name').fill(firstName);
+  await page.getByLabel('Last name').fill(lastName);
+  await page.getByLabel('Phone').fill(phone);
+}
+
 /** Without the products, a sale cannot go on. */
 async function catalogueHasLoaded(page: Page): Promise<void> {
   for (const path of ['/api/products', '/api/payplans', '/api/payment-methods']) {
@@ -536,7 +528,7 @@ async function choose(page: Page, title: string, effort: Effort): Promise<void> 
   effort.clicks += 1;
 }
 
-/** 1 is A, 27 is AA: a name that no other name contains. */
+/** 1 is Aq, 2 is Bq. No name contains another. */
 function letters(number: number): string {
   return `${String.fromCharCode(64 + number)}q`;
 }

@@ -51,7 +51,6 @@ describe.skipIf(!HAS_BROWSER)('signing in', () => {
     await page.locator('input[name=password]').fill(PASSWORD);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Find' }).waitFor();
-    await page.context().close();
   });
 
   it('lasts over a reload of four tabs at once, and holds no token in storage', async () => {
@@ -68,7 +67,6 @@ describe.skipIf(!HAS_BROWSER)('signing in', () => {
       'JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie',
     );
     expect(stored).toBe('{}');
-    await page.context().close();
   });
 
   it('ends with a sign-out, also in other tabs', async () => {
@@ -81,7 +79,6 @@ describe.skipIf(!HAS_BROWSER)('signing in', () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await other.reload();
     await other.getByRole('heading', { name: 'Sign in' }).waitFor();
-    await page.context().close();
   });
 
   it.each(SIZES)('offers theme, language and password in the menu (%s)', async (_name, viewport) => {
@@ -109,7 +106,6 @@ describe.skipIf(!HAS_BROWSER)('signing in', () => {
     await page.locator('input[name=currentPassword]').fill(PASSWORD);
     await page.keyboard.press('Enter');
     await page.getByText('Password changed.').waitFor();
-    await page.context().close();
   });
 
   it('shows the navigation of a phone in a menu that the keyboard opens', async () => {
@@ -118,7 +114,6 @@ describe.skipIf(!HAS_BROWSER)('signing in', () => {
     await page.getByRole('link', { name: 'Find' }).waitFor();
     await expectAccessible(page);
     await page.setViewportSize(DESKTOP);
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser, and requests no other host', () => {

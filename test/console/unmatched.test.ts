@@ -4,11 +4,15 @@ import { describe, expect, it, vi } from 'vitest';
 import { report } from '../acceptance/process.ts';
 import { notification } from '../support/harness.ts';
 import {
+  clickTwice,
   expectAccessible,
   HAS_BROWSER,
+  loseFirstAnswer,
   newAccount,
+  newMistypedPayment,
   openFilters,
   PHONE,
+  refuseFirst,
   SIZES,
   useConsole,
   watchFocus,
@@ -28,16 +32,6 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     return answer.paymentId;
   }
 
-  /** A payment whose reference has one wrong letter, and the account that it is meant for. */
-  async function newMistypedPayment(amount = '400.00') {
-    const account = await newAccount(console);
-    const { accountNumber, id } = account;
-    const digit = Number(accountNumber.at(-1));
-    const reference = `${accountNumber.slice(0, -1)}${(digit + 1) % 10}`;
-    const paymentId = await notify({ BillRefNumber: reference, TransAmount: amount });
-    return { paymentId: Number(paymentId), accountId: id, reference, accountNumber };
-  }
-
   const paymentNow = (id: number) => console.call('GET', `/payments/${id}`);
 
   /** Assigns what the test before has left, so that each test has its own list. */
@@ -53,12 +47,38 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     return page;
   }
 
+  /** Changes the suggestions for a payment in later answers, and causes the page to read the list again. */
+  async function changeSuggestions(
+    page: Page,
+    paymentId: number,
+    change: (suggestions: object[]) => object[],
+  ) {
+    await page.route(/payments\/unmatched\?/, async (route) => {
+      const response = await route.fetch();
+      const answer = (await response.json()) as { data: { id: number; suggestions: object[] }[] };
+      for (const payment of answer.data)
+        if (payment.id === paymentId) payment.suggestions = change(payment.suggestions);
+      await route.fulfill({ response, json: answer });
+    });
+    await newMistypedPayment(console, '500');
+  }
+
+  /** The service refuses a notification with an amount that is no number. */
+  async function sendRejected(fields: object) {
+    const refused = await fetch(`${console.origin}/api/webhooks/payments/mobilemoney`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...notification({}), ...fields }),
+    });
+    expect(refused.status).toBe(400);
+  }
+
   const reference = (page: Page) => page.locator('.queue-facts dd').first();
 
   it.each(SIZES)('are assigned with two keys, and undone with one (%s)', async (_name, viewport) => {
     await emptyList();
-    const first = await newMistypedPayment();
-    const second = await newMistypedPayment('150.50');
+    const first = await newMistypedPayment(console);
+    const second = await newMistypedPayment(console, '150.50');
     const page = await openList({ viewport });
     await reference(page).getByText(first.reference).waitFor();
     await page.getByText('the reference is the account number with one typing error').first().waitFor();
@@ -77,13 +97,12 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await reference(page).getByText(first.reference).waitFor();
     expect(await paymentNow(first.paymentId)).toMatchObject({ accountId: null, status: 'unmatched' });
     expect(await page.locator('.choices :checked').count()).toBe(0);
-    await page.context().close();
   });
 
   it('are in a list that a phone opens with a button', async () => {
     await emptyList();
-    const first = await newMistypedPayment();
-    const second = await newMistypedPayment('500');
+    const first = await newMistypedPayment(console);
+    const second = await newMistypedPayment(console, '500');
     const page = await openList({ viewport: PHONE });
     await reference(page).getByText(first.reference).waitFor();
     const item = page.locator('.queue-item', { hasText: second.reference });
@@ -94,15 +113,14 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await reference(page).getByText(second.reference).waitFor();
     await page.locator('.queue-work:focus').waitFor();
     expect(await item.isVisible()).toBe(false);
-    await page.context().close();
   });
 
   it('undo two assignments, the last one first, and offer no undo after ten seconds', async () => {
     await emptyList();
     const payments = [
-      await newMistypedPayment(),
-      await newMistypedPayment('500'),
-      await newMistypedPayment(),
+      await newMistypedPayment(console),
+      await newMistypedPayment(console, '500'),
+      await newMistypedPayment(console),
     ];
     const page = await openList();
     await page.clock.install();
@@ -123,13 +141,12 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.keyboard.press('u');
     expect(await paymentNow(payments[0]?.paymentId ?? 0)).toMatchObject({ status: 'matched' });
     expect(await paymentNow(payments[1]?.paymentId ?? 0)).toMatchObject({ status: 'unmatched' });
-    await page.context().close();
   });
 
   it(`need ${KEYS_FOR_EACH} keys each if the clerk assigns ${CLERKS_PAYMENTS} of them`, async () => {
     await emptyList();
     const payments = [];
-    for (let left = CLERKS_PAYMENTS; left > 0; left -= 1) payments.push(await newMistypedPayment());
+    for (let left = CLERKS_PAYMENTS; left > 0; left -= 1) payments.push(await newMistypedPayment(console));
     const page = await openList();
     let keys = 0;
     const press = async (key: string) => {
@@ -154,7 +171,6 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
       `${CLERKS_PAYMENTS} payments assigned: ${keys / CLERKS_PAYMENTS} keys each, ${seconds.toFixed(1)} s in all`,
     );
     expect(keys).toBeLessThanOrEqual(CLERKS_PAYMENTS * KEYS_FOR_EACH);
-    await page.context().close();
   });
 
   it.each(SIZES)('can be assigned to an account that is searched by a name (%s)', async (_name, viewport) => {
@@ -178,7 +194,6 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     expect(await paymentNow(Number(paymentId))).toMatchObject({ accountId: id });
     await page.getByText('Every payment has its account.').waitFor();
     await expectAccessible(page);
-    await page.context().close();
   });
 
   it('are never assigned to an account of an earlier search, if Enter comes before the results', async () => {
@@ -205,36 +220,25 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.keyboard.press('Enter');
     await page.getByText('KES 400.00 assigned to Zuhura Njoroge.').waitFor();
     expect(await paymentNow(Number(paymentId))).toMatchObject({ accountId: id });
-    await page.context().close();
   });
 
   it('are not assigned by Enter alone', async () => {
     await emptyList();
-    const { paymentId } = await newMistypedPayment();
+    const { paymentId } = await newMistypedPayment(console);
     const page = await openList();
     await page.getByRole('button', { name: 'Assign' }).click();
     await page.getByText('Choose an account first').waitFor();
     await expectAccessible(page);
     expect(await paymentNow(paymentId)).toMatchObject({ status: 'unmatched' });
-    await page.context().close();
   });
 
   it('are assigned once by two clicks, and after a lost answer with the same key', async () => {
     await emptyList();
-    const { paymentId } = await newMistypedPayment();
+    const { paymentId } = await newMistypedPayment(console);
     const page = await openList();
-    const keys: (string | undefined)[] = [];
-    await page.route('**/assign', async (route) => {
-      keys.push(route.request().headers()['idempotency-key']);
-      if (keys.length > 1) return route.continue();
-      await route.fetch(); // The service does the work, and its answer is lost.
-      await route.abort('connectionreset');
-    });
+    const keys = await loseFirstAnswer(page, '**/assign');
     await page.keyboard.press('1');
-    await page.getByRole('button', { name: 'Assign' }).evaluate((button: { click(): void }) => {
-      button.click();
-      button.click();
-    });
+    await clickTwice(page.getByRole('button', { name: 'Assign' }));
     await page.getByText('Not saved yet.').waitFor();
     await expectAccessible(page);
     await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
@@ -251,8 +255,8 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
 
   it('take the keys at the moment when they are shown', async () => {
     await emptyList();
-    const first = await newMistypedPayment();
-    const second = await newMistypedPayment();
+    const first = await newMistypedPayment(console);
+    const second = await newMistypedPayment(console);
     const page = await openList();
     await reference(page).getByText(first.reference).waitFor();
     const isNext = `document.querySelector('.queue-facts dd').textContent === '${second.reference}'`;
@@ -260,56 +264,41 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.keyboard.press('1');
     await page.keyboard.press('Enter');
     expect(await hadFocus()).toBe(true);
-    await page.context().close();
   });
 
   it('keep the digits of suggested accounts when the list is read again', async () => {
     await emptyList();
-    const { paymentId } = await newMistypedPayment();
+    const { paymentId } = await newMistypedPayment(console);
     const page = await openList();
     const choice = page.locator('.choice-row').first();
     await choice.waitFor();
     const first = await choice.locator('input').inputValue();
     const other = await newAccount(console);
-    await page.route(/payments\/unmatched\?/, async (route) => {
-      const response = await route.fetch();
-      const answer = (await response.json()) as { data: { id: number; suggestions: object[] }[] };
-      for (const payment of answer.data.filter(({ id }) => id === paymentId)) {
-        const { id, accountNumber } = other;
-        payment.suggestions.unshift({ ...payment.suggestions[0], accountId: id, accountNumber });
-      }
-      await route.fulfill({ response, json: answer });
-    });
-    await newMistypedPayment('500'); // The list is read again because of it.
+    await changeSuggestions(page, paymentId, (suggestions) => [
+      { ...suggestions[0], accountId: other.id, accountNumber: other.accountNumber },
+      ...suggestions,
+    ]);
     const added = page.locator('.choice-row', { hasText: other.accountNumber });
     await added.waitFor();
     expect(await added.locator('kbd').textContent()).not.toBe('1');
     await page.keyboard.press('1');
     expect(await page.locator('.choices :checked:focus').inputValue()).toBe(first);
-    await page.context().close();
   });
 
   it('stay in their places without amounts when they are no longer suggested', async () => {
     await emptyList();
-    const { paymentId } = await newMistypedPayment();
+    const { paymentId } = await newMistypedPayment(console);
     const page = await openList();
     const choice = page.locator('.choice-row').first();
     await choice.locator('.choice-side').getByText('Balance').waitFor();
-    await page.route(/payments\/unmatched\?/, async (route) => {
-      const response = await route.fetch();
-      const answer = (await response.json()) as { data: { id: number; suggestions: object[] }[] };
-      for (const payment of answer.data.filter(({ id }) => id === paymentId)) payment.suggestions = [];
-      await route.fulfill({ response, json: answer });
-    });
-    await newMistypedPayment('500'); // The list is read again because of it.
+    await changeSuggestions(page, paymentId, () => []);
     await choice.getByText('No longer suggested', { exact: true }).waitFor();
     expect(await choice.locator('.choice-side').textContent()).toBe('No longer suggested');
-    await page.context().close();
   });
 
   it('are assigned by Enter again after the service refused it', async () => {
     await emptyList();
-    const { paymentId } = await newMistypedPayment();
+    const { paymentId } = await newMistypedPayment(console);
     const page = await openList();
     const refusal = { success: false, error: { code: 'CONFLICT', message: 'Not now.' } };
     await page.route('**/assign', (route) => route.fulfill({ status: 409, json: refusal }), { times: 1 });
@@ -325,13 +314,9 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
 
   it('wait for a busy service, and say that they are not assigned yet', async () => {
     await emptyList();
-    await newMistypedPayment();
+    await newMistypedPayment(console);
     const page = await openList();
-    let refused = 0;
-    await page.route('**/assign', (route) => {
-      refused += 1;
-      return refused > 1 ? route.continue() : route.fulfill({ status: 503, headers: { 'retry-after': '1' } });
-    });
+    await refuseFirst(page, '**/assign', 1);
     await page.keyboard.press('1');
     await page.keyboard.press('Enter');
     await page.getByText('Not saved yet.').waitFor();
@@ -342,8 +327,8 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
 
   it('leave the list when somebody else assigns them', async () => {
     await emptyList();
-    const first = await newMistypedPayment();
-    const second = await newMistypedPayment();
+    const first = await newMistypedPayment(console);
+    const second = await newMistypedPayment(console);
     const page = await console.open('/find');
     const stream = page.waitForResponse('**/api/events?*');
     await page.goto(`${console.origin}/unmatched`);
@@ -357,7 +342,6 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.getByText('somebody else has processed it').waitFor();
     await page.keyboard.press('Enter'); // Meant for the first payment.
     expect(await paymentNow(second.paymentId)).toMatchObject({ status: 'unmatched' });
-    await page.context().close();
   });
 
   it.each(SIZES)(
@@ -381,21 +365,13 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
       await page.getByText('No notification contradicts a manual payment.').waitFor();
       expect(await paymentNow(manual.id)).toMatchObject({ status: 'reversed' });
       expect(await console.call('GET', `/accounts/${right.id}`)).toMatchObject({ paid: 400 });
-      await page.context().close();
     },
   );
 
   it.each(SIZES)(
     'are next to rejected notifications, with what the provider sent (%s)',
     async (size, viewport) => {
-      const body = JSON.stringify(notification({ TransAmount: 'much' }));
-      const headers = { 'content-type': 'application/json' };
-      const refused = await fetch(`${console.origin}/api/webhooks/payments/mobilemoney`, {
-        method: 'POST',
-        headers,
-        body,
-      });
-      expect(refused.status).toBe(400);
+      await sendRejected({ TransAmount: 'much' });
       const page = await console.open('/unmatched', { viewport });
       await page.getByRole('link', { name: 'Rejected' }).click();
       await page.locator('.raw').getByText('"TransAmount": "much"').waitFor();
@@ -415,7 +391,6 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
       await page.getByRole('button', { name: 'Clear filters' }).click();
       await page.locator('.raw').waitFor();
       expect(page.url()).toMatch(/\?view=rejected$/);
-      await page.context().close();
     },
   );
 
@@ -429,25 +404,21 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
       await page.locator('.list-filters').waitFor();
       expect(await page.getByLabel('Show', { exact: true }).inputValue()).toBe('');
       expect(await page.getByRole('button', { name: 'Clear filters' }).count()).toBe(0);
-      await page.context().close();
     },
   );
 
   it('are next to rejected notifications, whose long bodies are shown whole with the focus on them', async () => {
-    const body = JSON.stringify({ ...notification({ TransAmount: 'more' }), Note: 'x'.repeat(3_000) });
-    const headers = { 'content-type': 'application/json' };
-    await fetch(`${console.origin}/api/webhooks/payments/mobilemoney`, { method: 'POST', headers, body });
+    await sendRejected({ TransAmount: 'more', Note: 'x'.repeat(3_000) });
     const page = await console.open('/unmatched?view=rejected');
     await page.locator('.queue-work:focus').waitFor(); // Later, the page moves the focus no more.
     await page.getByRole('button', { name: 'Show all' }).focus();
     await page.keyboard.press('Enter');
     await page.locator('.raw pre:focus', { hasText: 'x'.repeat(3_000) }).waitFor();
-    await page.context().close();
   });
 
   it('are not reported as assigned by somebody else, if the list is read again before the answer arrives', async () => {
     await emptyList();
-    await newMistypedPayment();
+    await newMistypedPayment(console);
     const page = await openList();
     let othersShown: boolean | undefined;
     await page.route('**/assign', async (route) => {
@@ -461,13 +432,12 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.keyboard.press('Enter');
     await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
     expect(othersShown).toBe(false);
-    await page.context().close();
   });
 
   it('give way to the next one at the answer, and can be undone, although the list is not read again yet', async () => {
     await emptyList();
-    const earlier = await newMistypedPayment();
-    const later = await newMistypedPayment();
+    const earlier = await newMistypedPayment(console);
+    const later = await newMistypedPayment(console);
     const page = await openList();
     let release = () => {};
     const released = new Promise<void>((resolve) => {
@@ -491,23 +461,20 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await reference(page).getByText(later.reference).waitFor();
     expect(await paymentNow(earlier.paymentId)).toMatchObject({ status: 'matched' });
     expect(await paymentNow(later.paymentId)).toMatchObject({ status: 'unmatched' });
-    await page.context().close();
   });
 
   it('are in Swahili, too', async () => {
     await emptyList();
-    await newMistypedPayment();
+    await newMistypedPayment(console);
     const page = await openList({ locale: 'sw', viewport: PHONE });
     await page.getByText('Sawa kabisa na awamu ijayo').or(page.getByText('Inawezekana')).first().waitFor();
     expect(await page.locator('main').textContent()).not.toMatch(/(unmatched|queue|confidence)\./);
-    await page.context().close();
   });
 
   it('are not shown to a viewer', async () => {
     const page = await console.open('/unmatched', { email: await console.createUser('viewer') });
     await page.getByText('Your role may not open this page').waitFor();
     expect(await page.getByRole('link', { name: 'Unmatched' }).count()).toBe(0);
-    await page.context().close();
   });
 
   it('leave no message in the console of the browser, and request no other host', () => {
