@@ -60,7 +60,6 @@ describe.skipIf(!HAS_BROWSER)('the catalogue', () => {
     await page.getByLabel('Can be chosen for new accounts').uncheck();
     await page.locator('dialog').getByRole('button', { name: 'Save' }).click();
     await row.getByText('Inactive').waitFor();
-    await page.context().close();
   });
 
   it.each(SIZES)('creates and changes an employee (%s)', async (size, viewport) => {
@@ -104,7 +103,6 @@ describe.skipIf(!HAS_BROWSER)('the catalogue', () => {
     const page = await console.open('/pay-plans', { email });
     await page.locator('tbody tr').first().waitFor();
     expect(await page.locator('main button:not(.sort), tbody a').count()).toBe(0);
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser, and requests no other host', () => {
