@@ -49,7 +49,6 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     const icons = await Promise.all((await drawings.all()).map((icon) => icon.getAttribute('d')));
     expect(icons.length).toBeGreaterThan(15);
     expect(new Set(icons).size).toBe(icons.length);
-    await page.context().close();
   });
 
   it.each(SIZES)('creates and changes a user (%s)', async (size, viewport) => {
@@ -194,7 +193,6 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
       await page.locator('dialog').getByText('<b>Before</b>').waitFor();
       await page.locator('dialog').getByText('<b>After</b>').waitFor();
       await expectAccessible(page);
-      await page.context().close();
     },
   );
 
@@ -230,7 +228,6 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
       expect(await textOf(recorded.locator('tr', { hasText: 'Kiasi' }))).toContain('KES 400.50');
       await recorded.getByRole('link', { name: `Akaunti ${id}` }).click();
       await swahili.waitForURL(`**/accounts/${id}`);
-      await swahili.context().close();
     },
   );
 
@@ -261,8 +258,6 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
       email: await console.createUser('viewer'),
     });
     await viewer.getByRole('dialog').getByText('Your role may not do this.').waitFor();
-    await page.context().close();
-    await viewer.context().close();
   });
 
   it('names the fields and the statuses that the audit log records', async () => {
@@ -285,7 +280,6 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     await page.goto(`${console.origin}/audit?resource=api_key&resourceId=${key.id}`);
     await page.locator('tbody tr', { hasText: 'API key revoked' }).locator('.row-link').click();
     await page.locator('dialog tbody').getByText('Revoked').waitFor();
-    await page.context().close();
   });
 
   it.each(SIZES)(
@@ -332,7 +326,6 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     const page = await console.open('/users', { email: await console.createUser('manager') });
     await page.getByText('Your role may not open this page').waitFor();
     expect(await page.getByText('Administration').count()).toBe(0);
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser, and requests no other host', () => {

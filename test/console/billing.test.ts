@@ -30,7 +30,6 @@ describe.skipIf(!HAS_BROWSER)('invoices and commissions', () => {
     expect(await page.getByRole('button', { name: 'Void invoice' }).count()).toBe(0);
     await page.goBack();
     await page.locator('tbody tr', { hasText: number }).waitFor({ state: 'detached' });
-    await page.context().close();
   });
 
   it.each(SIZES)(
@@ -70,7 +69,6 @@ describe.skipIf(!HAS_BROWSER)('invoices and commissions', () => {
       await page.locator('dialog .facts').getByText('Paid').first().waitFor();
       await page.keyboard.press('Escape');
       await row.getByText('Paid').waitFor();
-      await page.context().close();
     },
   );
 
@@ -79,7 +77,6 @@ describe.skipIf(!HAS_BROWSER)('invoices and commissions', () => {
     await page.locator('tbody tr').first().getByRole('link').click();
     await page.locator('dialog .facts').waitFor();
     expect(await page.getByRole('button', { name: /Calculate|Approve|Mark/ }).count()).toBe(0);
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser, and requests no other host', () => {

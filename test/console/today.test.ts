@@ -6,6 +6,7 @@ import {
   HAS_BROWSER,
   newAccount,
   SIZES,
+  statValue,
   textOf,
   useConsole,
 } from './console.ts';
@@ -32,11 +33,11 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
       const page = await console.open('/', { viewport });
       await page.getByRole('heading', { name: 'Today' }).waitFor();
       expect(new URL(page.url()).pathname).toBe('/today');
-      const received = page.locator('.stat', { hasText: 'Received today' }).locator('.stat-value');
+      const received = statValue(page, 'Received today');
       await received.filter({ hasText: 'KES' }).waitFor();
       expect(await textOf(received)).toBe('KES 2,000.00');
       expect(await textOf(page.locator('.bars li').last())).toMatch(/^2K/);
-      const outstanding = page.locator('.stat', { hasText: 'Outstanding' }).locator('.stat-value');
+      const outstanding = statValue(page, 'Outstanding');
       expect(await textOf(outstanding)).toMatch(/^KES 104,0\d\d,\d{3}\.00$/);
       await expectAccessible(page);
       expect(await textOf(page.locator('.rows li', { hasText: 'Unmatched payments' }))).toBe(
@@ -44,7 +45,6 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
       );
       await page.getByRole('link', { name: 'Wanjiru Kamau' }).click();
       await page.waitForURL(`${console.origin}/accounts/${accountId}`);
-      await page.context().close();
     },
   );
 
@@ -128,7 +128,6 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
     await row.getByText('not run yet').waitFor();
     await console.call('GET', '/reports/proof');
     await row.getByText('0 violations').waitFor({ timeout: 5_000 });
-    await page.context().close();
   });
 
   it('begins with the search for an agent, who may not read reports', async () => {
@@ -139,7 +138,6 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
     await expectAccessible(page);
     expect(await page.locator('.stat').count()).toBe(0);
     expect(await page.getByText('Rejected notifications').count()).toBe(0);
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser, and requests no other host', () => {
