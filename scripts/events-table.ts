@@ -1,12 +1,11 @@
-import { EVENT_TYPES, EVENTS, type EventType, fieldsOf } from '../src/events/catalogue-schema.ts';
+import { EVENT_TYPES, EVENTS, type EventType, fieldsOf, versionOf } from '../src/events/catalogue-schema.ts';
 import { shownName } from '../src/events/rules.ts';
 
 /** The catalogue of events as a table in Markdown. */
 export function eventsTable(): string {
-  const rows = EVENT_TYPES.map((type) => {
-    const { version, when } = EVENTS[type];
-    return `| \`${type}\` | ${version} | ${when} | ${dataOf(type)} |`;
-  });
+  const rows = EVENT_TYPES.map(
+    (type) => `| \`${type}\` | ${versionOf(type)} | ${EVENTS[type].when} | ${dataOf(type)} |`,
+  );
   return ['| type | version | when | data |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Config, Currency } from './core/context.ts';
-import { type Connection, type Db, SESSION_TIMEOUTS_MS, type Tx } from './core/database/db.ts';
+import { type Connection, type Db, openPool, SESSION_TIMEOUTS_MS, type Tx } from './core/database/db.ts';
 import { sqlState } from './core/database/postgres-errors.ts';
 import type { DB } from './core/database/tables.ts';
 import { currencyDecimals } from './core/values/money.ts';
@@ -108,18 +108,15 @@ async function tryLock(client: pg.PoolClient): Promise<boolean> {
  * @throws PreparationError for the address of a pooler, and for a server that is too old.
  */
 export async function connectDirectly(connection: Connection, config: Config) {
-  const target = typeof connection === 'string' ? { connectionString: connection } : connection;
-  const pool = new pg.Pool({
-    ...target,
+  const pool = openPool({
+    connection,
+    onConnectionLost: () => {}, // The current or next query on the connection reports the error.
     max: 2,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: PREPARATION_TIMEOUT_MS,
     lock_timeout: PREPARATION_TIMEOUT_MS,
     idle_in_transaction_session_timeout: PREPARATION_TIMEOUT_MS,
   });
-  // The error is reported by the current or next query on the broken connection.
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
   const variable = config.pooled ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
   const client = await pool.connect().catch((error: unknown) => {
     throw typeof connection === 'string' ? cannotConnect(error, variable) : error;
@@ -140,17 +137,24 @@ export async function connectDirectly(connection: Connection, config: Config) {
 /** The secret that signs access tokens, from the configuration or generated once for this database. */
 export async function getJwtSecret(db: Db, config: Config): Promise<string> {
   if (config.JWT_SECRET !== '') return config.JWT_SECRET;
-  await db
+  return (await storeOnce(db, 'jwt_secret', randomBytes(48).toString('base64url'))).value;
+}
+
+/** Stores a value in the table `settings`, unless it has one. @returns the stored value, and whether it is new. */
+async function storeOnce(db: Db, key: string, value: string): Promise<{ value: string; isNew: boolean }> {
+  const inserted = await db
     .insertInto('settings')
-    .values({ key: 'jwt_secret', value: randomBytes(48).toString('base64url') })
+    .values({ key, value })
     .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const row = await db
+    .returning('value')
+    .executeTakeFirst();
+  if (inserted) return { value, isNew: true };
+  const kept = await db
     .selectFrom('settings')
     .select('value')
-    .where('key', '=', 'jwt_secret')
+    .where('key', '=', key)
     .executeTakeFirstOrThrow();
-  return row.value;
+  return { value: kept.value, isNew: false };
 }
 
 type AddressVariable = 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
@@ -238,28 +242,15 @@ function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>
 
 /** Stores the currency in a new database, and checks it in others. */
 async function openBooks(tx: Tx, config: Config, { code, decimals }: Currency): Promise<boolean> {
-  const value = `${code} with ${decimals} decimals`;
-  const opened = await tx
-    .insertInto('settings')
-    .values({ key: 'currency', value })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('key')
-    .executeTakeFirst();
-  if (opened) {
-    if (!config.production && config.DEMO_DATA === 'on') await addDemoCatalogue(tx, decimals);
-    return true;
-  }
-  const kept = await tx
-    .selectFrom('settings')
-    .select('value')
-    .where('key', '=', 'currency')
-    .executeTakeFirstOrThrow();
-  if (kept.value !== value) {
+  const wanted = `${code} with ${decimals} decimals`;
+  const { value, isNew } = await storeOnce(tx, 'currency', wanted);
+  if (value !== wanted) {
     throw new PreparationError(
-      `CURRENCY does not match this database: its books are in ${kept.value}, not in ${value}.`,
+      `CURRENCY does not match this database: its books are in ${value}, not in ${wanted}.`,
     );
   }
-  return false;
+  if (isNew && !config.production && config.DEMO_DATA === 'on') await addDemoCatalogue(tx, decimals);
+  return isNew;
 }
 
 export function currencyOf(config: Config): Currency {

@@ -1,6 +1,6 @@
 import type { Actor } from '../core/context.ts';
 import type { Resource } from '../core/http/errors.ts';
-import { EVENTS, type EventData, type EventType } from './catalogue-schema.ts';
+import { type EventData, type EventType, versionOf } from './catalogue-schema.ts';
 import type { AuditAction } from './change-schema.ts';
 
 // Every change is published as one event, and recorded by one audit entry unless the change follows from another change.
@@ -63,7 +63,7 @@ export function eventRow(
     after: null,
     request_id: actor.requestId,
     type,
-    version: EVENTS[type].version,
+    version: versionOf(type),
     account_id: account?.id ?? null,
     account_version: account?.version ?? null,
     data,

@@ -90,7 +90,6 @@ describe('GET / in a browser', () => {
 describe('GET / of a degraded instance', () => {
   const replica: Replica = {
     connection: '',
-    connect: async () => undefined,
     read: async () => undefined,
     status: () => ({ state: 'behind', lagSeconds: 90, reports: { replica: 0, primary: 0 } }),
     close: async () => {},

@@ -7,9 +7,8 @@ import { createSharedSlots } from '../shared-slots.ts';
 import { BYTE_ORDER_MARK } from '../values/csv.ts';
 import { type PlainDate, parsePlainDate } from '../values/dates.ts';
 import { COPY_WAIT_MS, createLoader, type Load, MAX_LOADS, runAlone } from './copy-in.ts';
-import { type Connection, columnTypes, type DatabaseOptions } from './db.ts';
-import type { Replica, Snapshot } from './replica.ts';
-import { followClock } from './test-clock.ts';
+import { type Connection, columnTypes, type DatabaseOptions, openPool } from './db.ts';
+import { orReadPrimary, type Replica, type Snapshot } from './replica.ts';
 
 /**
  * Streams large results as CSV with `COPY … TO STDOUT`, on separate connections, which uploads also use (see copy-in.ts).
@@ -57,6 +56,17 @@ const BEGIN = `
   set local work_mem = '64MB'`;
 const BEGIN_SNAPSHOT = BEGIN.replace('transaction', 'transaction isolation level repeatable read');
 
+const POOL_SETTINGS: pg.PoolConfig = {
+  application_name: 'account-management-service export',
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  idleTimeoutMillis: 10_000,
+  keepAlive: true,
+  types: columnTypes,
+  statement_timeout: EXPORT_TIMEOUT_MS,
+  lock_timeout: LOCK_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: EXPORT_TIMEOUT_MS, // The role's own limit is meant for requests.
+};
+
 interface CopyOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'> {
   replica?: Replica | undefined;
 }
@@ -65,8 +75,8 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
   const running = new Set<Readable | Writable>();
   const working = new Set<pg.PoolClient>();
   let closing = false;
-  const openPool = (connection: Connection, max: number) => {
-    const pool = openExportPool({ ...options, connection }, max);
+  const openExportPool = (connection: Connection, max: number) => {
+    const pool = openPool({ ...POOL_SETTINGS, ...options, connection, max });
     pool.on('acquire', (client) => {
       working.add(client);
       if (closing) breakOff(client); // `close` could not end this connection, because it was still being opened.
@@ -74,8 +84,8 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
     pool.on('release', (_error, client) => working.delete(client));
     return pool;
   };
-  const pool = openPool(options.connection, EXPORTS + MAX_LOADS);
-  const standbyPool = replica && openPool(replica.connection, EXPORTS);
+  const pool = openExportPool(options.connection, EXPORTS + MAX_LOADS);
+  const standbyPool = replica && openExportPool(replica.connection, EXPORTS);
   const slots = createSharedSlots({
     what: 'exports',
     slots: EXPORTS,
@@ -121,11 +131,9 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
   }
 
   /** Runs work on a connection to the replica if the replica can serve it, otherwise to the primary. */
-  async function onEither<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<Snapshot<T>> {
-    const found = standbyPool && (await replica?.read(standbyPool, work));
-    if (found) return found;
-    const takenAtMs = performance.now();
-    return { value: await work(await pool.connect()), takenAtMs };
+  function onEither<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<Snapshot<T>> {
+    const found = standbyPool && replica?.read(standbyPool, work);
+    return orReadPrimary(found, async () => work(await pool.connect()));
   }
 
   async function begin(client: pg.PoolClient, statement: string): Promise<pg.PoolClient> {
@@ -180,30 +188,6 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
     runAlone: (statement) => runAlone(pool, statement),
     close,
   };
-}
-
-function openExportPool(
-  { connection, onConnectionLost, testClock }: Omit<CopyOptions, 'replica'>,
-  max: number,
-): pg.Pool {
-  const target = typeof connection === 'string' ? { connectionString: connection } : connection;
-  const pool = new pg.Pool({
-    ...target,
-    application_name: 'account-management-service export',
-    max,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    idleTimeoutMillis: 10_000,
-    keepAlive: true,
-    types: columnTypes,
-    statement_timeout: EXPORT_TIMEOUT_MS,
-    lock_timeout: LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: EXPORT_TIMEOUT_MS, // The role's own limit is meant for requests.
-  });
-  // An `error` event without a listener would end the process.
-  pool.on('error', onConnectionLost);
-  pool.on('connect', (client) => client.on('error', onConnectionLost));
-  if (testClock) followClock(pool, testClock);
-  return pool;
 }
 
 /** Returns the connection to the pool. After a failure, closes it, which ends the statement on the server. */

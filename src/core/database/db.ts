@@ -78,27 +78,53 @@ export class Database extends Kysely<DB> {
   }
 }
 
-export function openDatabase(options: DatabaseOptions) {
-  const target =
-    typeof options.connection === 'string' ? { connectionString: options.connection } : options.connection;
-  const statementTimeoutMs = options.statementTimeoutMs ?? SESSION_TIMEOUTS_MS.statement_timeout;
+interface PoolOptions extends pg.PoolConfig, Pick<DatabaseOptions, 'connection' | 'testClock'> {
+  /** Called when a connection breaks. The pool opens another one. */
+  onConnectionLost(error: Error): void;
+}
+
+/** Opens a pool whose broken connections do not end the process. */
+export function openPool({ connection, testClock, onConnectionLost, ...settings }: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({ ...addressOf(connection), ...settings });
+  // Node.js ends the process at an `error` event without a listener.
+  pool.on('error', onConnectionLost);
+  pool.on('connect', (client) => client.on('error', onConnectionLost));
+  if (testClock) followClock(pool, testClock);
+  return pool;
+}
+
+function addressOf(connection: Connection): pg.ClientConfig {
+  return typeof connection === 'string' ? { connectionString: connection } : connection;
+}
+
+export function openDatabase({
+  connection,
+  poolSize,
+  prepare,
+  pooled = false,
+  testClock,
+  statementTimeoutMs = SESSION_TIMEOUTS_MS.statement_timeout,
+  onConnectionLost,
+}: DatabaseOptions) {
   const settings: pg.ClientConfig = {
-    ...target,
     application_name: 'account-management-service',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    ...(!options.pooled && { ...SESSION_TIMEOUTS_MS, statement_timeout: statementTimeoutMs }),
+    ...(!pooled && { ...SESSION_TIMEOUTS_MS, statement_timeout: statementTimeoutMs }),
     query_timeout: statementTimeoutMs + QUERY_TIMEOUT_MARGIN_MS,
     types: columnTypes,
     pipeline: true,
   };
-  const pool = new pg.Pool({ ...settings, max: options.poolSize, idleTimeoutMillis: 30_000 });
-  // Without a listener for `error` events, a restart of PostgreSQL would end the process.
-  pool.on('error', options.onConnectionLost);
-  pool.on('connect', (client) => client.on('error', options.onConnectionLost));
-  if (options.testClock) followClock(pool, options.testClock);
-  const lanes = options.prepare ? openReadingLanes(settings, options.onConnectionLost) : undefined;
-  const dialect = new PostgresDialect({ pool: namingPool(pool, options.prepare) });
+  const pool = openPool({
+    ...settings,
+    ...{ connection, testClock, onConnectionLost },
+    max: poolSize,
+    idleTimeoutMillis: 30_000,
+  });
+  const lanes = prepare
+    ? openReadingLanes({ ...addressOf(connection), ...settings }, onConnectionLost)
+    : undefined;
+  const dialect = new PostgresDialect({ pool: namingPool(pool, prepare) });
   return {
     db: new Database(dialect, pool, lanes),
     pool,

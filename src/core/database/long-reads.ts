@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { createSharedSlots } from '../shared-slots.ts';
 import { type DatabaseOptions, type Db, openDatabase, SESSION_TIMEOUTS_MS, type Tx } from './db.ts';
-import type { Replica, Snapshot } from './replica.ts';
+import { orReadPrimary, type Replica, type Snapshot } from './replica.ts';
 import { inSnapshot, onConnection } from './transactions.ts';
 
 /** A snapshot pool: a few separate connections for long consistent reads. They use the replica if it can serve them. */
@@ -54,10 +54,9 @@ export function openLongReads({
     const leave = await slots.enter(caller);
     try {
       const untilMs = performance.now() + timeoutMs;
-      const found = await standby?.read(work, untilMs);
-      if (found) return found;
-      const takenAtMs = performance.now();
-      return { value: await primary.read(await primary.pool.connect(), work, untilMs), takenAtMs };
+      return await orReadPrimary(standby?.read(work, untilMs), async () =>
+        primary.read(await primary.pool.connect(), work, untilMs),
+      );
     } finally {
       leave();
     }
@@ -87,12 +86,8 @@ export function openReportReads(
   const standby =
     replica && openStandbyPool(replica, { ...options, connections: REPORT_CONNECTIONS, timeoutMs });
   return {
-    async read(work) {
-      const found = await standby?.read(work, performance.now() + timeoutMs);
-      if (found) return found;
-      const takenAtMs = performance.now();
-      return { value: await inSnapshot(db, work), takenAtMs };
-    },
+    read: (work) =>
+      orReadPrimary(standby?.read(work, performance.now() + timeoutMs), () => inSnapshot(db, work)),
     close: async () => standby?.close(),
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { AppError } from '../http/errors.ts';
-import type { Connection } from './db.ts';
+import { type Connection, openPool } from './db.ts';
 import { asUnavailable, isTimeout } from './postgres-errors.ts';
 
 /**
@@ -14,24 +14,14 @@ export interface Replica {
   /** The address for pools of the replica. */
   readonly connection: Connection;
   /**
-   * Waits until the replica has replayed everything that was acknowledged before this call.
+   * Runs a read on the replica, after the replica has replayed everything that was acknowledged before this call. The read may run
+   * again on the primary afterwards.
    * @param pool - the connections to the replica.
-   * @returns undefined if the primary must serve the report.
-   */
-  connect(pool: pg.Pool): Promise<ReplicaConnection | undefined>;
-  /**
-   * Runs a read on the replica. The read may run again on the primary afterwards.
    * @returns undefined if the primary must serve the report, for example because the replica failed during the read.
    */
   read<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<Snapshot<T> | undefined>;
   status(): ReplicaStatus;
   close(): Promise<void>;
-}
-
-export interface ReplicaConnection {
-  client: pg.PoolClient;
-  /** See `Snapshot`. */
-  takenAtMs: number;
 }
 
 /** What was read from one snapshot of the database. */
@@ -42,13 +32,27 @@ export interface Snapshot<T> {
 }
 
 /**
+ * Reads the primary if the replica cannot serve the read.
+ * @param found - the result of `Replica.read`, if there is a replica.
+ */
+export async function orReadPrimary<T>(
+  found: Promise<Snapshot<T> | undefined> | undefined,
+  readPrimary: () => Promise<T>,
+): Promise<Snapshot<T>> {
+  const snapshot = await found;
+  if (snapshot) return snapshot;
+  const takenAtMs = performance.now();
+  return { value: await readPrimary(), takenAtMs };
+}
+
+/**
  * - behind: the replica is further behind than the limit, or a failover has replaced the primary in the last minute.
  * - not a standby: a server that is not in recovery, or a standby of another database. A primary that was cut off and replaced is
  *   also refused, because it does not have the newest payments.
  */
 export type ReplicaState = 'up' | 'behind' | 'not a standby' | 'down';
 
-export interface ReplicaStatus {
+interface ReplicaStatus {
   state: ReplicaState;
   /** How far the replica was behind when it was last asked, with a precision of a second. Undefined if it is not known. */
   lagSeconds: number | undefined;
@@ -177,14 +181,8 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
     else if (!isFirst) log.info('Reports use the replica again.');
   }
 
-  async function connect(pool: pg.Pool): Promise<ReplicaConnection | undefined> {
-    await firstLook;
-    const found = state === 'up' ? await connectNow(pool) : undefined;
-    reports[found ? 'replica' : 'primary'] += 1;
-    return found;
-  }
-
-  async function connectNow(pool: pg.Pool): Promise<ReplicaConnection | undefined> {
+  /** @returns undefined if the primary must serve the report. */
+  async function connect(pool: pg.Pool): Promise<Snapshot<pg.PoolClient> | undefined> {
     let client: pg.PoolClient | undefined;
     try {
       const wanted = await readPosition();
@@ -193,7 +191,7 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
       watch(pool);
       working.add(client);
       const isReached = await reaches(client, wanted);
-      if (isReached) return { client, takenAtMs: wanted.askedAtMs };
+      if (isReached) return { value: client, takenAtMs: wanted.askedAtMs };
       client.release(isReached === undefined); // A connection to another server is of no use.
     } catch (error) {
       client?.release(true);
@@ -227,10 +225,12 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
     pool: pg.Pool,
     work: (client: pg.PoolClient) => Promise<T>,
   ): Promise<Snapshot<T> | undefined> {
-    const found = await connect(pool);
+    await firstLook;
+    const found = state === 'up' ? await connect(pool) : undefined;
+    reports[found ? 'replica' : 'primary'] += 1;
     if (!found) return undefined;
     try {
-      return { value: await work(found.client), takenAtMs: found.takenAtMs };
+      return { value: await work(found.value), takenAtMs: found.takenAtMs };
     } catch (error) {
       if (!isFailureOfServer(error)) throw error;
       warn(error);
@@ -252,7 +252,6 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
 
   return {
     connection: replica,
-    connect,
     read,
     status: () => ({
       state: state ?? 'down',
@@ -287,15 +286,15 @@ async function readProgress(client: pg.PoolClient, database: string): Promise<Pr
  * Whether the read may run again on the primary: the connection was lost, or the replica had to remove a row that the read needed
  * ("conflict with recovery"). A read that took too long on the replica would take too long on the primary, too.
  */
-export function isFailureOfServer(error: unknown): boolean {
+function isFailureOfServer(error: unknown): boolean {
   return !(error instanceof AppError) && !isTimeout(error) && asUnavailable(error) !== undefined;
 }
 
 /** A pool of one connection, so that the checks of the state never wait for reports. */
 function openMonitor(connection: Connection): pg.Pool {
-  const target = typeof connection === 'string' ? { connectionString: connection } : connection;
-  const pool = new pg.Pool({
-    ...target,
+  return openPool({
+    connection,
+    onConnectionLost: () => {}, // The next query reports the failure.
     application_name: 'account-management-service replica',
     max: 1,
     connectionTimeoutMillis: TIMEOUT_MS,
@@ -303,8 +302,4 @@ function openMonitor(connection: Connection): pg.Pool {
     query_timeout: TIMEOUT_MS,
     keepAlive: true,
   });
-  // Node throws an `error` event that has no listener, and this would end the process. The next query reports the failure.
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
 }

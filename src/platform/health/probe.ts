@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { DatabaseOptions } from '../../core/database/db.ts';
+import { type DatabaseOptions, openPool } from '../../core/database/db.ts';
 import { sqlState } from '../../core/database/postgres-errors.ts';
 import { isUsable } from '../migrations/version-rules.ts';
 
@@ -36,18 +37,14 @@ export function openDatabaseProbe({
   pooler,
   onConnectionLost,
 }: ProbeOptions): DatabaseProbe {
-  const target = typeof connection === 'string' ? { connectionString: connection } : connection;
-  const pool = new pg.Pool({
-    ...target,
+  const pool = openPool({
+    ...{ connection, onConnectionLost },
     application_name: 'account-management-service health',
     max: 1,
     connectionTimeoutMillis: TIMEOUT_MS,
     idleTimeoutMillis: 30_000,
     query_timeout: TIMEOUT_MS,
   });
-  // Node throws an `error` event that has no listener, and this would end the process.
-  pool.on('error', onConnectionLost);
-  pool.on('connect', (client) => client.on('error', onConnectionLost));
   let asking: Promise<DatabaseState> | undefined;
 
   async function ask(): Promise<DatabaseState> {
@@ -76,7 +73,7 @@ export function openDatabaseProbe({
   }
 
   function state(): Promise<DatabaseState> {
-    asking ??= within(TIMEOUT_MS, ask()).finally(() => {
+    asking ??= Promise.race([ask(), sleep(TIMEOUT_MS, 'down' as const, { ref: false })]).finally(() => {
       asking = undefined;
     });
     return asking;
@@ -96,17 +93,5 @@ async function takesConnections(url: string): Promise<boolean> {
     return false; // The reason for the failure does not matter here.
   } finally {
     void client.end();
-  }
-}
-
-async function within(timeoutMs: number, answer: Promise<DatabaseState>): Promise<DatabaseState> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<DatabaseState>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, 'down');
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

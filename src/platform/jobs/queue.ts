@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, type Runner, run, runMigrations, type WorkerEvents } from 'graphile-worker';
 import { sql } from 'kysely';
-import pg from 'pg';
-import type { Connection, Db } from '../../core/database/db.ts';
+import type pg from 'pg';
+import { type Connection, type Db, openPool } from '../../core/database/db.ts';
 import type { Log } from '../../core/log.ts';
 
 /**
@@ -127,7 +127,7 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
   async function runUntilStopped(): Promise<void> {
     while (!stopping.signal.aborted) {
       // Each runner has its own pool. Closing the pool releases the lock of a runner that ended.
-      const pool = openPool(options);
+      const pool = openQueuePool(options);
       try {
         runner = await startRunner(pool, options, stopping.signal);
         if (stopping.signal.aborted) await runner.stop();
@@ -168,19 +168,15 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
   };
 }
 
-function openPool({ connection, log, tasks }: JobQueueOptions): pg.Pool {
-  const target = typeof connection === 'string' ? { connectionString: connection } : connection;
-  const pool = new pg.Pool({
-    ...target,
+function openQueuePool({ connection, log, tasks }: JobQueueOptions): pg.Pool {
+  return openPool({
+    connection,
+    onConnectionLost: (error) => log.warn(`A connection of the job queue was lost: ${error.message}`),
     application_name: 'account-management-service jobs',
     max: Math.max(2, concurrencyOf(tasks)), // One connection listens. The others take and complete jobs.
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
   });
-  const warn = (error: Error) => log.warn(`A connection of the job queue was lost: ${error.message}`);
-  pool.on('error', warn);
-  pool.on('connect', (client) => client.on('error', warn));
-  return pool;
 }
 
 /** One worker for each task: a task runs one job at a time, so with this number no task waits for another. */
