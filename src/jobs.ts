@@ -46,31 +46,31 @@ export interface Step {
   /** The name for the log. */
   name: string;
   /** Returns the number of processed rows. Must be safe to run again at any time, also on two instances at once. */
-  run(context: Context, log: Log, signal: AbortSignal): Promise<number>;
+  run(context: Context, signal: AbortSignal, log: Log): Promise<number>;
 }
 
 /** Money first, deletions last. */
 const STEPS: readonly Step[] = [
-  { name: 'process stored notifications', run: retryPendingNotifications },
-  { name: 'post paid payment requests', run: postPaidRequests },
   {
-    name: 'find payments of unknown payment requests',
-    run: (context, _log, signal) => findUnansweredPaid(context, signal),
+    name: 'process stored notifications',
+    run: (context, signal, log) => retryPendingNotifications(context, log, signal),
   },
   {
-    name: 'read balances of providers',
-    run: (context, _log, signal) => watchNotifications(context, signal),
+    name: 'post paid payment requests',
+    run: (context, signal, log) => postPaidRequests(context, log, signal),
   },
-  { name: 'explain gaps in balances', run: (context) => explainGaps(context) },
-  { name: 'watch for silent providers', run: (context) => watchSilence(context) },
-  { name: 'queue pulls of payments', run: (context) => queueDuePulls(context) },
-  { name: 'queue unsent status queries', run: (context) => queueUnsentQueries(context) },
-  { name: 'end unanswered status queries', run: (context) => endUnanswered(context) },
-  { name: 'activate accounts', run: (context, _log, signal) => activateDueAccounts(context, signal) },
-  { name: 'suspend late accounts', run: (context, _log, signal) => suspendLateAccounts(context, signal) },
-  { name: 'end outdated approvals', run: (context, _log, signal) => endOutdatedApprovals(context, signal) },
+  { name: 'find payments of unknown payment requests', run: findUnansweredPaid },
+  { name: 'read balances of providers', run: watchNotifications },
+  { name: 'explain gaps in balances', run: explainGaps },
+  { name: 'watch for silent providers', run: watchSilence },
+  { name: 'queue pulls of payments', run: queueDuePulls },
+  { name: 'queue unsent status queries', run: queueUnsentQueries },
+  { name: 'end unanswered status queries', run: endUnanswered },
+  { name: 'activate accounts', run: activateDueAccounts },
+  { name: 'suspend late accounts', run: (context, signal) => suspendLateAccounts(context, signal) },
+  { name: 'end outdated approvals', run: endOutdatedApprovals },
   { name: 'queue unfinished provider statements', run: ({ db }) => queueUnfinishedStatements(db) },
-  { name: 'queue unfinished portfolio imports', run: (context) => queueUnfinishedImports(context) },
+  { name: 'queue unfinished portfolio imports', run: queueUnfinishedImports },
   {
     name: 'queue the daily check of the books',
     run: async (context) => {
@@ -80,33 +80,21 @@ const STEPS: readonly Step[] = [
   },
   {
     name: 'delete expired refresh tokens',
-    run: ({ db }, _log, signal) => deleteExpiredRefreshTokens(db, new Date(), signal),
+    run: ({ db }, signal) => deleteExpiredRefreshTokens(db, new Date(), signal),
   },
-  {
-    name: 'delete expired sessions',
-    run: ({ db }, _log, signal) => deleteExpiredSessions(db, new Date(), signal),
-  },
+  { name: 'delete expired sessions', run: ({ db }, signal) => deleteExpiredSessions(db, new Date(), signal) },
   {
     name: 'delete expired sign-in states',
-    run: ({ db }, _log, signal) => deleteExpiredSignInStates(db, new Date(), signal),
+    run: ({ db }, signal) => deleteExpiredSignInStates(db, new Date(), signal),
   },
-  {
-    name: 'delete old answers',
-    run: ({ db, clock }, _log, signal) => deleteOldAnswers(db, clock.now(), signal),
-  },
+  { name: 'delete old answers', run: ({ db, clock }, signal) => deleteOldAnswers(db, clock.now(), signal) },
   {
     name: 'delete old webhook deliveries',
-    run: ({ db, clock }, _log, signal) => deleteOldDeliveries(db, clock.now(), signal),
+    run: ({ db, clock }, signal) => deleteOldDeliveries(db, clock.now(), signal),
   },
-  {
-    name: 'delete old status queries',
-    run: (context, _log, signal) => deleteOldQueries(context, signal),
-  },
-  {
-    name: 'delete files of abandoned portfolio imports',
-    run: (context, _log, signal) => deleteAbandonedFiles(context, signal),
-  },
-  { name: 'delete old events', run: (context, _log, signal) => deleteOldEvents(context, signal) },
+  { name: 'delete old status queries', run: deleteOldQueries },
+  { name: 'delete files of abandoned portfolio imports', run: deleteAbandonedFiles },
+  { name: 'delete old events', run: deleteOldEvents },
 ];
 
 /**
@@ -125,7 +113,7 @@ export async function runMinuteJobs(
     if (signal?.aborted) return false;
     const ends = [AbortSignal.timeout(longestStepMs), ...(signal ? [signal] : [])];
     try {
-      const done = await run(context, log, AbortSignal.any(ends));
+      const done = await run(context, AbortSignal.any(ends), log);
       if (done > 0) log.info(`minute job: ${name}: ${done}`);
     } catch (error) {
       isComplete = false;
@@ -144,13 +132,14 @@ export function requestTasks(
 ): Record<string, Task> {
   return {
     [PULL_TASK]: (payload, attempt) => pullPayments(context, log, apis, payload as PullKey, attempt),
-    [SEND_QUERY_TASK]: (payload, attempt) =>
-      sendStatusQuery(context, log, apis, (payload as { id: number }).id, attempt),
-    [IMPORT_TASK]: (payload, attempt) =>
-      workOnImport({ context, copies, log }, (payload as { id: number }).id, attempt),
-    [STATEMENT_TASK]: (payload, attempt) =>
-      workOnStatement(context, log, (payload as { id: number }).id, attempt),
+    [SEND_QUERY_TASK]: (payload, attempt) => sendStatusQuery(context, log, apis, idOf(payload), attempt),
+    [IMPORT_TASK]: (payload, attempt) => workOnImport({ context, copies, log }, idOf(payload), attempt),
+    [STATEMENT_TASK]: (payload, attempt) => workOnStatement(context, log, idOf(payload), attempt),
   };
+}
+
+function idOf(payload: unknown): number {
+  return (payload as { id: number }).id;
 }
 
 export interface Jobs extends JobQueue {

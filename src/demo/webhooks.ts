@@ -5,14 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Actor, Context } from '../core/context.ts';
 import { createNetworks } from '../core/http/addresses.ts';
 import type { Log } from '../core/log.ts';
-import { EVENT_TYPES } from '../events/catalogue-schema.ts';
 import { createHorizonReader } from '../events/feed-horizon.ts';
+import { typesOf } from '../events/rules.ts';
 import { findEvents } from '../events/store.ts';
 import type { SettableClock } from '../platform/test-clock/settable-clock.ts';
 import { changeEndpoint, createEndpoint } from '../webhook-endpoints/commands.ts';
 import { findLatestEvent } from '../webhook-endpoints/delivery-store.ts';
 import { startDispatcher } from '../webhook-endpoints/dispatch-commands.ts';
-import { typesOf } from '../webhook-endpoints/rules.ts';
 
 const RETRY_AFTER_MS = 10_000;
 /** Much longer than deliveries to this machine take. */
@@ -64,7 +63,7 @@ export async function tryWebhooks(
     await work();
     const events = await findEvents(context.db, {
       ...{ after: from, upTo: await findLatestEvent(context.db), limit: MOST_EVENTS },
-      types: typesOf(endpoint.types, EVENT_TYPES),
+      types: typesOf(endpoint.types),
     });
     const deliver = async (count: number) => {
       const dispatcher = startDispatcher(sending, reader, log);

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../core/context.ts';
-import { actorOf, type Identify } from '../core/http/access.ts';
+import { actorOf, type Identify, isRefusal } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
 import { AppError, gone, invalidField } from '../core/http/errors.ts';
 import { quality, varyBy } from '../core/http/negotiation.ts';
-import { mayDo, type Rights, refusalOf } from '../rights.ts';
+import { type Rights, refusalOf } from '../rights.ts';
 import { EVENT_TYPES, type EventType } from './catalogue-schema.ts';
 import type { Feed, FeedPage } from './feed.ts';
 import { maySee, readTypes } from './rules.ts';
@@ -163,10 +163,10 @@ async function checkAgain(request: FastifyRequest, identify: Identify): Promise<
 /** False also after a change of the role: the client connects again, and gets the events of the new role. */
 async function isStillAllowed(request: FastifyRequest, identify: Identify): Promise<boolean> {
   try {
-    const actor = await identify(request);
-    return mayDo(actor, ACCESS) && actor.role === actorOf(request).role;
+    await checkAgain(request, identify);
+    return true;
   } catch (error) {
-    if (error instanceof AppError && (error.status === 401 || error.status === 403)) return false;
+    if (isRefusal(error)) return false;
     throw error;
   }
 }

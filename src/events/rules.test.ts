@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { EVENT_TYPES } from './catalogue-schema.ts';
-import { advance, type Horizon, NO_HORIZON, readTypes, type Sample } from './rules.ts';
+import {
+  advance,
+  checkTypeFilters,
+  type Horizon,
+  NO_HORIZON,
+  readTypes,
+  type Sample,
+  typesOf,
+} from './rules.ts';
 
 function horizonAfter(...samples: (Omit<Sample, 'server'> & { server?: string })[]): Horizon {
   return samples.reduce<Horizon>(
@@ -76,5 +84,26 @@ describe('readTypes', () => {
   it('names the types of the subject, or the subjects, in the error', () => {
     expect(() => readTypes('kyc.done')).toThrow('allowed: kyc.submitted, kyc.decided, kyc.*');
     expect(() => readTypes('paymnet.received')).toThrow(/allowed: payment\.\*, /);
+  });
+});
+
+describe('a filter of types', () => {
+  const ofSubject = (subject: string) => EVENT_TYPES.filter((type) => type.startsWith(`${subject}.`));
+
+  it.each([
+    [['payment.received'], ['payment.received']],
+    [['payment.*'], ofSubject('payment')],
+    [
+      ['account.opened', 'payment.*', 'payment.reversed'],
+      [...ofSubject('payment'), 'account.opened'],
+    ],
+    [['*'], EVENT_TYPES],
+    [['payment.lost'], []],
+  ])('%j matches %j', (filters, types) => {
+    expect(typesOf(filters)).toEqual(types);
+  });
+
+  it.each(['payments.*', 'account.closed'])('is refused if it matches no type: %s', (useless) => {
+    expect(() => checkTypeFilters(['payment.*', useless, '*'])).toThrow(`types: "${useless}" is not`);
   });
 });

@@ -50,7 +50,7 @@ export function advance(horizon: Horizon, { server, lastId, writers }: Sample): 
   };
 }
 
-/** The names that a filter may have: a type, all types of a subject, or all types. */
+/** What a filter may be: a type (`payment.received`), all types of a subject (`payment.*`), or all types (`*`). */
 export const TYPE_FILTERS: readonly string[] = [
   ...EVENT_TYPES,
   ...new Set(EVENT_TYPES.map((type) => `${subjectOf(type)}.*`)),
@@ -117,19 +117,25 @@ export function maySee(actor: Rights, type: EventType): boolean {
  */
 export function readTypes(filter: string | undefined): EventType[] | undefined {
   if (filter === undefined) return undefined;
-  const names = filter.split(',').map((name) => name.trim());
-  for (const name of names) if (!TYPE_FILTERS.includes(name)) throw invalidField('types', unknownType(name));
+  const filters = filter.split(',').map((name) => name.trim());
+  checkTypeFilters(filters);
+  return typesOf(filters);
+}
+
+/** The types that at least one filter matches. */
+export function typesOf(filters: readonly string[]): EventType[] {
   return EVENT_TYPES.filter((type) =>
-    names.some((name) => name === '*' || name === type || name === `${subjectOf(type)}.*`),
+    filters.some((filter) => filter === '*' || filter === type || filter === `${subjectOf(type)}.*`),
   );
 }
 
-/** The message for a filter that names no type: the types of its subject, or the subjects. */
-export function unknownType(name: string): string {
-  const subject = subjectOf(name);
-  const ofSubject = TYPE_FILTERS.filter((filter) => subjectOf(filter) === subject);
+/** @throws AppError VALIDATION_ERROR for a filter that matches no type. It lists the types of the subject, or the subjects. */
+export function checkTypeFilters(filters: readonly string[]): void {
+  const unknown = filters.find((filter) => !TYPE_FILTERS.includes(filter));
+  if (unknown === undefined) return;
+  const ofSubject = TYPE_FILTERS.filter((filter) => subjectOf(filter) === subjectOf(unknown));
   const allowed = ofSubject.length > 0 ? ofSubject : TYPE_FILTERS.filter((filter) => filter.endsWith('.*'));
-  return `"${name}" is not an event type; allowed: ${allowed.join(', ')}`;
+  throw invalidField('types', `"${unknown}" is not an event type; allowed: ${allowed.join(', ')}`);
 }
 
 /** The name under which the API shows a field. Amounts are stored in minor units, as `…Minor`. */

@@ -3,11 +3,10 @@ import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField } from '../core/http/errors.ts';
-import { EVENT_TYPES } from '../events/catalogue-schema.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import type { HorizonReader } from '../events/feed-horizon.ts';
-import { unknownType } from '../events/rules.ts';
+import { checkTypeFilters, typesOf } from '../events/rules.ts';
 import { problemOfDestination } from '../platform/outbound/destinations.ts';
 import { createSender } from '../platform/outbound/sender.ts';
 import {
@@ -28,7 +27,7 @@ import {
   moveCursorBefore,
   saveRetries,
 } from './delivery-store.ts';
-import { DEFAULT_OVERLAP_SECONDS, secretsAt, typesOf, uselessFilters, withoutQuery } from './rules.ts';
+import { DEFAULT_OVERLAP_SECONDS, secretsAt, withoutQuery } from './rules.ts';
 import type { NewWebhookEndpoint, SecretRotation, WebhookEndpointChanges } from './schema.ts';
 import * as store from './store.ts';
 
@@ -194,7 +193,7 @@ export async function resendEvents(context: Context, actor: Actor, id: number, b
     const start =
       body.since === undefined ? body.fromEventId : await findFirstEventSince(tx, new Date(body.since));
     const { types: filters } = await store.lockEndpoint(tx, id);
-    const types = typesOf(filters, EVENT_TYPES);
+    const types = typesOf(filters);
     const isOpenEnded = body.eventIds === undefined && body.toEventId === undefined;
     if (isOpenEnded && start !== undefined) await moveCursorBefore(tx, id, start);
     const eventCount = isOpenEnded ? null : await resendSome(tx, id, { ...body, types }, context.clock.now());
@@ -256,6 +255,5 @@ async function resendSome(
 function checkFields({ config }: Context, { url, types }: { url?: string; types?: string[] }): void {
   const problem = url === undefined ? undefined : problemOfDestination(url, config.webhookDestinations);
   if (problem !== undefined) throw invalidField('url', problem);
-  const [useless] = uselessFilters(types ?? [], EVENT_TYPES);
-  if (useless !== undefined) throw invalidField('types', unknownType(useless));
+  checkTypeFilters(types ?? []);
 }

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, SYSTEM } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';
-import { EVENT_TYPES } from '../events/catalogue-schema.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
+import { typesOf } from '../events/rules.ts';
 import { type EventRow, findEvents, findEventsById } from '../events/store.ts';
 import { toEvent } from '../events/view.ts';
 import { createSender, type OutboundResult, SEND_TIMEOUT_MS } from '../platform/outbound/sender.ts';
@@ -34,7 +34,7 @@ import {
   saveProgress,
   saveRetries,
 } from './delivery-store.ts';
-import { secretsAt, typesOf } from './rules.ts';
+import { secretsAt } from './rules.ts';
 import { disableEndpoint } from './store.ts';
 
 /** Events to read at once. More are read when half of them are left. */
@@ -164,7 +164,7 @@ export function startDeliveryLoop(
     const after = backlog.position;
     const upTo = horizon();
     if (after >= upTo || backlog.count('ready') > READ_BATCH / 2) return;
-    const types = typesOf(endpoint.types, EVENT_TYPES);
+    const types = typesOf(endpoint.types);
     const query = { after, upTo, types, limit: READ_BATCH };
     const { events, toId, deletedToId } = await limited(() => findEvents(db, query));
     // A user may have moved the cursor while the events were read.

@@ -2,23 +2,6 @@
 export const DISABLED_REASONS = ['user', 'gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
-/** A filter is a type (`payment.received`), all types of a subject (`payment.*`), or all types (`*`). */
-export const TYPE_FILTER = '^([a-z_]+[.]([a-z_]+|[*])|[*])$';
-
-/** The filters that match no type. */
-export function uselessFilters(filters: readonly string[], types: readonly string[]): string[] {
-  return filters.filter((filter) => !types.some((type) => matches(type, filter)));
-}
-
-function matches(type: string, filter: string): boolean {
-  return filter === '*' || filter === type || (filter.endsWith('.*') && type.startsWith(filter.slice(0, -1)));
-}
-
-/** The types that at least one filter matches. */
-export function typesOf(filters: readonly string[], types: readonly string[]): string[] {
-  return types.filter((type) => filters.some((filter) => matches(type, filter)));
-}
-
 export const DEFAULT_OVERLAP_SECONDS = 86_400;
 export const MAX_OVERLAP_SECONDS = 7 * 86_400;
 

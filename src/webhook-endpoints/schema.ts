@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { EventTypeFilter } from '../events/schema.ts';
-import { DEFAULT_OVERLAP_SECONDS, DISABLED_REASONS, MAX_OVERLAP_SECONDS, TYPE_FILTER } from './rules.ts';
+import { DEFAULT_OVERLAP_SECONDS, DISABLED_REASONS, MAX_OVERLAP_SECONDS } from './rules.ts';
 
 const MAX_URL_LENGTH = 2_000;
 const MAX_TYPE_FILTERS = 50;
@@ -14,7 +14,11 @@ const Url = Type.String({
   description:
     'https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses.',
 });
-const Filter = Type.String({ maxLength: 100, pattern: TYPE_FILTER, 'x-described-as': EventTypeFilter });
+const Filter = Type.String({
+  maxLength: 100,
+  pattern: '^([a-z_]+[.]([a-z_]+|[*])|[*])$',
+  'x-described-as': EventTypeFilter,
+});
 const Types = Type.Array(Filter, {
   minItems: 1,
   maxItems: MAX_TYPE_FILTERS,

@@ -34,11 +34,11 @@ describe('a run of the minute jobs', () => {
   });
 
   it('ends a step that takes too long, and runs the steps after it', async () => {
-    const forever: Step['run'] = async (_context, _log, signal) => {
+    const forever: Step['run'] = async (_context, signal) => {
       await once(signal, 'abort');
       return 1;
     };
-    const after = step('after', async (_context, _log, signal) => (signal.aborted ? 0 : 2));
+    const after = step('after', async (_context, signal) => (signal.aborted ? 0 : 2));
     await runMinuteJobs(service.context, log, undefined, [step('slow', forever), after], 20);
     expect(info.mock.calls).toEqual([['minute job: slow: 1'], ['minute job: after: 2']]);
   });

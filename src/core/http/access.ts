@@ -77,9 +77,14 @@ async function identifyRequest(request: FastifyRequest, identify: Identify): Pro
     request.actor = await identify(request);
     return undefined;
   } catch (error) {
-    if (error instanceof AppError && (error.status === 401 || error.status === 403)) return error;
+    if (isRefusal(error)) return error;
     throw error;
   }
+}
+
+/** Whether the caller is unknown, or may not do this. */
+export function isRefusal(error: unknown): error is AppError {
+  return error instanceof AppError && (error.status === 401 || error.status === 403);
 }
 
 /** An API key has a separate limit instead of the general limit. */

@@ -11,7 +11,7 @@ import { createSharedSlots, type SharedSlots } from '../shared-slots.ts';
 import { actorOf, callerOf } from './access.ts';
 import type { Api } from './api.ts';
 import { Envelope, examplesOf, ok, Problem } from './envelope.ts';
-import { AppError, duplicate } from './errors.ts';
+import { AppError, duplicate, internalError } from './errors.ts';
 import {
   type ExternalResource,
   type ExternalValues,
@@ -344,5 +344,5 @@ function errorOf(
   if (error instanceof StillRunning) throw error;
   if (known && known !== error && sqlState(error) === undefined) throw error;
   if (!known) request.log.error({ err: error }, 'an item of a bulk call failed');
-  return known ?? new AppError('INTERNAL_ERROR', 'An internal error occurred.');
+  return known ?? internalError();
 }

@@ -204,6 +204,11 @@ export function gone(field: string, message: string, firstId: number): AppError 
   return new AppError('NOT_FOUND', `${field}: ${message}`, { status: 410, details: { field, firstId } });
 }
 
+/** For a defect of the service. */
+export function internalError(): AppError {
+  return new AppError('INTERNAL_ERROR', 'An internal error occurred.');
+}
+
 /** A dependency of the service is down or slow. The caller should retry later. */
 export function unavailable(cause: unknown, retryAfterSeconds = 2): AppError {
   return new AppError('INTERNAL_ERROR', 'The service is temporarily unavailable. Retry later.', {

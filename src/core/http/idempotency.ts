@@ -160,7 +160,7 @@ export async function refuseOtherBody(tx: Tx, key: IdempotencyKey, count: number
   if (rows.length > 0) throw usedWithAnotherBody();
 }
 
-function usedWithAnotherBody(): AppError {
+export function usedWithAnotherBody(): AppError {
   return new AppError('VALIDATION_ERROR', 'This Idempotency-Key was used with another body.', {
     status: 422,
     details: { fields: [{ path: 'Idempotency-Key', message: 'was used with another body' }] },

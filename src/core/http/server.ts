@@ -25,6 +25,7 @@ import {
   bodyTooLarge,
   type ErrorCode,
   type FieldProblem,
+  internalError,
   invalid,
   invalidField,
   unavailable,
@@ -354,7 +355,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   if (!known || known.status >= 500) {
     request.log[known ? 'warn' : 'error']({ err: known?.cause ?? error }, 'request failed');
   }
-  const answer = known ?? new AppError('INTERNAL_ERROR', 'An internal error occurred.');
+  const answer = known ?? internalError();
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
   // The handler or a hook may have set these headers for the answer that is not sent.
   for (const name of ['etag', 'content-disposition', 'content-encoding']) reply.removeHeader(name);

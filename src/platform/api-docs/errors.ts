@@ -4,11 +4,13 @@ import {
   duplicate,
   type ErrorCode,
   gone,
+  internalError,
   invalidField,
   notFound,
   unavailable,
 } from '../../core/http/errors.ts';
 import { changedSince } from '../../core/http/etags.ts';
+import { StillRunning, usedWithAnotherBody } from '../../core/http/idempotency.ts';
 import { limited } from '../../core/http/rate-limit.ts';
 
 /** The error answers of the API, by component name: an example error, and its meaning. */
@@ -44,10 +46,7 @@ const ERRORS = {
     'Another resource already has the value of details.field. details.id is the id of that resource, if the caller may read it.',
   ],
   KeyInUse: [
-    new AppError('DUPLICATE_ENTRY', 'The first request with this Idempotency-Key is still running.', {
-      details: { resource: 'request', field: 'Idempotency-Key' },
-      retryAfterSeconds: 1,
-    }),
+    new StillRunning(undefined),
     'The first request with this Idempotency-Key is still running: try again after Retry-After.',
   ],
   Changed: [changedSince(), 'If-Match is not the current ETag: read the resource again.'],
@@ -59,18 +58,12 @@ const ERRORS = {
     new AppError('VALIDATION_ERROR', 'Send the body with Content-Type: application/json.', { status: 415 }),
     'The Content-Type is not application/json (provider statement: text/csv).',
   ],
-  KeyReused: [
-    new AppError('VALIDATION_ERROR', 'This Idempotency-Key was used with another body.', {
-      status: 422,
-      details: { fields: [{ path: 'Idempotency-Key', message: 'was used with another body' }] },
-    }),
-    'The Idempotency-Key was used with another body.',
-  ],
+  KeyReused: [usedWithAnotherBody(), 'The Idempotency-Key was used with another body.'],
   RateLimited: [
     limited({ exceeded: true, limit: 100, remaining: 0, resetSeconds: 42 }, 60),
     'Too many requests, or too many unread or unfinished answers: try again after Retry-After.',
   ],
-  InternalError: [new AppError('INTERNAL_ERROR', 'An internal error occurred.'), 'A defect of the service.'],
+  InternalError: [internalError(), 'A defect of the service.'],
   Unavailable: [
     unavailable(undefined),
     'The service is overloaded, or its database is down: try again after Retry-After.',

@@ -57,8 +57,7 @@ function errorsOf({ schema, method, config = {} }: RouteOptions): ErrorName[] {
   const { access = 'public', rate, errors = [], repeatable, expires, editable } = config;
   return [
     'ValidationError',
-    ...(access === 'public' ? [] : (['Unauthorized'] as const)),
-    ...(access === 'public' ? [] : (['Forbidden'] as const)),
+    ...(access === 'public' ? [] : (['Unauthorized', 'Forbidden'] as const)),
     ...errors.map((code) => NAME_OF[code]),
     ...(expires ? (['Gone'] as const) : []),
     ...(repeatable ? (['KeyInUse', 'KeyReused'] as const) : []),
