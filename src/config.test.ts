@@ -11,6 +11,12 @@ const PRODUCTION = {
   WEBHOOK_SECRET: 'a secret of some length',
 };
 
+const API = {
+  MOBILEMONEY_API_URL: 'https://api.example.com/',
+  MOBILEMONEY_CONSUMER_KEY: 'hunter2',
+  MOBILEMONEY_CONSUMER_SECRET: 'hunter3',
+};
+
 function problems(environment: Record<string, string | undefined>): readonly string[] {
   try {
     readConfig(environment);
@@ -242,19 +248,13 @@ describe('the address of the database', () => {
 });
 
 describe('the API of the mobile-money provider', () => {
-  const api = {
-    MOBILEMONEY_API_URL: 'https://api.example.com/',
-    MOBILEMONEY_CONSUMER_KEY: 'hunter2',
-    MOBILEMONEY_CONSUMER_SECRET: 'hunter3',
-  };
-
   it('is off without its address, and needs the key and the secret', () => {
     expect(readConfig({}).mobilemoneyApi).toBeUndefined();
-    expect(readConfig(api).mobilemoneyApi?.url).toBe('https://api.example.com');
-    expect(problems({ ...api, MOBILEMONEY_CONSUMER_SECRET: '' })).toEqual([
+    expect(readConfig(API).mobilemoneyApi?.url).toBe('https://api.example.com');
+    expect(problems({ ...API, MOBILEMONEY_CONSUMER_SECRET: '' })).toEqual([
       'MOBILEMONEY_CONSUMER_SECRET is required with MOBILEMONEY_API_URL',
     ]);
-    expect(problems({ ...api, MOBILEMONEY_API_URL: '' })).toEqual([
+    expect(problems({ ...API, MOBILEMONEY_API_URL: '' })).toEqual([
       'MOBILEMONEY_CONSUMER_KEY requires MOBILEMONEY_API_URL',
       'MOBILEMONEY_CONSUMER_SECRET requires MOBILEMONEY_API_URL',
     ]);
@@ -263,9 +263,7 @@ describe('the API of the mobile-money provider', () => {
 
 describe('payment requests', () => {
   const requests = {
-    MOBILEMONEY_API_URL: 'https://api.example.com',
-    MOBILEMONEY_CONSUMER_KEY: 'hunter2',
-    MOBILEMONEY_CONSUMER_SECRET: 'hunter3',
+    ...API,
     MOBILEMONEY_PASSKEY: 'hunter4',
     MOBILEMONEY_SHORT_CODE: '600638',
     PUBLIC_URL: 'https://ams.example.com/',
@@ -294,9 +292,7 @@ describe('payment requests', () => {
 describe('status queries to the mobile-money provider', () => {
   const CERTIFICATE = join(import.meta.dirname, '..', 'test', 'support', 'provider-certificate.pem');
   const questions = {
-    MOBILEMONEY_API_URL: 'https://api.example.com',
-    MOBILEMONEY_CONSUMER_KEY: 'hunter2',
-    MOBILEMONEY_CONSUMER_SECRET: 'hunter3',
+    ...API,
     MOBILEMONEY_SHORT_CODE: '600638',
     MOBILEMONEY_INITIATOR: 'operator',
     MOBILEMONEY_INITIATOR_PASSWORD: 'hunter5',

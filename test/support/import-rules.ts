@@ -62,6 +62,7 @@ const FEATURE = '^src/(?!(?:core|platform|cli|demo)/)([^/]+)/';
 /** Every feature publishes and records its changes by these files. They import only core. */
 const CHANGES = '^src/events/(catalogue-schema|change-rules|change-schema|change-store)[.]ts$';
 const ASSEMBLY = '^src/[^/]+[.]ts$';
+const CONFIG = '^src/config[a-z-]*[.]ts$';
 const CORE = '^src/core/';
 const DEMO = '^src/demo/';
 const RULES = 'rules[.]ts$';
@@ -109,8 +110,8 @@ export const FORBIDDEN = [
   ),
   forbid(
     'the configuration imports only core, rules and the permissions',
-    { path: '^src/config[.]ts$' },
-    { path: '^src/', pathNot: [CORE, RULES, '^src/rights[.]ts$'] },
+    { path: CONFIG },
+    { path: '^src/', pathNot: [CORE, RULES, CONFIG, '^src/rights[.]ts$'] },
   ),
   forbid(
     'only app.ts imports routes',
