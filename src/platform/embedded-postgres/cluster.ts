@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmod, lstat, mkdir, mkdtemp, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { codeOf, EmbeddedPostgresError, lastFatalMessage } from './error.ts';
+import { codeOf, EmbeddedPostgresError, lastFatalMessage, orIfMissing } from './error.ts';
 import { spawnGuarded } from './guardian.ts';
 import type { Program } from './program.ts';
 import { giveTo, type SystemAccount } from './run-as.ts';
@@ -77,19 +77,12 @@ async function createCluster(
 }
 
 async function clusterVersion(cluster: string): Promise<string | undefined> {
-  try {
-    if (await isLink(cluster)) throw notData(cluster);
-    return (await readPlainFile(join(cluster, 'PG_VERSION'))).trim();
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-  }
+  // The parent folders may be symbolic links (`makeSafeFolder` checks each of them). The data folder itself may not.
+  if ((await orIfMissing(lstat(cluster), undefined))?.isSymbolicLink()) throw notData(cluster);
+  const version = await orIfMissing(readPlainFile(join(cluster, 'PG_VERSION')), undefined);
+  if (version !== undefined) return version.trim();
   if ((await entries(cluster)).length === 0) return undefined;
   throw notData(cluster);
-}
-
-/** The parent folders may be symbolic links (`makeSafeFolder` checks each of them). The data folder itself may not. */
-async function isLink(path: string): Promise<boolean> {
-  return (await lstat(path)).isSymbolicLink();
 }
 
 function notData(cluster: string): EmbeddedPostgresError {
@@ -141,13 +134,8 @@ async function run(account: SystemAccount, file: string, cwd: string, args: stri
   throw new EmbeddedPostgresError(`PostgreSQL could not create its data in ${cwd}: ${reason}`);
 }
 
-async function entries(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
+function entries(folder: string): Promise<string[]> {
+  return orIfMissing(readdir(folder), []);
 }
 
 async function syncToDisk(path: string): Promise<void> {

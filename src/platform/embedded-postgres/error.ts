@@ -10,6 +10,19 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** The result of reading a file, or the fallback if the file does not exist. */
+export async function orIfMissing<Result, Fallback>(
+  reading: Promise<Result>,
+  fallback: Fallback,
+): Promise<Result | Fallback> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return fallback;
+    throw error;
+  }
+}
+
 /**
  * FATAL and PANIC messages that are not the reason why a server ended: refused connections during a start, and a failed clean-up
  * after a failed start.

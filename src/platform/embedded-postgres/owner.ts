@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { databaseUser, readPassword } from './cluster.ts';
-import { codeOf, EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError, orIfMissing } from './error.ts';
 import { sendSignal } from './guardian.ts';
 import { readPlainFile } from './safe-files.ts';
 
@@ -21,7 +21,8 @@ export interface ServerSettings {
 }
 
 /*
- * The owner of the folder is the process with a connection that holds an advisory lock in the folder's server. The lock is always released when the process ends, and does not depend on a process id, which could be reused. The server has the mark of its owner
+ * The owner of the folder is the process with a connection that holds an advisory lock in the folder's server. The lock is always
+ * released when the process ends, and does not depend on a process id, which could be reused. The server has the mark of its owner
  * in the setting `ams.owner` (`<pid>.<random>`), so no other process takes the lock.
  */
 const lockKeys = '6385011, 1'; // 'ams' in ASCII
@@ -88,12 +89,8 @@ export async function makeWay(cluster: string, signal: AbortSignal): Promise<voi
  */
 async function removeEmptyFile(cluster: string): Promise<void> {
   const path = join(cluster, 'postmaster.pid');
-  try {
-    const { size, mtimeMs } = await stat(path);
-    if (size === 0 && mtimeMs < Date.now() - emptyLongEnoughMs) await rm(path);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-  }
+  const file = await orIfMissing(stat(path), undefined);
+  if (file?.size === 0 && file.mtimeMs < Date.now() - emptyLongEnoughMs) await rm(path, { force: true });
 }
 
 /** Connects to the server with the mark as soon as the server accepts connections, and takes the lock of the server. */
@@ -160,19 +157,14 @@ export async function askOwner(connection: ServerSettings): Promise<Answer> {
 export async function readServerFile(
   cluster: string,
 ): Promise<{ pid: number; connection: ServerSettings } | undefined> {
-  try {
-    const lines = (await readPlainFile(join(cluster, 'postmaster.pid'))).split('\n');
-    const [pid, , , port, socketFolder, address] = lines;
-    if (!pid) return undefined; // The server has not written the file yet.
-    const base = { port: Number(port), user: databaseUser, database: 'ams', ssl: false } as const;
-    const connection = socketFolder
-      ? { ...base, host: socketFolder }
-      : { ...base, host: address || '127.0.0.1', password: await readPassword(cluster) };
-    return { pid: Number(pid), connection };
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await orIfMissing(readPlainFile(join(cluster, 'postmaster.pid')), '');
+  const [pid, , , port, socketFolder, address] = text.split('\n');
+  if (!pid) return undefined; // No server runs, or it has not written the file yet.
+  const base = { port: Number(port), user: databaseUser, database: 'ams', ssl: false } as const;
+  if (socketFolder) return { pid: Number(pid), connection: { ...base, host: socketFolder } };
+  const password = await orIfMissing(readPassword(cluster), undefined);
+  if (password === undefined) return undefined;
+  return { pid: Number(pid), connection: { ...base, host: address || '127.0.0.1', password } };
 }
 
 /** Connects to the database `postgres`, so that `ams` can be created, copied and dropped. */

@@ -1,7 +1,7 @@
 import { chmod, readFile, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { codeOf, EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError, orIfMissing } from './error.ts';
 
 /** PostgreSQL's programs, ready to run. */
 export interface Program {
@@ -49,7 +49,7 @@ function locatePackage(name: string): string {
 async function repairPackage(root: string): Promise<void> {
   for (const { source, target } of await packageLinks(root)) {
     const link = join(root, target);
-    if (!(await exists(link))) await makeLink(relative(dirname(target), source), link);
+    if (!(await orIfMissing(stat(link), undefined))) await makeLink(relative(dirname(target), source), link);
   }
   for (const file of [programIn(root, '').initdb, programIn(root, '').postgres]) {
     if (((await stat(file)).mode & 0o100) === 0) await chmod(file, 0o755);
@@ -79,25 +79,11 @@ function programIn(root: string, version: string): Program {
  * the package.
  */
 async function packageLinks(root: string): Promise<{ source: string; target: string }[]> {
-  try {
-    return JSON.parse(await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8'));
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return []; // Windows has no links and no such file.
-    throw error;
-  }
+  const file = join(root, 'native', 'pg-symlinks.json');
+  return JSON.parse(await orIfMissing(readFile(file, 'utf8'), '[]')); // Windows has no links and no such file.
 }
 
 async function packageVersion(root: string): Promise<string> {
   const { version }: { version: string } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   return version;
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
-    throw error;
-  }
 }

@@ -3,7 +3,7 @@ import { lchown, lstat, readdir, readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { codeOf, EmbeddedPostgresError } from './error.ts';
+import { EmbeddedPostgresError, orIfMissing } from './error.ts';
 import type { Program } from './program.ts';
 
 /** The user that PostgreSQL's programs run as. */
@@ -81,7 +81,8 @@ async function candidateAccounts(folder: string, asMyself: SystemAccount): Promi
   if (!isRoot && hasName()) return [asMyself];
 
   const data = join(folder, 'postgres');
-  const owner = isRoot ? await ownerOf(data) : 0;
+  // If there is no data yet, root owns it.
+  const owner = isRoot ? ((await orIfMissing(lstat(data), undefined))?.uid ?? 0) : 0;
   const users = (await readUsers()).filter(({ name }) => name === 'postgres' || name === 'nobody');
   if (owner !== 0 && !users.some(({ uid }) => uid === owner)) {
     throw new EmbeddedPostgresError(
@@ -124,16 +125,6 @@ export async function readUsers(): Promise<User[]> {
     .filter((line) => line !== '')
     .map((line) => line.split(':'))
     .map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }));
-}
-
-/** @returns 0 if there is no data yet. */
-async function ownerOf(data: string): Promise<number> {
-  try {
-    return (await lstat(data)).uid;
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-    return 0;
-  }
 }
 
 /** Why the account cannot enter the folder and run the program there, or undefined when it can. */

@@ -25,7 +25,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readUsers } from './run-as.ts';
 import { type EmbeddedPostgres, findRunningEmbeddedPostgres, startEmbeddedPostgres } from './supervisor.ts';
 
@@ -69,6 +69,10 @@ beforeAll(async () => {
   app = await makeApp('app', (to) => symlink(join(modules, platformPackage), to));
 });
 
+beforeEach(async () => {
+  dataDir = await newFolder();
+});
+
 afterEach(async () => {
   for (const server of running.splice(0)) await server.stop();
   for (const child of children.splice(0)) await kill(child);
@@ -80,7 +84,6 @@ afterAll(() => rm(top, { recursive: true, force: true, maxRetries: 5 }));
 
 describe('start', () => {
   test('creates a durable UTF-8 database with a private socket, and leaves no process after stop', async () => {
-    dataDir = await newFolder();
     const server = await start();
 
     expect(server.connection).toMatchObject({
@@ -119,7 +122,6 @@ describe('start', () => {
   });
 
   test('is quick, and keeps what was written', async () => {
-    dataDir = await newFolder();
     const cold = await timed(start);
     await query(cold.value.connection, 'create table kept as select 1 as id');
     await cold.value.stop();
@@ -130,7 +132,6 @@ describe('start', () => {
   });
 
   test('succeeds after a kill at any moment of the first start', async () => {
-    dataDir = await newFolder();
     for (const ms of [100, 200, 300, 400, 500, 700]) {
       const child = run(app, 'hold');
       await sleep(ms);
@@ -144,7 +145,6 @@ describe('start', () => {
   });
 
   test('removes what a killed first start left, but not what a living process makes', async () => {
-    dataDir = await newFolder();
     await mkdir(join(dataDir, '.postgres-new-99999999-abc', 'data'), { recursive: true });
     await mkdir(join(dataDir, `.postgres-new-${process.ppid}-abc`));
     await start();
@@ -169,14 +169,12 @@ describe('start', () => {
 
   test('accepts spaces, commas and quotes in the path', async () => {
     dataDir = await newFolder(`it's "a, b" ü`);
-    const { connection } = await start();
-    expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await expectAnswer(await start());
   });
 });
 
 describe('a start is refused in one clear line for', () => {
   test('data of another version of PostgreSQL', async () => {
-    dataDir = await newFolder();
     await mkdir(join(dataDir, 'postgres'));
     await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '15\n');
     await expect(start()).rejects.toThrow(
@@ -185,7 +183,6 @@ describe('a start is refused in one clear line for', () => {
   });
 
   test('other files in the data folder', async () => {
-    dataDir = await newFolder();
     await mkdir(join(dataDir, 'postgres'));
     await writeFile(join(dataDir, 'postgres', 'holiday.jpg'), '');
     await expect(start()).rejects.toThrow(/^.*postgres is not a PostgreSQL data folder: .*$/);
@@ -200,7 +197,6 @@ describe('a start is refused in one clear line for', () => {
   });
 
   test('a folder that cannot be created', async () => {
-    dataDir = await newFolder();
     const file = join(dataDir, 'file');
     await writeFile(file, '');
     await expect(startEmbeddedPostgres({ dataDir: join(file, 'data'), log })).rejects.toThrow(
@@ -209,7 +205,6 @@ describe('a start is refused in one clear line for', () => {
   });
 
   test('a platform without the package', async () => {
-    dataDir = await newFolder();
     const bare = await makeApp('bare', async () => undefined);
     expect(await lineOf(run(bare, 'hold'), 'error')).toMatch(
       /not installed for this platform .* set DATABASE_URL/,
@@ -217,7 +212,6 @@ describe('a start is refused in one clear line for', () => {
   });
 
   test('a program that cannot run here, as on musl', async () => {
-    dataDir = await newFolder();
     const broken = await makeApp('broken', async (to) => {
       await copyPackage(to);
       await writeFile(join(to, 'native', 'bin', 'postgres'), '#!/no/such/loader\n');
@@ -230,7 +224,6 @@ describe('a start is refused in one clear line for', () => {
 
 describe('one owner', () => {
   test('a second process is refused, with the process id of the first', async () => {
-    dataDir = await newFolder();
     const first = run(app, 'hold');
     await lineOf(first, 'ready');
     await expect(start()).rejects.toThrow(
@@ -242,14 +235,12 @@ describe('one owner', () => {
   });
 
   test('only one of several processes that start at once in a new folder owns it', async () => {
-    dataDir = await newFolder();
     const lines = await Promise.all(Array.from({ length: 4 }, () => lineOf(run(app, 'hold'), 'ready|error')));
     expect(lines.filter((line) => line.startsWith('ready'))).toHaveLength(1);
     expect(lines.filter((line) => line.includes('is in use by another process'))).toHaveLength(3);
   });
 
   test('a server whose owner and guardian are both dead is stopped and started again', async () => {
-    dataDir = await newFolder();
     const first = run(app, 'write');
     await lineOf(first, 'id 5');
     const old = await postmaster();
@@ -265,7 +256,6 @@ describe('one owner', () => {
   });
 
   test('a left-over postmaster.pid whose process id has been reused is no obstacle', async () => {
-    dataDir = await newFolder();
     await (await start()).stop();
     const stranger = track(
       spawn('sleep', ['60'], isRoot ? { uid: (await stat(join(dataDir, 'postgres'))).uid } : {}),
@@ -282,20 +272,16 @@ describe('one owner', () => {
       '',
     ];
     await writeFile(join(dataDir, 'postgres', 'postmaster.pid'), file.join('\n'));
-    const { connection } = await start();
-    expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await expectAnswer(await start());
   });
 
   test('an empty postmaster.pid, left by a crash of the machine, is no obstacle', async () => {
-    dataDir = await newFolder();
     await (await start()).stop();
     await writeFile(join(dataDir, 'postgres', 'postmaster.pid'), '');
-    const { connection } = await start();
-    expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await expectAnswer(await start());
   });
 
   test('the lock is taken again when its connection is cut', async () => {
-    dataDir = await newFolder();
     const { connection } = await start();
     await query(
       connection,
@@ -311,7 +297,6 @@ describe('one owner', () => {
 
 describe('death', () => {
   test('every acknowledged row exists after six kill -9 of the service', async () => {
-    dataDir = await newFolder();
     const acknowledged: number[] = [];
     for (let round = 0; round < 6; round++) {
       const child = run(app, 'write');
@@ -330,7 +315,6 @@ describe('death', () => {
   });
 
   test('the guardian ends the server when the service is killed', async () => {
-    dataDir = await newFolder();
     const child = run(app, 'hold');
     await lineOf(child, 'ready');
     await kill(child);
@@ -339,7 +323,6 @@ describe('death', () => {
   });
 
   test('Ctrl-C reaches only the service; the server runs until the service stops it', async () => {
-    dataDir = await newFolder();
     const child = run(app, 'write', { ownGroup: true });
     await lineOf(child, 'id 5');
     const before = await postmaster();
@@ -352,7 +335,6 @@ describe('death', () => {
   });
 
   test('the guardian ignores the signals of a terminal or a service manager', async () => {
-    dataDir = await newFolder();
     const { connection } = await start();
     for (const { pid, command } of await processesOn(dataDir)) {
       if (!command.startsWith('/bin/sh')) continue;
@@ -366,7 +348,6 @@ describe('death', () => {
   test.each(['postmaster', 'guardian'])(
     'a killed %s is logged, and the server runs again with its owner',
     async (victim) => {
-      dataDir = await newFolder();
       const server = await start();
       await query(server.connection, 'create table kept as select 1 as id');
       const guardian =
@@ -388,7 +369,6 @@ describe('death', () => {
   );
 
   test('a crashed backend makes the server recover by itself, and the owner stays the owner', async () => {
-    dataDir = await newFolder();
     const { connection } = await start();
     const [backend] = await query(
       connection,
@@ -403,7 +383,6 @@ describe('death', () => {
   });
 
   test('stop ends a restart that is under way', async () => {
-    dataDir = await newFolder();
     const server = await start();
     await rename(join(dataDir, 'postgres', 'global'), join(dataDir, 'postgres', 'global-away'));
     process.kill(await postmaster(), 'SIGKILL');
@@ -421,7 +400,6 @@ describe('death', () => {
 
 describe('who runs it', () => {
   test.runIf(othersCanRead)('root: another user, if this user can reach the folder', async () => {
-    dataDir = await newFolder();
     await start();
     expect((await stat(`/proc/${await postmaster()}`)).uid).not.toBe(0);
   });
@@ -429,7 +407,6 @@ describe('who runs it', () => {
   test.runIf(hasNamespaces)(
     'root: below a folder of mode 700 in a user namespace; data of another user stay usable',
     async () => {
-      dataDir = await newFolder();
       const open = await start();
       await query(open.connection, 'create table kept as select 1 as id');
       await open.stop();
@@ -446,7 +423,6 @@ describe('who runs it', () => {
   );
 
   test.runIf(othersCanRead)('root: data of a user who cannot run the server is refused', async () => {
-    dataDir = await newFolder();
     await (await start()).stop();
     await chown(join(dataDir, 'postgres'), nameless, nameless);
     await expect(start()).rejects.toThrow(
@@ -457,7 +433,6 @@ describe('who runs it', () => {
   test.runIf(othersCanRead)(
     'an ordinary user: this user; a folder without write access is refused',
     async () => {
-      dataDir = await newFolder();
       expect(await lineOf(run(app, 'hold', { ordinary: true }), 'error')).toMatch(
         /The data folder .* cannot be used: EACCES/,
       );
@@ -469,7 +444,6 @@ describe('who runs it', () => {
   );
 
   test.runIf(hasNamespaces)('a user without a name, as in a container', async () => {
-    dataDir = await newFolder();
     execFileSync('chown', [String(nameless), dataDir]);
     await lineOf(run(app, 'hold', { ordinary: true, uid: nameless }), 'ready');
     expect((await stat(join(dataDir, 'postgres'))).uid).toBe(nameless);
@@ -478,7 +452,6 @@ describe('who runs it', () => {
 
 describe('npm ci --ignore-scripts', () => {
   test('links and execute bits of the package are corrected', async () => {
-    dataDir = await newFolder();
     const scriptless = await makeApp('scriptless', copyPackage);
     await lineOf(run(scriptless, 'hold'), 'ready');
     expect(await readdir(dataDir)).not.toContain(expect.stringContaining('program'));
@@ -487,7 +460,6 @@ describe('npm ci --ignore-scripts', () => {
   test.runIf(othersCanRead || !isRoot)(
     'a package that cannot be written is refused, not copied',
     async () => {
-      dataDir = await newFolder();
       const sealed = await makeApp('sealed', copyPackage);
       execFileSync('chmod', ['-R', 'a-w', join(sealed, 'node_modules')]);
       if (isRoot) await chown(dataDir, nobody, nobody);
@@ -510,7 +482,6 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
     new RegExp(`^${what.replace('PATH', path)}.* set DATA_DIR to a folder`);
 
   test.runIf(isRoot)('cannot own the data folder or a folder above it', async () => {
-    dataDir = await newFolder();
     for (const folder of [dataDir, dirname(dataDir)]) {
       await chown(folder, nobody, nobody);
       const belongs = refusal(folder, 'PATH belongs to another user \\(uid 65534\\)');
@@ -522,7 +493,6 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
   });
 
   test('cannot write to the data folder or a folder above it', async () => {
-    dataDir = await newFolder();
     const cases = [
       { folder: dataDir, mode: 0o757, text: '0757' },
       { folder: dataDir, mode: 0o1777, text: '1777' },
@@ -540,7 +510,6 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
   test.runIf(othersCanRead)(
     'cannot write to it as members of its group, but a private group is harmless',
     async () => {
-      dataDir = await newFolder();
       await chmod(dataDir, 0o775);
       await chown(dataDir, 0, nobody);
       await expect(start()).rejects.toThrow(/^Other users can write to/);
@@ -556,13 +525,12 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
   );
 
   test('may write to a sticky folder above, such as /tmp', async () => {
-    dataDir = await newFolder();
     await chmod(dirname(dataDir), 0o1777);
     await start();
   });
 
   test.runIf(isRoot)('cannot redirect it with a link', async () => {
-    const real = await newFolder();
+    const real = dataDir;
     dataDir = `${real}-link`;
     await chmod(dirname(real), 0o1777);
     await symlink(real, dataDir);
@@ -580,7 +548,6 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
   ];
 
   test.each(plants)('cannot redirect the log to a %s of theirs', async (_name, plant) => {
-    dataDir = await newFolder();
     const target = join(dirname(dataDir), 'target');
     await writeFile(target, 'precious', { mode: 0o644 });
     const log = join(dataDir, 'postgres.log');
@@ -593,7 +560,6 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
   });
 
   test('cannot redirect an old log through a link', async () => {
-    dataDir = await newFolder();
     const target = join(dirname(dataDir), 'target');
     await writeFile(target, 'precious');
     const log = join(dataDir, 'postgres.log');
@@ -623,7 +589,7 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
   );
 
   test('can neither read nor write, although the umask is 0', async () => {
-    dataDir = join(await newFolder(), 'new', 'data');
+    dataDir = join(dataDir, 'new', 'data');
     await lineOf(run(app, 'hold', { umask: '000' }), 'ready');
     const modeOf = async (...names: string[]) => (await stat(join(dataDir, ...names))).mode & 0o777;
     expect(await modeOf('..')).toBe(0o711);
@@ -751,6 +717,10 @@ async function lineOf(child: ChildProcess, pattern: string): Promise<string> {
       reject(new Error(`The child ended without "${pattern}": ${seen.slice(-5).join(' | ')}`)),
     );
   });
+}
+
+async function expectAnswer({ connection }: EmbeddedPostgres): Promise<void> {
+  expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
 }
 
 async function query(connection: pg.ClientConfig, sql: string) {

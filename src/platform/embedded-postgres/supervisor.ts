@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCluster } from './cluster.ts';
-import { codeOf, EmbeddedPostgresError } from './error.ts';
+import { EmbeddedPostgresError, orIfMissing } from './error.ts';
 import { askOwner, makeWay, readServerFile, type ServerSettings } from './owner.ts';
 import { findProgram } from './program.ts';
 import { chooseAccount } from './run-as.ts';
@@ -15,7 +15,7 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-export interface Log {
+interface Log {
   info(message: string): void;
   warn(message: string): void;
 }
@@ -50,12 +50,12 @@ export async function startEmbeddedPostgres(options: {
 export async function findRunningEmbeddedPostgres(dataDir: string): Promise<ServerSettings | undefined> {
   const folder = resolve(dataDir);
   try {
-    const server = await readServerFile(join(await findSafeFolder(folder), 'postgres'));
+    const real = await orIfMissing(findSafeFolder(folder), undefined);
+    const server = real === undefined ? undefined : await readServerFile(join(real, 'postgres'));
     if (!server) return undefined;
     const { state } = await askOwner(server.connection);
     return state === 'owned' ? server.connection : undefined;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
     throw readable(error, folder);
   }
 }
