@@ -47,7 +47,7 @@ export interface Actor {
   readonly approval?: { readonly id: number; readonly requestedBy: string };
 }
 
-export interface ApiKeyActor {
+interface ApiKeyActor {
   readonly id: number;
   /** The permissions of the actor, see rights.ts. */
   readonly permissions: readonly string[];

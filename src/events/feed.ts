@@ -15,7 +15,7 @@ export interface FeedPage extends EventPage {
   lastId: number;
 }
 
-export interface Arrival {
+interface Arrival {
   events: EventRow[];
   /** `events` contains every new event of the wanted types up to this id. */
   toId: number;

@@ -49,7 +49,7 @@ const PAUSE_AFTER_ERROR_MS = 1_000;
 /** How long a stop waits for requests before it aborts them. */
 const STOP_MS = 3_000;
 
-export interface DeliveryParts {
+interface DeliveryParts {
   context: Context;
   log: Log;
   lease: Lease;

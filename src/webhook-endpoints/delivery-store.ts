@@ -74,7 +74,7 @@ export async function releaseEndpoint(db: Db, owner: string, id: number): Promis
     where id = ${id} and lease_owner = ${owner}`.execute(db);
 }
 
-export interface Progress extends Health {
+interface Progress extends Health {
   id: number;
   cursor: number;
   /**
@@ -175,7 +175,7 @@ export async function saveRetries(
   );
 }
 
-export interface DueRetry {
+interface DueRetry {
   eventId: number;
   attempts: number;
   firstAttemptAt: string | null;
@@ -247,7 +247,7 @@ export async function getDelivery(db: Db, endpointId: number, id: number): Promi
   return row;
 }
 
-export interface EventSubject {
+interface EventSubject {
   id: number;
   accountId: number | null;
   resource: string;
@@ -315,7 +315,7 @@ export async function moveCursorBefore(tx: Tx, endpointId: number, eventId: numb
 }
 
 /** Figures of all endpoints for /metrics. */
-export interface DeliveryState {
+interface DeliveryState {
   /** Active endpoints that fail, and endpoints that the service disabled. */
   failing: number;
   disabled: number;

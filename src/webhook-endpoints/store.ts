@@ -22,7 +22,7 @@ const ENDPOINT = [
   'updated_at as updatedAt',
 ] as const;
 
-export interface NewEndpoint {
+interface NewEndpoint {
   url: string;
   types: string[];
   description: string | null;
@@ -76,7 +76,7 @@ export async function getSigningEndpoint(db: Db, id: number): Promise<Secrets & 
 }
 
 /** The fields that a user can change. */
-export type EndpointSettings = Pick<WebhookEndpoint, 'url' | 'types' | 'description' | 'inOrder' | 'active'>;
+type EndpointSettings = Pick<WebhookEndpoint, 'url' | 'types' | 'description' | 'inOrder' | 'active'>;
 
 /** Locks an endpoint for a change. @throws AppError NOT_FOUND */
 export async function lockEndpoint(tx: Tx, id: number): Promise<EndpointSettings> {

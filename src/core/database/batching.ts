@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AppError, unavailable } from '../http/errors.ts';
+import { addTo } from '../values/counts.ts';
 import type { Tx } from './db.ts';
 import { inSavepoint } from './transactions.ts';
 
@@ -106,11 +107,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
 
   function countKeys(batch: Queued[], change: 1 | -1): void {
     for (const { keys } of batch) {
-      for (const key of keys) {
-        const count = (keysInFlight.get(key) ?? 0) + change;
-        if (count === 0) keysInFlight.delete(key);
-        else keysInFlight.set(key, count);
-      }
+      for (const key of keys) addTo(keysInFlight, key, change);
     }
   }
 

@@ -42,7 +42,7 @@ export interface CopyPool {
 }
 
 /** @returns the rows, in UTF-8 without a byte order mark. Read them to the end before the next call. See `open` for `quoted`. */
-export type CopyOut = (query: string, quoted: readonly string[]) => Readable & { rowCount: number };
+type CopyOut = (query: string, quoted: readonly string[]) => Readable & { rowCount: number };
 
 const EXPORTS = 2;
 const CONNECT_TIMEOUT_MS = 3_000;

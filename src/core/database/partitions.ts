@@ -10,7 +10,7 @@ import { LOCK_TIMEOUT_MS, retryUntilLockObtained } from './lock-attempts.ts';
  */
 
 /** A partition. `until` is null for the last one. `from` and `until` are null for a table without partitions. */
-export interface Partition {
+interface Partition {
   name: string;
   from: string | null;
   until: string | null;

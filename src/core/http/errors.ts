@@ -130,7 +130,7 @@ interface AppErrorOptions<Code extends ErrorCode> {
 }
 
 /** A query for the row that already has the value. */
-export type ExistingRow = RawBuilder<{ id: number }>;
+type ExistingRow = RawBuilder<{ id: number }>;
 
 /** The error that routes, commands and stores throw on purpose. Any other error is a defect. */
 export class AppError<Code extends ErrorCode = ErrorCode> extends Error {

@@ -1,5 +1,6 @@
 import { Stream } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { addTo } from '../values/counts.ts';
 import { callerOf } from './access.ts';
 import { type AppError, busy, busyByCaller } from './errors.ts';
 import type { HttpServer } from './server.ts';
@@ -86,15 +87,9 @@ function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
     if (own >= MAX_WAITING_OF_CALLER) {
       throw busyByCaller(`${own} of your requests for events have not ended.`, RETRY_AFTER_SECONDS);
     }
-    addWaiting(caller, 1);
-    releases.get(reply)?.push(() => addWaiting(caller, -1));
+    addTo(waitingOfCaller, caller, 1);
+    releases.get(reply)?.push(() => addTo(waitingOfCaller, caller, -1));
   });
-
-  function addWaiting(caller: string, change: 1 | -1): void {
-    const own = (waitingOfCaller.get(caller) ?? 0) + change;
-    if (own === 0) waitingOfCaller.delete(caller);
-    else waitingOfCaller.set(caller, own);
-  }
 
   function release(reply: FastifyReply): void {
     for (const countDown of releases.get(reply) ?? []) countDown();
@@ -111,9 +106,7 @@ function createUnreadLimit() {
 
   function add(caller: string, bytes: number): void {
     all += bytes;
-    const own = (byCaller.get(caller) ?? 0) + bytes;
-    if (own === 0) byCaller.delete(caller);
-    else byCaller.set(caller, own);
+    addTo(byCaller, caller, bytes);
   }
 
   /** The error if a caller may get no more large answers now. */

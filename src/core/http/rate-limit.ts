@@ -20,7 +20,7 @@ type Budget = 'api_key' | 'auth' | 'bulk' | 'general' | 'pages' | 'webhook';
 export type RateClass = Budget | 'session' | 'none';
 export type Limiters = Record<RateClass, Limiter | undefined>;
 
-export interface LimitState {
+interface LimitState {
   limit: number;
   remaining: number;
   resetSeconds: number;

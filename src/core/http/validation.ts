@@ -280,55 +280,52 @@ export function problemsOf(
 
 function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): FieldProblem {
   const at = pathOf(error.instancePath);
-  const { params } = error;
-  if (error.propertyName !== undefined) return badKey(at, error.propertyName, error.parentSchema);
-  switch (error.keyword) {
-    case 'required':
-      return { path: join(at, params.missingProperty), message: 'is required' };
-    case 'additionalProperties': {
-      const allowed = Object.keys((error.parentSchema as JsonSchema | undefined)?.properties ?? {});
-      return {
-        path: join(at, clip(params.additionalProperty)),
-        message: `is not a known field; allowed: ${allowed.join(', ') || 'none'}`,
-      };
-    }
+  const { params, propertyName, parentSchema } = error;
+  if (propertyName !== undefined) return badKey(at, propertyName, parentSchema);
+  if (error.keyword === 'required') return { path: join(at, params.missingProperty), message: 'is required' };
+  if (error.keyword === 'additionalProperties') {
+    const message = `is not a known field; allowed: ${namesOf(parentSchema) || 'none'}`;
+    return { path: join(at, clip(params.additionalProperty)), message };
+  }
+  return { path: at, message: messageOf(error, formats) };
+}
+
+/** What is allowed for a value. */
+function messageOf(
+  { keyword, params, parentSchema, message }: ErrorObject,
+  formats: Record<string, TextFormat>,
+): string {
+  switch (keyword) {
     case 'enum':
-      return {
-        path: at,
-        message: `must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}`,
-      };
+      return `must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}`;
     case 'format':
-      return { path: at, message: formats[params.format as string]?.meaning ?? `must be a ${params.format}` };
+      return formats[params.format as string]?.meaning ?? `must be a ${params.format}`;
     case 'minProperties':
-      return {
-        path: at,
-        message: `must name at least one of ${Object.keys((error.parentSchema as JsonSchema).properties ?? {}).join(', ')}`,
-      };
+      return `must name at least one of ${namesOf(parentSchema)}`;
     case 'maxProperties':
-      return { path: at, message: `must have at most ${params.limit} keys` };
+      return `must have at most ${params.limit} keys`;
     case 'minimum':
     case 'maximum':
     case 'exclusiveMinimum':
-      return { path: at, message: `must be ${COMPARISON[params.comparison as string]} ${params.limit}` };
+      return `must be ${COMPARISON[params.comparison as string]} ${params.limit}`;
     case 'minLength':
-      return {
-        path: at,
-        message: params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`,
-      };
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`;
     case 'maxLength':
-      return { path: at, message: `must have at most ${params.limit} characters` };
+      return `must have at most ${params.limit} characters`;
     case 'type':
-      return {
-        path: at,
-        message: `must be ${article(
-          String(params.type)
-            .replace(/,(\w+)$/, ' or $1')
-            .replaceAll(',', ', '),
-        )}`,
-      };
+      return `must be ${article(
+        String(params.type)
+          .replace(/,(\w+)$/, ' or $1')
+          .replaceAll(',', ', '),
+      )}`;
     default:
-      return { path: at, message: error.message ?? 'is invalid' };
+      return message ?? 'is invalid';
   }
+}
+
+/** The names of the properties of a schema. */
+function namesOf(schema: JsonSchema | undefined): string {
+  return Object.keys(schema?.properties ?? {}).join(', ');
 }
 
 /** The problem of a key that `propertyNames` refuses. The `description` of that schema is used as the text of the rule. */

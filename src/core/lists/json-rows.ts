@@ -9,7 +9,7 @@ import { databaseOf } from '../database/transactions.ts';
  * page is the most expensive part of a list. One JSON value from `json_agg` takes this process a third less time. PostgreSQL
  * needs nearly as much additional time, but it can use all other cores.
  */
-export type RowReader<Row> = (row: Row) => Row;
+type RowReader<Row> = (row: Row) => Row;
 
 /** The reader for the rows of the SQL `select … from …`. Asks PostgreSQL once for the column types. */
 export function readerOf<Row>(db: Db, text: string): Promise<RowReader<Row>> {

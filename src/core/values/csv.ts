@@ -10,7 +10,7 @@ export function csvLine(cells: readonly (Bare | string | null)[]): string {
 }
 
 /** A cell without quotes: digits, a date or a name of this service, never text that a person wrote. */
-export interface Bare {
+interface Bare {
   bare: string;
 }
 

@@ -162,8 +162,7 @@ export function maxMinor(a: Minor, b: Minor): Minor {
 }
 
 export function minMinor(a: Minor, b: Minor): Minor {
-  if (a < b) return a;
-  return b;
+  return a < b ? a : b;
 }
 
 function scaleOf(decimals: number): bigint {

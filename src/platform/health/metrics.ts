@@ -35,7 +35,7 @@ interface ProviderFigures {
   pulls: { shortCode: string; completeUntil: string | null }[];
 }
 
-export interface WebhookMetrics {
+interface WebhookMetrics {
   /** How often this instance attempted to deliver an event, by outcome. */
   counts(): Readonly<Record<string, number>>;
   readState(db: Db): Promise<{ failing: number; disabled: number; oldestPendingSeconds: number }>;

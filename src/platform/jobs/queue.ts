@@ -49,7 +49,7 @@ export interface Attempt {
  */
 export type Task = (payload: unknown, attempt: Attempt) => Promise<void>;
 
-export interface JobQueueOptions {
+interface JobQueueOptions {
   /** The address of PostgreSQL itself, because a pooler in transaction mode does not forward NOTIFY. */
   connection: Connection;
   db: Db;
@@ -76,7 +76,7 @@ export async function installJobQueue(pool: pg.Pool): Promise<void> {
     end loop; end $$`);
 }
 
-export interface Job {
+interface Job {
   task: string;
   /** Replaces a job with the same key that has not started. If a job with this key is running, the new job runs after it. */
   key: string;

@@ -1,6 +1,6 @@
 /** Requests to addresses in the settings. `createSender` is for addresses that users entered. */
 
-export interface HttpRequest {
+interface HttpRequest {
   method: 'GET' | 'POST';
   url: string;
   headers: Readonly<Record<string, string>>;

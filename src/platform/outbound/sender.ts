@@ -12,14 +12,14 @@ import { mayConnect, NOT_PUBLIC, problemOfDestination } from './destinations.ts'
  * that the connection uses, so there is no second look-up with another answer. Redirects are not followed, and proxy settings of
  * the environment are ignored.
  */
-export interface Sender {
+interface Sender {
   /** Sends a request. Never rejects. @param signal aborts the request. */
   post(request: OutboundRequest, signal?: AbortSignal): Promise<OutboundResult>;
   /** Closes the idle connections. */
   close(): void;
 }
 
-export interface OutboundRequest {
+interface OutboundRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string;
