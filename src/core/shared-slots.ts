@@ -48,7 +48,7 @@ export function createSharedSlots({
     if (own >= maxPerCaller) {
       throw busyByCaller(`You already have ${own} ${what} in progress or waiting.`, RETRY_AFTER_SECONDS);
     }
-    if (running.has(caller) || running.size >= slots) await turn(caller);
+    if (running.has(caller) || running.size >= slots) await waitForTurn(caller);
     else running.add(caller);
     let hasLeft = false;
     return () => {
@@ -59,7 +59,7 @@ export function createSharedSlots({
     };
   }
 
-  function turn(caller: string): Promise<void> {
+  function waitForTurn(caller: string): Promise<void> {
     const all = [...waiting.values()].reduce((sum, { length }) => sum + length, 0);
     if (all >= maxWaiting) throw slotsBusy();
     return new Promise((resolve, reject) => {

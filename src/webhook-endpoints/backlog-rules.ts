@@ -134,7 +134,8 @@ export class Backlog<E extends BacklogEvent> {
     return open.reduce((cursor, { event }) => Math.min(cursor, event.id - 1), this.position);
   }
 
-  /** Records what was saved.
+  /**
+   * Records what was saved.
    * @param done - events that need no more attempts. They are forgotten.
    * @param stored - events that are now in webhook_retries. Their requests may still be running.
    */

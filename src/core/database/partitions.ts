@@ -66,10 +66,12 @@ export async function addPartition(
   const open = last?.name ?? table;
   const bound = `${open}_bound`;
   const lastId = await readLastId(client, table);
+  const dropBound = () =>
+    locked(client, [], () =>
+      client.query(`alter table ${quoted(open)} drop constraint if exists ${quoted(bound)}`),
+    );
   // An interrupted run leaves its check in place. The check would refuse ids from the bound on.
-  await locked(client, [], () =>
-    client.query(`alter table ${quoted(open)} drop constraint if exists ${quoted(bound)}`),
-  );
+  await dropBound();
   if (last && lastId < BigInt(last.from ?? 0)) return false;
 
   const until = lastId + 1n + (idsAhead ?? (await countIdsOfMonth(client, table, lastId)));
@@ -90,26 +92,22 @@ export async function addPartition(
       await client.query(
         `alter table ${quoted(table)} attach partition ${quoted(first)} for values from (${from}) to (${until})`,
       );
-      await client.query(`alter table ${quoted(first)} drop constraint ${quoted(`${open}_bound`)}`);
-      const added = `${table}_${partitions.length === 0 ? 2 : partitions.length + 1}`;
+      await client.query(`alter table ${quoted(first)} drop constraint ${quoted(bound)}`);
+      const added = `${table}_${Math.max(partitions.length, 1) + 1}`;
       await client.query(
         `create table ${quoted(added)} partition of ${quoted(table)} for values from (${until}) to (maxvalue)`,
       );
       await finish(client, added, shape);
     });
   } catch (error) {
-    const isDropped = await locked(client, [], () =>
-      client.query(`alter table ${quoted(open)} drop constraint if exists ${quoted(bound)}`),
-    ).then(
+    const isDropped = await dropBound().then(
       () => true,
       () => false,
     );
     if (isDropped) throw error;
     throw new Error(
       `The table ${open} still has the check ${bound}, which refuses ids from ${until} on. Run this command again soon.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
   // Autovacuum never analyzes the parent, but plans of joins need the statistics of the parent.

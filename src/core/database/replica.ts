@@ -127,7 +127,7 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
     return { askedAtMs, position: BigInt(row.position), database: row.database };
   }
 
-  async function look(): Promise<void> {
+  async function checkState(): Promise<void> {
     let newest: Position;
     try {
       newest = await readPosition();
@@ -225,7 +225,7 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
     pool: pg.Pool,
     work: (client: pg.PoolClient) => Promise<T>,
   ): Promise<Snapshot<T> | undefined> {
-    await firstLook;
+    await firstCheck;
     const found = state === 'up' ? await connect(pool) : undefined;
     reports[found ? 'replica' : 'primary'] += 1;
     if (!found) return undefined;
@@ -238,15 +238,15 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
     }
   }
 
-  const firstLook = look();
+  const firstCheck = checkState();
   let isClosed = false;
-  void keepLooking();
+  void keepChecking();
 
-  async function keepLooking(): Promise<void> {
-    await firstLook;
+  async function keepChecking(): Promise<void> {
+    await firstCheck;
     while (!isClosed) {
       await sleep(INTERVAL_MS, undefined, { ref: false });
-      if (!isClosed) await look();
+      if (!isClosed) await checkState();
     }
   }
 

@@ -15,7 +15,7 @@ import type { Log } from '../log.ts';
 
 /** Clients that pipeline send at most a few dozen requests. Browsers and proxies send one at a time. */
 const MAX_UNANSWERED = 64;
-const LOOK_INTERVAL_MS = 2_500;
+const CHECK_INTERVAL_MS = 2_500;
 /**
  * A connection is closed if its client has read nothing for this many intervals (25 to 28 s). A client's kernel may buffer a third
  * of a megabyte before it reports progress. At 20 kB/s this takes 17 s.
@@ -78,7 +78,7 @@ export function createConnectionServer(
     for (const socket of active) {
       const activity = activities.get(socket);
       if (!activity) continue;
-      const { isStalled, ...seen } = look(socket, activity, queues);
+      const { isStalled, ...seen } = checkProgress(socket, activity, queues);
       Object.assign(activity, seen);
       if (!isStalled) continue;
       log.info({ client: socket.remoteAddress }, 'Closed a connection whose client did not read its answer.');
@@ -89,7 +89,7 @@ export function createConnectionServer(
 
   let timer: NodeJS.Timeout | undefined;
   server.on('listening', () => {
-    timer = setInterval(() => void closeStalled(), LOOK_INTERVAL_MS).unref();
+    timer = setInterval(() => void closeStalled(), CHECK_INTERVAL_MS).unref();
   });
   server.on('close', () => clearInterval(timer));
   return server;
@@ -112,7 +112,11 @@ function begin(socket: Socket): Activity {
  * buffer is free. The buffer may have megabytes, so a slow client may need long to empty a third of it. Until then, only the number
  * of bytes in the buffer shows that the client reads.
  */
-function look(socket: Socket, { position, silentIntervals }: Activity, queues: SendQueues | undefined) {
+function checkProgress(
+  socket: Socket,
+  { position, silentIntervals }: Activity,
+  queues: SendQueues | undefined,
+) {
   if (socket.writableLength === 0) return { position: undefined, silentIntervals: 0, isStalled: false };
   const { bytesWritten, writableLength, localPort, remotePort } = socket;
   // If the queue length is 0 while data is pending, the kernel does not report the length.

@@ -14,7 +14,7 @@ const WINDOW_SECONDS = 60;
 /** The maximum number of failed sign-ins for one e-mail address. */
 export const GUESSES = { limit: 10, windowSeconds: 15 * 60 } as const;
 
-/** The budgets of requests. The settings RATE_LIMIT_… in config.ts set the calls per minute of each budget. */
+/** The budgets of requests. The settings RATE_LIMIT_… set the calls per minute of each budget. */
 type Budget = 'api_key' | 'auth' | 'bulk' | 'general' | 'pages' | 'webhook';
 /** `session`: the route counts the calls itself, by session. */
 export type RateClass = Budget | 'session' | 'none';

@@ -31,7 +31,7 @@ const emptyLongEnoughMs = 1_000;
 const heldLongEnoughMs = 500;
 const unownedLongEnoughMs = 2_000;
 const fastShutdownTimeoutMs = 10_000;
-const makeWayTimeoutMs = 60_000;
+const noServerTimeoutMs = 60_000;
 const takeLockTimeoutMs = 600_000;
 
 /**
@@ -41,7 +41,7 @@ const takeLockTimeoutMs = 600_000;
  * @throws EmbeddedPostgresError when another process owns the folder. A process counts as the owner only after it has held the lock
  * for half a second, because the server needs a moment to close the connection of a killed owner.
  */
-export async function makeWay(cluster: string, signal: AbortSignal): Promise<void> {
+export async function waitUntilNoServer(cluster: string, signal: AbortSignal): Promise<void> {
   const began = Date.now();
   let state: Answer['state'] | undefined;
   let since = began;
@@ -74,7 +74,7 @@ export async function makeWay(cluster: string, signal: AbortSignal): Promise<voi
       signalled = 'SIGQUIT'; // immediate shutdown
       sendSignal(server.pid, signalled);
     }
-    if (Date.now() - began > makeWayTimeoutMs) {
+    if (Date.now() - began > noServerTimeoutMs) {
       throw new EmbeddedPostgresError(
         `A PostgreSQL server (pid ${server.pid}) holds the data folder ${dirname(cluster)} but does not answer or stop: ` +
           'wait until it has recovered or end it, then start again.',

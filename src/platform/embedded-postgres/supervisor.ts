@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCluster } from './cluster.ts';
 import { EmbeddedPostgresError, orIfMissing } from './error.ts';
-import { askOwner, makeWay, readServerFile, type ServerSettings } from './owner.ts';
+import { askOwner, readServerFile, type ServerSettings, waitUntilNoServer } from './owner.ts';
 import { findProgram } from './program.ts';
 import { chooseAccount } from './run-as.ts';
 import { findSafeFolder, makeSafeFolder } from './safe-files.ts';
@@ -87,7 +87,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
   async function takeFolder(fixedPort = false) {
     const deadline = Date.now() + takeFolderTimeoutMs;
     for (;;) {
-      await makeWay(cluster, halt.signal);
+      await waitUntilNoServer(cluster, halt.signal);
       try {
         return await launch({ folder, cluster, program, account, connection, signal: halt.signal });
       } catch (error) {
