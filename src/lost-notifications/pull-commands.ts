@@ -11,7 +11,7 @@ import {
 } from '../payments/providers/provider.ts';
 import { PROVIDERS, type ProviderApis, providerNamed } from '../payments/providers/registry.ts';
 import { nextTryAt } from '../payments/providers/retry-rules.ts';
-import { readPulled } from '../payments/providers/rules.ts';
+import { readingSettings, readPulled } from '../payments/providers/rules.ts';
 import { type Attempt, addJob } from '../platform/jobs/queue.ts';
 import { findLastImportEnd } from '../portfolio/import/store.ts';
 import { nextPullAt, startOfPull } from './pull-rules.ts';
@@ -204,8 +204,8 @@ async function postUnknown(
   provider: string,
   payments: readonly PulledPayment[],
 ): Promise<number> {
-  const { db, clock, config, currency } = context;
-  const settings = { currency, timeZone: config.BUSINESS_TIMEZONE, paybillNumbers: config.paybillNumbers };
+  const { db, clock } = context;
+  const settings = readingSettings(context);
   const readable: Notification[] = [];
   for (const pulled of payments) {
     const reading = readPulled(providerNamed(provider), pulled, clock.now(), settings);

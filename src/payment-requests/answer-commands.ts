@@ -9,7 +9,8 @@ import { insertRejected } from '../payments/notifications/store.ts';
 import { openPostingQueue, type PostingQueue, receiveNotification } from '../payments/posting/commands.ts';
 import type { RequestAnswer } from '../payments/providers/provider.ts';
 import { REQUEST_PROVIDER } from '../payments/providers/registry.ts';
-import { readAmountOf, readNotification } from '../payments/providers/rules.ts';
+import { readAmountOf, readingSettings, readNotification } from '../payments/providers/rules.ts';
+import { providerActor } from '../payments/rules.ts';
 import {
   idColumns,
   type PaidAnswer,
@@ -131,10 +132,11 @@ async function postPaid(
 }
 
 /** The payment as the provider's answer describes it. Undefined if the request has no answer, only a found payment. */
-function notificationOf({ config, currency }: Context, request: PaymentRequestRow, receipt: string) {
+function notificationOf(context: Context, request: PaymentRequestRow, receipt: string) {
+  const { config, currency } = context;
   const { requester } = REQUEST_PROVIDER;
   if (request.paid_body === null || request.ended_at === null) return undefined;
-  const answer = requester.readAnswer(Buffer.from(request.paid_body));
+  const answer = requester.read(Buffer.from(request.paid_body));
   if (!answer) throw new Error(`The stored answer to payment request ${request.id} is unreadable.`);
   const sent = {
     transactionId: receipt,
@@ -145,9 +147,14 @@ function notificationOf({ config, currency }: Context, request: PaymentRequestRo
     payer: answer.payer ?? request.phone,
     payerName: null,
   };
-  const settings = { currency, timeZone: config.BUSINESS_TIMEZONE, paybillNumbers: config.paybillNumbers };
   const receivedAt = new Date(request.ended_at);
-  const reading = readNotification(REQUEST_PROVIDER, sent, request.paid_body, receivedAt, settings);
+  const reading = readNotification(
+    REQUEST_PROVIDER,
+    sent,
+    request.paid_body,
+    receivedAt,
+    readingSettings(context),
+  );
   if ('problems' in reading)
     throw new Error(`The answer to payment request ${request.id} has no valid transaction.`);
   return { ...reading.notification, paymentRequestId: request.id };
@@ -166,8 +173,7 @@ async function linkPayment(context: Context, id: number, receipt: string): Promi
     // The payment's notification may have been posted after the answer was stored.
     if (isOfAnother(payment, seen, context.config.PHONE_REGION)) return false;
     const { id: paymentId } = payment;
-    const actor = { ...SYSTEM, name: `provider ${seen.provider}` };
-    await moveToRequestedAccount(tx, context, actor, paymentId, seen.account_id);
+    await moveToRequestedAccount(tx, context, providerActor(seen.provider), paymentId, seen.account_id);
     const row = await lockRequest(tx, id);
     if (row?.status !== 'paid' || row.payment_id !== null) return true;
     // The provider may have reported another transaction since the payment was found.

@@ -1,24 +1,21 @@
-import { type Actor, SYSTEM } from '../core/context.ts';
+import type { Actor } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { event, type NewEvent } from '../events/change-rules.ts';
 import type { AuditAction } from '../events/change-schema.ts';
 import { audit } from '../events/change-store.ts';
-import type { EndReason } from '../payments/providers/provider.ts';
+import type { EndReason, RequestAnswer } from '../payments/providers/provider.ts';
+import { shortened } from '../payments/providers/rules.ts';
+import { providerActor } from '../payments/rules.ts';
 import { END_STATUS, mayMove, type PaymentRequestRow } from './rules.ts';
 import { updateRequest } from './store.ts';
 
 // The changes of a payment request that the transaction has locked. Each writes its audit entry and its event.
 
-const MAX_MESSAGE_LENGTH = 500;
-
-/** The provider's ids of the request, as far as they are known. */
-export interface ProviderIds {
-  requestId: string | null;
-  merchantRequestId: string | null;
-}
-
 /** The columns for the provider's ids. Ids that are known already do not change. */
-export function idColumns(row: PaymentRequestRow, { requestId, merchantRequestId }: ProviderIds) {
+export function idColumns(
+  row: PaymentRequestRow,
+  { requestId, merchantRequestId }: Pick<RequestAnswer, 'requestId' | 'merchantRequestId'>,
+) {
   return {
     provider_request_id: row.provider_request_id ?? requestId,
     merchant_request_id: row.merchant_request_id ?? merchantRequestId,
@@ -121,7 +118,8 @@ async function change(
   changes: Parameters<typeof updateRequest>[2],
   action: Extract<AuditAction, `payment_request.${string}`>,
   published: NewEvent,
-  actor: Actor = providerOf(row),
+  // The provider causes nearly every change after the first one.
+  actor: Actor = providerActor(row.provider),
 ): Promise<PaymentRequestRow> {
   const { status: to } = changes;
   if (to !== undefined && !mayMove(row.status, to))
@@ -140,13 +138,4 @@ async function change(
 
 function auditedOf({ status, reason, receipt, payment_id: paymentId }: PaymentRequestRow) {
   return { status, reason, receipt, paymentId };
-}
-
-/** The provider causes nearly every change after the first one. */
-function providerOf({ provider }: PaymentRequestRow): Actor {
-  return { ...SYSTEM, name: `provider ${provider}` };
-}
-
-function shortened(message: string | null): string | null {
-  return message === null ? null : message.slice(0, MAX_MESSAGE_LENGTH);
 }

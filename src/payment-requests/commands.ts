@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { type Actor, type Context, readAmount } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { AppError, duplicate, invalid, notFound } from '../core/http/errors.ts';
 import { requirePhone } from '../core/values/phone.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
+import { newCallbackKey } from '../payments/providers/inbound.ts';
 import { REQUEST_PROVIDER } from '../payments/providers/registry.ts';
 import { checkRequested, DAY_SECONDS, exceededLimit, type PaymentRequestRow } from './rules.ts';
 import type { NewPaymentRequest } from './schema.ts';
@@ -12,7 +12,6 @@ import { findAccount, findEarlier, findHolder, insertRequest, lockPhone, release
 
 /** The provider's prompt has certainly ended after this time, even if its outcome is unknown. */
 const PROMPT_ENDED_MS = 3_600_000;
-const CALLBACK_KEY_BYTES = 16;
 
 /** Stores a request to a phone to pay for an account. It is sent after the transaction has committed. */
 export async function requestPayment(
@@ -45,7 +44,7 @@ export async function requestPayment(
       provider,
       phone,
       amount_minor: Number(amountMinor),
-      callback_key: randomBytes(CALLBACK_KEY_BYTES).toString('hex'),
+      callback_key: newCallbackKey(),
       created_by: actor.userId,
       api_key_id: actor.apiKey?.id ?? null,
       requested_by: actor.name,

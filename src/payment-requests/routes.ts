@@ -1,15 +1,13 @@
-import { Type } from 'typebox';
 import { findAccountRow } from '../accounts/store.ts';
 import type { Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok } from '../core/http/envelope.ts';
-import { invalidField, notFound } from '../core/http/errors.ts';
+import { notFound } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import { insertRejected } from '../payments/notifications/store.ts';
 import type { PostingQueue } from '../payments/posting/commands.ts';
-import { acceptBytes, answer, bytesOf, optionsOf, storable } from '../payments/providers/inbound.ts';
+import { answerRoute } from '../payments/providers/inbound.ts';
 import { REQUEST_PROVIDER } from '../payments/providers/registry.ts';
 import { receiveAnswer } from './answer-commands.ts';
 import { requestPayment } from './commands.ts';
@@ -105,33 +103,13 @@ export function paymentRequestRoutes(api: Api, context: Context, queue: PostingQ
     },
   );
 
-  api.register(async (inbound) => answerRoute(inbound, context, queue));
-}
-
-/** Receives the provider's answers to requests. */
-function answerRoute(inbound: Api, context: Context, queue: PostingQueue): void {
-  const { requester, name } = REQUEST_PROVIDER;
-  acceptBytes(inbound);
-  const options = optionsOf(context, REQUEST_PROVIDER, requester.description);
-  const params = Type.Object({
-    key: Type.String({ maxLength: 100, examples: ['0123456789abcdef0123456789abcdef'] }),
-  });
-  inbound.post(
-    `/webhooks/payments/${name}/requests/:key`,
-    { ...options, schema: { ...options.schema, params } },
-    async (request, reply) => {
-      const bytes = bytesOf(request);
-      const body = storable(bytes);
-      const read = requester.readAnswer(bytes);
-      if (!read) {
-        await insertRejected(context.db, name, body, 'the answer to a payment request is unreadable');
-        throw invalidField(
-          'body',
-          'must be the outcome of a payment request, with Body.stkCallback.ResultCode',
-        );
-      }
-      await receiveAnswer(context, request.log, queue, request.params.key, body, read);
-      return answer(reply, requester.acknowledgement);
+  answerRoute(api, context, REQUEST_PROVIDER, {
+    call: 'requests',
+    receiver: REQUEST_PROVIDER.requester,
+    unreadable: {
+      failure: 'the answer to a payment request is unreadable',
+      message: 'must be the outcome of a payment request, with Body.stkCallback.ResultCode',
     },
-  );
+    handle: ({ log }, key, body, answer) => receiveAnswer(context, log, queue, key, body, answer),
+  });
 }

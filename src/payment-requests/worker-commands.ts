@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
-import type { Config, Context } from '../core/context.ts';
+import type { Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';
-import { answerAddress } from '../payments/providers/inbound.ts';
+import { answerUrl } from '../payments/providers/inbound.ts';
 import {
   LONGEST_CALL_SECONDS,
   type RequestConnection,
@@ -108,7 +108,7 @@ async function takeStep(
       phone: request.phone,
       amountMinor: BigInt(request.amount_minor),
       accountNumber: formatAccountNumber(request.account_id),
-      answerUrl: answerUrl(context.config, request),
+      answerUrl: answerUrl(context.config, REQUEST_PROVIDER.requester, 'requests', request),
     },
     now,
   );
@@ -226,12 +226,4 @@ async function ask(
     }
   });
   return requestId === null ? undefined : `asked_${result.outcome}`;
-}
-
-/**
- * The address to which the provider posts its answer. The key in the address identifies the request, even if the provider's
- * answer to the call is lost.
- */
-function answerUrl(config: Config, { provider, callback_key: key }: PaymentRequestRow): string {
-  return answerAddress(config, REQUEST_PROVIDER.requester.callbackUrl(config), `${provider}/requests/${key}`);
 }

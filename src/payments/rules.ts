@@ -1,4 +1,5 @@
 import { isStatusIn } from '../account-status/rules.ts';
+import { type Actor, SYSTEM } from '../core/context.ts';
 import type { PaymentStatus, Row } from '../core/database/tables.ts';
 import { type AppError, illegalMove } from '../core/http/errors.ts';
 import { type Minor, maxMinor } from '../core/values/money.ts';
@@ -6,6 +7,11 @@ import { type AccountRow, booksOf } from '../ledger/rules.ts';
 
 export type PaymentRow = Row<'payments'>;
 export type NotificationRow = Row<'notifications'>;
+
+/** The actor of the changes that a report of a provider causes. */
+export function providerActor(provider: string): Actor {
+  return { ...SYSTEM, name: `provider ${provider}` };
+}
 
 /** The statuses of a payment, and the statuses that follow each of them. */
 export const PAYMENT_STATUSES: Record<PaymentStatus, { next: readonly PaymentStatus[] }> = {

@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type Actor, type Config, type Context, SYSTEM } from '../core/context.ts';
-import type { Tx } from '../core/database/db.ts';
+import type { Actor, Config, Context } from '../core/context.ts';
+import type { Db, Tx } from '../core/database/db.ts';
 import type { StatusQueryState } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { AppError, duplicate, invalidField, notFound } from '../core/http/errors.ts';
@@ -10,10 +9,12 @@ import { referenceKey } from '../core/values/reference.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { insertRejected } from '../payments/notifications/store.ts';
-import { answerAddress } from '../payments/providers/inbound.ts';
+import { answerUrl, newCallbackKey } from '../payments/providers/inbound.ts';
 import { LONGEST_CALL_SECONDS, ProviderApiError, type StatusAnswer } from '../payments/providers/provider.ts';
 import { type ProviderApis, STATUS_PROVIDER } from '../payments/providers/registry.ts';
 import { nextTryAt } from '../payments/providers/retry-rules.ts';
+import { shortened } from '../payments/providers/rules.ts';
+import { providerActor } from '../payments/rules.ts';
 import { type Attempt, addJob } from '../platform/jobs/queue.ts';
 import {
   ANSWER_WITHIN_MS,
@@ -43,8 +44,6 @@ import {
 /** One status query at a time is sent, so that status queries cannot overload the provider. */
 export const SEND_QUERY_TASK = 'send-status-query';
 
-const CALLBACK_KEY_BYTES = 16;
-const MAX_MESSAGE_LENGTH = 500;
 const BATCH_SIZE = 100;
 /** Status queries are deleted after this time, because answers contain the names of payers. */
 const KEPT_DAYS = 30;
@@ -106,7 +105,7 @@ async function storeQuery(
     transaction_ref: transactionRef,
     payment_id: paymentId,
     notification_id: notificationId,
-    callback_key: randomBytes(CALLBACK_KEY_BYTES).toString('hex'),
+    callback_key: newCallbackKey(),
     created_by: actor.userId,
     api_key_id: actor.apiKey?.id ?? null,
     asked_by: actor.name,
@@ -136,7 +135,7 @@ function notAskable(message: string): AppError {
   return new AppError('VALIDATION_ERROR', message, { status: 409 });
 }
 
-async function addSendJob(db: Tx | Context['db'], id: number): Promise<void> {
+async function addSendJob(db: Db, id: number): Promise<void> {
   await addJob(db, { task: SEND_QUERY_TASK, key: `${SEND_QUERY_TASK}:${id}`, payload: { id } });
 }
 
@@ -166,8 +165,11 @@ export async function sendStatusQuery(
   if (!source)
     return recordUnsent(context, row, new ProviderApiError('refused', 'Status queries are turned off.'));
   try {
-    const answerUrl = answerUrlOf(config, row);
-    const conversationId = await source.ask({ transactionRef: row.transaction_ref, answerUrl }, signal);
+    const query = {
+      transactionRef: row.transaction_ref,
+      answerUrl: answerUrl(config, STATUS_PROVIDER.statusAnswers, 'status', row),
+    };
+    const conversationId = await source.ask(query, signal);
     await recordSent(context, id, conversationId);
   } catch (error) {
     if (!(error instanceof ProviderApiError) || signal.aborted) throw error;
@@ -268,18 +270,14 @@ async function end(
     answer: answer === null ? null : JSON.stringify(answer),
     ...(body !== undefined && { answer_body: body }),
   });
-  await audit(
-    tx,
-    { ...SYSTEM, name: `provider ${row.provider}` },
-    {
-      action: AUDITED_AS[state],
-      resource: 'status_query',
-      resourceId: row.id,
-      before: { state: row.state },
-      after: { state },
-      event: event(`status_query.${state}`, factsOf(row)),
-    },
-  );
+  await audit(tx, providerActor(row.provider), {
+    action: AUDITED_AS[state],
+    resource: 'status_query',
+    resourceId: row.id,
+    before: { state: row.state },
+    after: { state },
+    event: event(`status_query.${state}`, factsOf(row)),
+  });
 }
 
 const AUDITED_AS = {
@@ -291,17 +289,4 @@ const AUDITED_AS = {
 
 function factsOf({ payment_id: paymentId, notification_id: notificationId, provider }: StatusQueryRow) {
   return { paymentId, notificationId, provider };
-}
-
-/** The address to which the provider posts its answer. The key in the address identifies the query. */
-function answerUrlOf(config: Config, { provider, callback_key: key }: StatusQueryRow): string {
-  return answerAddress(
-    config,
-    STATUS_PROVIDER.statusAnswers.callbackUrl(config),
-    `${provider}/status/${key}`,
-  );
-}
-
-function shortened(message: string | null): string | null {
-  return message === null ? null : message.slice(0, MAX_MESSAGE_LENGTH);
 }

@@ -3,11 +3,10 @@ import type { Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
-import { invalidField, notFound } from '../core/http/errors.ts';
+import { notFound } from '../core/http/errors.ts';
 import { Id, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import { insertRejected } from '../payments/notifications/store.ts';
-import { acceptBytes, answer, bytesOf, optionsOf, storable } from '../payments/providers/inbound.ts';
+import { answerRoute } from '../payments/providers/inbound.ts';
 import { STATUS_PROVIDER } from '../payments/providers/registry.ts';
 import { askAboutNotification, askAboutPayment, receiveStatusAnswer } from './commands.ts';
 import { NewStatusQuery, StatusQuery, statusQueryList } from './schema.ts';
@@ -109,30 +108,13 @@ export function statusQueryRoutes(api: Api, context: Context): void {
     async (request) => ok(await getQuery(request.params.id, context), 'Status query found.'),
   );
 
-  api.register(async (inbound) => answerRoute(inbound, context));
-}
-
-/** Receives the provider's answers. */
-function answerRoute(inbound: Api, context: Context): void {
-  const { statusAnswers, name } = STATUS_PROVIDER;
-  acceptBytes(inbound);
-  const options = optionsOf(context, STATUS_PROVIDER, statusAnswers.description);
-  const params = Type.Object({
-    key: Type.String({ maxLength: 100, examples: ['0123456789abcdef0123456789abcdef'] }),
-  });
-  inbound.post(
-    `/webhooks/payments/${name}/status/:key`,
-    { ...options, schema: { ...options.schema, params } },
-    async (request, reply) => {
-      const bytes = bytesOf(request);
-      const body = storable(bytes);
-      const read = statusAnswers.read(bytes);
-      if (!read) {
-        await insertRejected(context.db, name, body, 'the answer about a transaction is unreadable');
-        throw invalidField('body', 'must be the answer about a transaction, with Result.ResultCode');
-      }
-      await receiveStatusAnswer(context, request.params.key, body, read);
-      return answer(reply, statusAnswers.acknowledgement);
+  answerRoute(api, context, STATUS_PROVIDER, {
+    call: 'status',
+    receiver: STATUS_PROVIDER.statusAnswers,
+    unreadable: {
+      failure: 'the answer about a transaction is unreadable',
+      message: 'must be the answer about a transaction, with Result.ResultCode',
     },
-  );
+    handle: (_request, key, body, answer) => receiveStatusAnswer(context, key, body, answer),
+  });
 }

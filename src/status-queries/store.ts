@@ -9,7 +9,6 @@ import type { BookedTransaction, StatusQueryRow } from './rules.ts';
 
 /** A payment or a notification, and the transaction that the provider can be asked about. */
 export interface AskableRow {
-  id: number;
   /** Null for a payment that no provider reported. */
   provider: string | null;
   transactionRef: string | null;
@@ -22,7 +21,7 @@ export async function findAskablePayment(
   { provider, methodCode }: { provider: string; methodCode: string },
 ): Promise<AskableRow | undefined> {
   const { rows } = await sql<AskableRow>`
-    select p.id, coalesce(p.provider, case when m.code = ${methodCode} then ${provider} end) as provider,
+    select coalesce(p.provider, case when m.code = ${methodCode} then ${provider} end) as provider,
       coalesce(p.provider_trans_id, p.reference_key) as "transactionRef"
     from payments p join payment_methods m on m.id = p.payment_method_id
     where p.id = ${id}`.execute(db);
@@ -32,7 +31,7 @@ export async function findAskablePayment(
 export function findAskableNotification(db: Db, id: number): Promise<AskableRow | undefined> {
   return db
     .selectFrom('notifications')
-    .select(['id', 'provider', 'trans_id as transactionRef'])
+    .select(['provider', 'trans_id as transactionRef'])
     .where('id', '=', id)
     .executeTakeFirst();
 }

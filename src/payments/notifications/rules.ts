@@ -1,4 +1,3 @@
-import { type Actor, SYSTEM } from '../../core/context.ts';
 import { lockName } from '../../core/database/named-locks.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
@@ -22,12 +21,12 @@ import {
   type PlanSettings,
   paymentRow,
   REPEATED_AFTER_REVERSAL,
-  type RefusalReason,
   recordedEvent,
   type StoredOutcome,
   UNREADABLE_TIME,
 } from '../posting/rules.ts';
-import type { NotificationRow, PaymentRow } from '../rules.ts';
+import type { RefusalReason } from '../providers/provider.ts';
+import { type NotificationRow, type PaymentRow, providerActor } from '../rules.ts';
 
 // Decides the effects of a provider's notification. A provider transaction is posted as one payment. The payment has the id of
 // the transaction.
@@ -132,7 +131,7 @@ export function decideNotification(
   return {
     ...outcomePlan(notification, linkedOutcome(payment.id, flags), now, {
       changes: [
-        auditRow(actorOf(notification), {
+        auditRow(providerActor(notification.provider), {
           action: 'payment.link',
           resource: 'payment',
           resourceId: payment.id,
@@ -158,7 +157,7 @@ function decideNewPayment(
   if (isRefusable && notification.flags.includes(OTHER_SHORT_CODE)) return giveBack('wrong_short_code');
   if (isRefusable && match.accountId === null) return giveBack('wrong_account');
   const post = (paymentId: number, accountId: number | null, postedFlags: string[]): Plan => {
-    const actor = actorOf(notification);
+    const actor = providerActor(notification.provider);
     const payment = paymentRow(paymentId, now, {
       account_id: accountId,
       amount_minor: Number(amountMinor),
@@ -233,7 +232,11 @@ function conflictOf(
 ): ChangeRow {
   const { amountMinor } = notification;
   const conflict = event('notification.conflict', { conflictingPaymentId, amountMinor });
-  return eventRow(actorOf(notification), { resource: 'notification', resourceId: id }, conflict);
+  return eventRow(
+    providerActor(notification.provider),
+    { resource: 'notification', resourceId: id },
+    conflict,
+  );
 }
 
 /** The columns of a notification with the data that the provider reported. */
@@ -254,11 +257,6 @@ export function notificationColumns(notification: Notification) {
     payer_name: notification.payerName,
     flags: notification.flags,
   };
-}
-
-/** The actor of the audit rows of a notification. */
-function actorOf({ provider }: Notification): Actor {
-  return { ...SYSTEM, name: `provider ${provider}` };
 }
 
 function hasAmount({ amount_minor: amount }: Pick<PaymentRow, 'amount_minor'>, amountMinor: Minor): boolean {

@@ -11,6 +11,7 @@ import { auditRow, type ChangeRow, event, eventRow, type NewEvent } from '../../
 import type { AccompanyingRows, AccountRow, MoneyEvent } from '../../ledger/rules.ts';
 import { receivedEvent } from '../ledger-entry-rules.ts';
 import type { Interpretations, Match } from '../matching/rules.ts';
+import type { RefusalReason } from '../providers/provider.ts';
 import type { PaymentRow } from '../rules.ts';
 
 // Types and functions that manual payments and notifications share. The decisions are in manual-payment-rules.ts and
@@ -84,10 +85,8 @@ export type Recorded =
   | { payment: PaymentRow }
   | { replay: KeptAnswer }
   | { outcome: NotificationOutcome; paymentId: number | null }
+  /** The provider returns the money to the payer. */
   | { refusal: RefusalReason };
-
-/** Why the provider returns the money to the payer. */
-export type RefusalReason = 'wrong_account' | 'wrong_amount' | 'wrong_short_code';
 
 /** A payment under a reference, with the customer of its account and the present rights of the user who recorded it. */
 export type KnownPayment = PaymentRow & {

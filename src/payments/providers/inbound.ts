@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { Type } from 'typebox';
 import type { Config, Context } from '../../core/context.ts';
 import type { Api } from '../../core/http/api.ts';
-import type { PaymentProvider, ProviderAnswer, RouteDescription } from './provider.ts';
+import { invalidField } from '../../core/http/errors.ts';
+import { insertRejected } from '../notifications/store.ts';
+import type { AnswerReceiver, PaymentProvider, ProviderAnswer, RouteDescription } from './provider.ts';
 
 // The common parts of the routes that payment providers call.
 
@@ -19,13 +22,63 @@ export function acceptBytes(inbound: Api): void {
   );
 }
 
-/**
- * The address to which a provider posts its answer to a call of the service.
- * @param base - the address of this service, without a slash at its end.
- */
-export function answerAddress({ WEBHOOK_SECRET: secret }: Config, base: string, path: string): string {
+/** The part of an answer's path that names the kind of the call that it answers. */
+type AnsweredCall = 'requests' | 'status';
+
+/** Identifies a query or a request in the address for its answer, even if the provider's response to the call is lost. */
+export function newCallbackKey(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/** The address to which a provider posts its answer to a query or a request. */
+export function answerUrl(
+  config: Config,
+  { callbackUrl }: Pick<AnswerReceiver<unknown>, 'callbackUrl'>,
+  call: AnsweredCall,
+  { provider, callback_key: key }: { provider: string; callback_key: string },
+): string {
+  const { WEBHOOK_SECRET: secret } = config;
   const token = secret === '' ? '' : `?token=${encodeURIComponent(secret)}`;
-  return `${base}/api/webhooks/payments/${path}${token}`;
+  return `${callbackUrl(config)}/api/webhooks/payments/${provider}/${call}/${key}${token}`;
+}
+
+interface AnswerHandling<Answer> {
+  call: AnsweredCall;
+  receiver: AnswerReceiver<Answer>;
+  /** The failure that is stored with an unreadable answer, and the message to the provider. */
+  unreadable: { failure: string; message: string };
+  handle(request: FastifyRequest, key: string, body: string, answer: Answer): Promise<void>;
+}
+
+/** Adds the route at `answerUrl`. */
+export function answerRoute<Answer>(
+  api: Api,
+  context: Context,
+  provider: PaymentProvider,
+  { call, receiver, unreadable, handle }: AnswerHandling<Answer>,
+): void {
+  const options = optionsOf(context, provider, receiver.description);
+  const params = Type.Object({
+    key: Type.String({ maxLength: 100, examples: ['0123456789abcdef0123456789abcdef'] }),
+  });
+  api.register(async (inbound: Api) => {
+    acceptBytes(inbound);
+    inbound.post(
+      `/webhooks/payments/${provider.name}/${call}/:key`,
+      { ...options, schema: { ...options.schema, params } },
+      async (request, reply) => {
+        const bytes = bytesOf(request);
+        const body = storable(bytes);
+        const read = receiver.read(bytes);
+        if (!read) {
+          await insertRejected(context.db, provider.name, body, unreadable.failure);
+          throw invalidField('body', unreadable.message);
+        }
+        await handle(request, request.params.key, body, read);
+        return answer(reply, receiver.acknowledgement);
+      },
+    );
+  });
 }
 
 export function optionsOf(
@@ -74,8 +127,8 @@ export function bytesOf(request: FastifyRequest): Buffer {
   return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
 }
 
-export function answer(reply: FastifyReply, { status = 200, contentType, body }: ProviderAnswer) {
-  return reply.status(status).type(contentType).send(body);
+export function answer(reply: FastifyReply, { contentType, body }: ProviderAnswer) {
+  return reply.type(contentType).send(body);
 }
 
 /** The body as text. NUL is escaped as in JSON, because PostgreSQL cannot store it. */

@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { codeOf } from '../../core/http/errors.ts';
 import { AnswerTooLarge, type HttpAnswer, sendRequest } from '../../platform/outbound/http-client.ts';
 import { ProviderApiError, type ProviderApiProblem } from './provider.ts';
@@ -5,7 +6,7 @@ import { parseJsonObject, textOf } from './rules.ts';
 
 // The HTTP API of Safaricom's Daraja. https://developer.safaricom.co.ke/APIs/Authorization
 
-export interface MobilemoneyApiSettings {
+interface MobilemoneyApiSettings {
   /** Has no slash at its end. */
   readonly url: string;
   readonly consumerKey: string;
@@ -20,7 +21,7 @@ export interface ApiCall {
   timeoutMs?: number;
 }
 
-export interface ApiAnswer {
+interface ApiAnswer {
   fields: Record<string, unknown>;
   text: string;
 }
@@ -159,6 +160,27 @@ function errorOf(
   // An answer of status 200 that is not JSON comes from a proxy, or is incomplete. So it counts as `no_answer`.
   const isRefused = status >= 400 && status < 500 && status !== 408;
   return new ProviderApiError(isRefused ? 'refused' : 'no_answer', message, retryAfterSeconds, status);
+}
+
+/** The error for an answer of status 200 whose code refuses the call. */
+export function refusalOf(path: string, code: string | null, fields: Record<string, unknown>) {
+  const reported = textOf(fields, 'ResponseMessage') ?? textOf(fields, 'ResponseDescription') ?? '';
+  const message = `${path}: ResponseCode ${code}, ${reported.slice(0, MAX_MESSAGE_LENGTH)}`;
+  return new ProviderApiError('refused', message, null, 200);
+}
+
+/** The answer to the provider's calls that report the outcome of a query or a request. */
+export const ACKNOWLEDGEMENT = {
+  contentType: 'application/json; charset=utf-8',
+  body: { ResultCode: 0, ResultDesc: 'Accepted' },
+} as const;
+
+/** The schema of `ACKNOWLEDGEMENT`. */
+export function Acknowledged(title: string) {
+  return Type.Object(
+    { ResultCode: Type.Literal(0), ResultDesc: Type.String() },
+    { title, description: 'Answer stored.', examples: [ACKNOWLEDGEMENT.body] },
+  );
 }
 
 /** The codes of connections that were never made, or whose certificate was refused. */

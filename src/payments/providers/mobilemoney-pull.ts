@@ -1,5 +1,6 @@
 import { parseCompactTime } from '../../core/values/dates.ts';
-import type { ApiCall, MobilemoneyApi } from './mobilemoney-api.ts';
+import { type ApiCall, type MobilemoneyApi, refusalOf } from './mobilemoney-api.ts';
+import { EAST_AFRICA_TIME, eastAfricaText } from './mobilemoney-time.ts';
 import {
   ProviderApiError,
   type PulledPage,
@@ -12,7 +13,7 @@ import { isRecord, textOf } from './rules.ts';
 // Daraja's Pull Transactions. https://developer.safaricom.co.ke/APIs/PullTransactions
 // Its documentation and its answers differ, so every form that public clients read is accepted.
 
-export interface MobilemoneyPullSettings {
+interface MobilemoneyPullSettings {
   readonly number: string;
   readonly callbackUrl: string;
 }
@@ -25,8 +26,6 @@ const HISTORY_MS = 48 * HOUR_MS;
  */
 const LONGEST_WINDOW_MS = 2 * HOUR_MS;
 const TOLERANCE_MS = 25 * 60_000;
-/** Hours ahead of UTC, all year. */
-const EAST_AFRICA_TIME = 3;
 const REGISTER_PATH = '/pulltransactions/v1/register';
 const QUERY_PATH = '/pulltransactions/v1/query';
 const SUCCESS = '1000';
@@ -74,7 +73,7 @@ export function mobilemoneyPull(api: MobilemoneyApi, settings: MobilemoneyPullSe
       };
       const { fields } = await api.call({ path: REGISTER_PATH, body }, signal);
       const code = textOf(fields, 'ResponseStatus') ?? textOf(fields, 'ResponseCode');
-      if (code !== SUCCESS && code !== NONE && code !== '0') throw refusal(REGISTER_PATH, code, fields);
+      if (code !== SUCCESS && code !== NONE && code !== '0') throw refusalOf(REGISTER_PATH, code, fields);
     },
     async readPage(window, offset, signal) {
       const body = {
@@ -87,20 +86,11 @@ export function mobilemoneyPull(api: MobilemoneyApi, settings: MobilemoneyPullSe
       const code = textOf(fields, 'ResponseCode');
       const rows = rowsOf(fields.Response ?? fields.Transactions);
       if (code === NONE) return { rowCount: 0, content: '', payments: [] };
-      if (code !== SUCCESS && (code !== null || rows === undefined)) throw refusal(QUERY_PATH, code, fields);
+      if (code !== SUCCESS && (code !== null || rows === undefined))
+        throw refusalOf(QUERY_PATH, code, fields);
       return readRows(rows ?? [], window);
     },
   };
-}
-
-function refusal(path: string, code: string | null, fields: Record<string, unknown>): ProviderApiError {
-  const reported = textOf(fields, 'ResponseMessage') ?? textOf(fields, 'ResponseDescription') ?? '';
-  return new ProviderApiError(
-    'refused',
-    `${path}: ResponseCode ${code}, ${reported.slice(0, 200)}`,
-    null,
-    200,
-  );
 }
 
 /** Flattens the list, which is nested in another list in some answers. @returns undefined without a list. */
@@ -168,10 +158,4 @@ export function readTime(text: string, window: Pick<PullWindow, 'from' | 'to'>):
     utc.getTime() >= window.from.getTime() - TOLERANCE_MS &&
     utc.getTime() <= window.to.getTime() + TOLERANCE_MS;
   return isInWindow ? utc : eastAfrican;
-}
-
-/** YYYY-MM-DD HH:mm:ss */
-function eastAfricaText(moment: Date): string {
-  const local = new Date(moment.getTime() + EAST_AFRICA_TIME * HOUR_MS).toISOString();
-  return local.slice(0, 19).replace('T', ' ');
 }

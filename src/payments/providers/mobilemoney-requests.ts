@@ -2,7 +2,13 @@ import { Type } from 'typebox';
 import type { Config, Currency } from '../../core/context.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { createMobilemoneyApi, type MobilemoneyApi } from './mobilemoney-api.ts';
+import {
+  ACKNOWLEDGEMENT,
+  Acknowledged,
+  createMobilemoneyApi,
+  type MobilemoneyApi,
+} from './mobilemoney-api.ts';
+import { eastAfricaText } from './mobilemoney-time.ts';
 import {
   type EndReason,
   type PaymentRequester,
@@ -13,7 +19,7 @@ import {
   type RequestResult,
   type SendResult,
 } from './provider.ts';
-import { amountTextOf, parseJsonObject, textOf } from './rules.ts';
+import { amountTextOf, isRecord, parseJsonObject, recordOf, textOf } from './rules.ts';
 
 // Safaricom's M-PESA Express (STK push) of Daraja: the phone shows a prompt, and the customer enters the PIN.
 // https://developer.safaricom.co.ke/APIs/MpesaExpressSimulate
@@ -26,7 +32,6 @@ const DESCRIPTION = 'Solar payment';
 const PHONE = /^\+254[17]\d{8}$/;
 /** In shillings, per transaction. */
 const MAX_AMOUNT = 250_000n;
-const EAST_AFRICA_TIME_MS = 3 * 3_600_000;
 
 const ACCEPTED = '0';
 const PAID = '0';
@@ -103,12 +108,6 @@ const AnswerBody = Type.Object(
   },
 );
 
-const ACKNOWLEDGED = { ResultCode: 0, ResultDesc: 'Accepted' } as const;
-const Acknowledged = Type.Object(
-  { ResultCode: Type.Literal(0), ResultDesc: Type.String() },
-  { title: 'RequestAnswerStored', description: 'Answer stored.', examples: [ACKNOWLEDGED] },
-);
-
 export const mobilemoneyRequester: PaymentRequester = {
   isOn: ({ mobilemoneyRequests }) => mobilemoneyRequests !== undefined,
   shortCode: (config) => settingsOf(config).shortCode,
@@ -122,8 +121,8 @@ export const mobilemoneyRequester: PaymentRequester = {
       findResult: (requestId, now) => findResult(connection, requestId, now),
     };
   },
-  readAnswer,
-  acknowledgement: { contentType: 'application/json; charset=utf-8', body: ACKNOWLEDGED },
+  read: readAnswer,
+  acknowledgement: ACKNOWLEDGEMENT,
   description: {
     operationId: 'receiveMobileMoneyRequestAnswer',
     summary: 'Receive the answer to a payment request',
@@ -131,7 +130,7 @@ export const mobilemoneyRequester: PaymentRequester = {
       'The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. ' +
       'An answer that fits no request is stored as a notification with the status `rejected`. The provider still gets a positive answer. An unreadable answer is stored, too.',
     body: { contentType: 'application/json', schema: AnswerBody },
-    answer: { contentType: 'application/json', schema: Acknowledged },
+    answer: { contentType: 'application/json', schema: Acknowledged('RequestAnswerStored') },
   },
 };
 
@@ -261,18 +260,13 @@ function readAnswer(body: Buffer): RequestAnswer | undefined {
 /** The items of `CallbackMetadata` by name. */
 function itemsOf(answer: Record<string, unknown>): Record<string, unknown> {
   const list = recordOf(answer.CallbackMetadata)?.Item;
-  const items = (Array.isArray(list) ? list : []).map(recordOf).filter((item) => item !== undefined);
+  const items = (Array.isArray(list) ? list : []).filter(isRecord);
   return Object.fromEntries(items.map((item) => [textOf(item, 'Name') ?? '', item.Value]));
-}
-
-function recordOf(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 
 function passwordOf(config: Config, now: Date) {
   const { shortCode, passkey } = settingsOf(config);
-  const local = new Date(now.getTime() + EAST_AFRICA_TIME_MS).toISOString();
-  const timestamp = local.replace(/\D/g, '').slice(0, 14);
+  const timestamp = eastAfricaText(now).replace(/\D/g, '');
   const password = Buffer.from(`${shortCode}${passkey}${timestamp}`).toString('base64');
   return { BusinessShortCode: shortCode, Password: password, Timestamp: timestamp };
 }

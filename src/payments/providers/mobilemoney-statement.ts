@@ -2,6 +2,7 @@ import type { Currency } from '../../core/context.ts';
 import { businessDay, compareDates, parseCompactTime, parseTimestamp } from '../../core/values/dates.ts';
 import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
 import { referenceKey } from '../../core/values/reference.ts';
+import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
 import type { Delimiter, LineRules, StatementLine, StatementReader } from './provider.ts';
 
 /**
@@ -170,7 +171,7 @@ function readTime(text: string): Date | undefined {
     : /^\d{4}-\d{2}-\d{2}$/.test(date)
       ? date.replaceAll('-', '')
       : '';
-  return parseCompactTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`, 3);
+  return parseCompactTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`, EAST_AFRICA_TIME);
 }
 
 /**

@@ -1,21 +1,17 @@
 import { constants, type KeyObject, publicEncrypt } from 'node:crypto';
 import { Type } from 'typebox';
 import { parseCompactTime } from '../../core/values/dates.ts';
-import type { MobilemoneyApi } from './mobilemoney-api.ts';
+import { ACKNOWLEDGEMENT, Acknowledged, type MobilemoneyApi, refusalOf } from './mobilemoney-api.ts';
 import { readParty } from './mobilemoney-statement.ts';
-import {
-  type DescribedTransaction,
-  ProviderApiError,
-  type StatusAnswers,
-  type StatusSource,
-} from './provider.ts';
-import { amountTextOf, isRecord, parseJsonObject, textOf } from './rules.ts';
+import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
+import type { DescribedTransaction, StatusAnswers, StatusSource } from './provider.ts';
+import { amountTextOf, isRecord, parseJsonObject, recordOf, textOf } from './rules.ts';
 
 // Daraja's Transaction Status. It answers later, at the address in the query.
 // https://developer.safaricom.co.ke/APIs/TransactionStatus
 // Its documentation and its answers differ, so every form that public clients read is accepted.
 
-export interface MobilemoneyStatusSettings {
+interface MobilemoneyStatusSettings {
   readonly shortCode: string;
   readonly initiator: string;
   readonly password: string;
@@ -34,8 +30,6 @@ const DOES_NOT_EXIST = '2032';
 /** The identifier type: PartyA is the short code of an organisation. */
 const SHORT_CODE = '4';
 const REMARKS = 'Status of a payment';
-/** Hours ahead of UTC, all year. */
-const EAST_AFRICA_TIME = 3;
 /** Other statuses are for example Pending, Cancelled, Declined and Expired. */
 const COMPLETED = /^completed$/i;
 
@@ -57,11 +51,7 @@ export function mobilemoneyStatus(api: MobilemoneyApi, settings: MobilemoneyStat
       };
       const { fields } = await api.call({ path: QUERY_PATH, body }, signal);
       const code = textOf(fields, 'ResponseCode');
-      if (code !== null && code !== ACCEPTED) {
-        const reported = textOf(fields, 'ResponseDescription') ?? '';
-        const message = `${QUERY_PATH}: ResponseCode ${code}, ${reported.slice(0, 200)}`;
-        throw new ProviderApiError('refused', message, null, 200);
-      }
+      if (code !== null && code !== ACCEPTED) throw refusalOf(QUERY_PATH, code, fields);
       return textOf(fields, 'ConversationID') ?? textOf(fields, 'OriginatorConversationID');
     },
   };
@@ -127,12 +117,6 @@ const AnswerBody = Type.Object(
   },
 );
 
-const ACKNOWLEDGED = { ResultCode: 0, ResultDesc: 'Accepted' } as const;
-const Acknowledged = Type.Object(
-  { ResultCode: Type.Literal(0), ResultDesc: Type.String() },
-  { title: 'StatusAnswerStored', description: 'Answer stored.', examples: [ACKNOWLEDGED] },
-);
-
 export const mobilemoneyStatusAnswers: StatusAnswers = {
   isOn: ({ mobilemoneyStatus: settings }) => settings !== undefined,
   callbackUrl({ mobilemoneyStatus: settings }) {
@@ -156,7 +140,7 @@ export const mobilemoneyStatusAnswers: StatusAnswers = {
       message: `${message ?? 'ResultCode'} (${code})`,
     };
   },
-  acknowledgement: { contentType: 'application/json; charset=utf-8', body: ACKNOWLEDGED },
+  acknowledgement: ACKNOWLEDGEMENT,
   description: {
     operationId: 'receiveMobileMoneyStatusAnswer',
     summary: 'Receive the status of a transaction',
@@ -164,7 +148,7 @@ export const mobilemoneyStatusAnswers: StatusAnswers = {
       'The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. ' +
       'An answer that fits no query is stored as a notification with the status `rejected`. The provider still gets a positive answer. An unreadable answer is stored, too.',
     body: { contentType: 'application/json', schema: AnswerBody },
-    answer: { contentType: 'application/json', schema: Acknowledged },
+    answer: { contentType: 'application/json', schema: Acknowledged('StatusAnswerStored') },
   },
 };
 
@@ -197,8 +181,4 @@ function parametersOf(result: Record<string, unknown>): Map<string, string> {
     if (key !== undefined && value !== null && !values.has(key)) values.set(key, value);
   }
   return values;
-}
-
-function recordOf(value: unknown): Record<string, unknown> | undefined {
-  return isRecord(value) ? value : undefined;
 }

@@ -9,6 +9,7 @@ import { mobilemoneyPull } from './mobilemoney-pull.ts';
 import { mobilemoneyRequester } from './mobilemoney-requests.ts';
 import { mobilemoneyStatement } from './mobilemoney-statement.ts';
 import { mobilemoneyStatus, mobilemoneyStatusAnswers } from './mobilemoney-status.ts';
+import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
 import type { PaymentProvider, SentPayment } from './provider.ts';
 import { parseJsonObject, textOf } from './rules.ts';
 
@@ -23,8 +24,6 @@ const REFUSED = {
   wrong_short_code: { ResultCode: 'C2B00015', ResultDesc: 'Invalid Shortcode' },
 } as const;
 const RESULTS = { accepted: ACCEPTED, ...REFUSED };
-/** Hours ahead of UTC, all year. The provider's times have no zone. */
-const EAST_AFRICA_TIME = 3;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 const NotificationBody = Type.Object(

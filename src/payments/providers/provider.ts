@@ -76,28 +76,32 @@ export interface ProviderApi {
 
 /** Asks about one transaction. The provider accepts the query, and posts the answer later. */
 export interface StatusSource {
-  /** A repeat only causes another answer. @returns the provider's id of the query. */
-  ask(transaction: AskedTransaction, signal: AbortSignal): Promise<string | null>;
+  /**
+   * A repeat only causes another answer.
+   * @param transaction.answerUrl - the address for the provider's answer.
+   * @returns the provider's id of the query.
+   */
+  ask(
+    transaction: { transactionRef: string; answerUrl: string },
+    signal: AbortSignal,
+  ): Promise<string | null>;
 }
 
-export interface AskedTransaction {
-  transactionRef: string;
-  /** The address for the provider's answer. */
-  answerUrl: string;
-}
-
-/** Receives the answers to status queries. */
-export interface StatusAnswers {
-  /** Whether the settings turn the status queries on. */
+/** Receives the answers that a provider posts some time after a query or a request of the service. */
+export interface AnswerReceiver<Answer> {
+  /** Whether the settings turn these queries or requests on. */
   isOn(config: Config): boolean;
   /** The address of this service for the provider's answers, without a slash at its end. */
   callbackUrl(config: Config): string;
   /** Reads an answer. @returns undefined if it is unreadable. */
-  read(body: Buffer): StatusAnswer | undefined;
+  read(body: Buffer): Answer | undefined;
   readonly description: RouteDescription;
-  /** The answer to every readable call, even to a call that fits no query: the provider could not correct it. */
+  /** The answer to every readable call, even to a call that fits nothing: the provider could not correct it. */
   readonly acknowledgement: ProviderAnswer;
 }
+
+/** Receives the answers to status queries. */
+export type StatusAnswers = AnswerReceiver<StatusAnswer>;
 
 export interface StatusAnswer {
   /** The id of the transaction. */
@@ -161,23 +165,14 @@ export interface PulledPayment {
   raw: string;
 }
 
-/** Asks the phones of customers to pay. */
-export interface PaymentRequester {
-  /** Whether the settings turn payment requests on. */
-  isOn(config: Config): boolean;
+/** Asks the phones of customers to pay. The provider posts the answer after the customer has paid or refused. */
+export interface PaymentRequester extends AnswerReceiver<RequestAnswer> {
   /** The fields of a request that the provider would not accept, with the reasons. */
   problemsOf(request: Pick<PaymentToRequest, 'phone' | 'amountMinor'>, currency: Currency): FieldProblem[];
   /** The short code that is paid. */
   shortCode(config: Config): string;
-  /** The address of this service for the provider's answers, without a slash at its end. */
-  callbackUrl(config: Config): string;
   /** The calls of one connection share an access token. */
   connect(config: Config, currency: Currency): RequestConnection;
-  /** Reads the answer that the provider posts later. @returns undefined if it is unreadable. */
-  readAnswer(body: Buffer): RequestAnswer | undefined;
-  readonly description: RouteDescription;
-  /** The answer to every readable call, even to a call that fits no request: the provider could not correct it. */
-  readonly acknowledgement: ProviderAnswer;
 }
 
 export interface RequestConnection {
@@ -300,15 +295,14 @@ export interface NotificationResult {
   paymentId: number | null;
 }
 
-export type Verdict = 'accepted' | 'wrong_account' | 'wrong_amount' | 'wrong_short_code';
+/** Why a readable payment is refused. */
+export type RefusalReason = 'wrong_account' | 'wrong_amount' | 'wrong_short_code';
 
-export type Refusal =
-  | { reason: 'unreadable'; problems: FieldProblem[] }
-  | { reason: Exclude<Verdict, 'accepted'> };
+export type Verdict = 'accepted' | RefusalReason;
+
+export type Refusal = { reason: 'unreadable'; problems: FieldProblem[] } | { reason: RefusalReason };
 
 export interface ProviderAnswer {
-  /** Default: 200. */
-  status?: number;
   contentType: string;
   /** An object is sent as JSON. */
   body: object | string;

@@ -5,31 +5,16 @@ import { tigopesa } from './tigopesa.ts';
 
 export const PROVIDERS: readonly PaymentProvider[] = [mobilemoney, tigopesa];
 
-/** The provider whose statements are imported. Only this provider has a statement reader. */
-export const STATEMENT_PROVIDER = PROVIDERS.filter(readsStatements)[0] as StatementProvider;
+/** The provider whose statements are imported. */
+export const STATEMENT_PROVIDER = onlyProviderWith('statement');
+/** The provider that asks phones to pay. */
+export const REQUEST_PROVIDER = onlyProviderWith('requester');
+/** The provider that answers status queries. */
+export const STATUS_PROVIDER = onlyProviderWith('statusAnswers');
 
-type StatementProvider = PaymentProvider & Required<Pick<PaymentProvider, 'statement'>>;
-
-function readsStatements(provider: PaymentProvider): provider is StatementProvider {
-  return provider.statement !== undefined;
-}
-
-/** The provider that asks phones to pay. Only this provider has a requester. */
-export const REQUEST_PROVIDER = PROVIDERS.filter(sendsRequests)[0] as RequestProvider;
-
-type RequestProvider = PaymentProvider & Required<Pick<PaymentProvider, 'requester'>>;
-
-function sendsRequests(provider: PaymentProvider): provider is RequestProvider {
-  return provider.requester !== undefined;
-}
-
-/** The provider that answers status queries. Only this provider reads such answers. */
-export const STATUS_PROVIDER = PROVIDERS.filter(answersStatusQueries)[0] as StatusProvider;
-
-type StatusProvider = PaymentProvider & Required<Pick<PaymentProvider, 'statusAnswers'>>;
-
-function answersStatusQueries(provider: PaymentProvider): provider is StatusProvider {
-  return provider.statusAnswers !== undefined;
+function onlyProviderWith<Part extends keyof PaymentProvider>(part: Part) {
+  const provider = PROVIDERS.find((one) => one[part] !== undefined);
+  return provider as PaymentProvider & Required<Pick<PaymentProvider, Part>>;
 }
 
 export function providerNamed(name: string): PaymentProvider {

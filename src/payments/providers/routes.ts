@@ -7,7 +7,7 @@ import { type PostingQueue, receiveNotification } from '../posting/commands.ts';
 import { acceptBytes, answer, bytesOf, optionsOf, storable } from './inbound.ts';
 import type { PaymentProvider } from './provider.ts';
 import { PROVIDERS } from './registry.ts';
-import { isOurs, readAmountOf, readNotification } from './rules.ts';
+import { isOurs, readAmountOf, readingSettings, readNotification } from './rules.ts';
 
 /** The routes that payment providers call: notifications and, for some providers, validation before the money moves. */
 export function providerRoutes(api: Api, context: Context, queue: PostingQueue): void {
@@ -26,8 +26,7 @@ function notificationRoute(
   provider: PaymentProvider,
   queue: PostingQueue,
 ): void {
-  const { config, currency } = context;
-  const settings = { currency, timeZone: config.BUSINESS_TIMEZONE, paybillNumbers: config.paybillNumbers };
+  const settings = readingSettings(context);
   inbound.post(
     `/webhooks/payments/${provider.name}`,
     optionsOf(context, provider, provider.description),

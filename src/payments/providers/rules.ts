@@ -1,4 +1,4 @@
-import type { Currency } from '../../core/context.ts';
+import type { Context, Currency } from '../../core/context.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
 import { amountRule } from '../../core/http/validation.ts';
 import { businessDay, compareDates } from '../../core/values/dates.ts';
@@ -19,6 +19,8 @@ const MAX_FIELD_LENGTH = 256;
 
 const EMPTY_AMOUNT = 'empty';
 
+const MAX_MESSAGE_LENGTH = 500;
+
 const utf8 = new TextDecoder();
 
 interface ReadingSettings {
@@ -27,6 +29,10 @@ interface ReadingSettings {
   timeZone: string;
   /** The short codes of the business; an empty list accepts every short code. */
   paybillNumbers: readonly string[];
+}
+
+export function readingSettings({ config, currency }: Pick<Context, 'config' | 'currency'>): ReadingSettings {
+  return { currency, timeZone: config.BUSINESS_TIMEZONE, paybillNumbers: config.paybillNumbers };
 }
 
 /**
@@ -190,6 +196,15 @@ export function cleanText(text: string): string | null {
     .trim()
     .slice(0, MAX_FIELD_LENGTH);
   return clean === '' ? null : clean;
+}
+
+/** The part of a provider's message that is stored. */
+export function shortened(message: string | null): string | null {
+  return message?.slice(0, MAX_MESSAGE_LENGTH) ?? null;
+}
+
+export function recordOf(value: unknown): Record<string, unknown> | undefined {
+  return isRecord(value) ? value : undefined;
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
