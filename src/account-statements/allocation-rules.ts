@@ -96,6 +96,10 @@ function push<K>(lists: Map<K, Cover[]>, key: K, cover: Cover): void {
   else lists.set(key, [cover]);
 }
 
+export function coveredBy(covers: readonly Cover[]): Minor {
+  return covers.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+}
+
 /** Sorts by day, then payments before credit moves, then by id. */
 export function inOrder(a: MoneyMove, b: MoneyMove): number {
   const isMove = (one: MoneyMove) => (one.creditMoveId === null ? 0 : 1);

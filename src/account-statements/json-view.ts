@@ -1,9 +1,11 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
-import { type Position, termsOf } from '../accounts/schedule-rules.ts';
+import { termsOf } from '../accounts/schedule-rules.ts';
+import { toPaymentState } from '../accounts/view.ts';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
 import type { AccountRow } from '../ledger/rules.ts';
+import { coveredBy } from './allocation-rules.ts';
 import type { Quote } from './quote-rules.ts';
 import type { Row, StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
@@ -49,7 +51,7 @@ export function toStatement(
       ...figures(row),
       item: row.item,
       covers: row.covers.map(({ amountMinor, ...cover }) => ({ ...cover, amount: amount(amountMinor) })),
-      covered: row.item === null ? null : amount(sumOf(row.covers)),
+      covered: row.item === null ? null : amount(coveredBy(row.covers)),
       credit: row.type === 'payment' || row.type === 'transfer_in' ? amount(row.creditMinor) : null,
       ...sourceOf(row),
     })),
@@ -63,7 +65,7 @@ export function toStatement(
       balance: amount(statement.balanceMinor),
       credit: amount(statement.creditMinor),
       arrears: amount(position.arrearsMinor),
-      ...standingOf(position, currency),
+      ...toPaymentState(position, currency),
     },
   };
 }
@@ -93,7 +95,7 @@ export function toQuote(account: AccountRow, date: PlainDate, quote: Quote, curr
     dueOnDate: amount(quote.dueOnDateMinor),
     amountDue: amount(quote.amountDueMinor),
     settlement: amount(quote.payoffMinor),
-    ...standingOf(quote.position, currency),
+    ...toPaymentState(quote.position, currency),
     payment: quote.after && {
       amount: amount(quote.after.amountMinor),
       itemsCovered: quote.after.itemsCovered,
@@ -102,22 +104,7 @@ export function toQuote(account: AccountRow, date: PlainDate, quote: Quote, curr
       credit: amount(quote.after.creditMinor),
       arrears: amount(quote.after.position.arrearsMinor),
       completes: quote.after.completes,
-      ...standingOf(quote.after.position, currency),
+      ...toPaymentState(quote.after.position, currency),
     },
   };
-}
-
-function standingOf(position: Position, currency: Currency) {
-  return {
-    paymentState: position.paymentState,
-    daysPastDue: position.daysPastDue,
-    paidUntil: position.paidUntil,
-    nextDueDate: position.nextDueDate,
-    nextDueAmount:
-      position.nextDueAmountMinor === null ? null : amountOf(position.nextDueAmountMinor, currency),
-  };
-}
-
-function sumOf(covers: Row['covers']): Minor {
-  return covers.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
 }

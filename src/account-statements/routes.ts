@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import { termsOf } from '../accounts/schedule-rules.ts';
-import { findAccountRow } from '../accounts/store.ts';
+import { getAccountRow } from '../accounts/store.ts';
 import { type Context, readAmount, today } from '../core/context.ts';
 import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
-import { invalidField, notFound, unreachable } from '../core/http/errors.ts';
+import { invalidField, unreachable } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { compareDates } from '../core/values/dates.ts';
 import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
@@ -97,14 +97,12 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       },
     },
     async (request) => {
-      const { id } = request.params;
       const { amount } = request.query;
       const day = today(context);
       const date = request.query.date ?? day;
       if (compareDates(date, day) < 0) throw invalidField('date', `must not be before today (${day})`);
       const amountMinor = amount === undefined ? null : readAmount(amount, currency);
-      const account = await findAccountRow(context.db, id);
-      if (!account) throw notFound('account', id);
+      const account = await getAccountRow(context.db, request.params.id);
       const books = booksOf(account);
       if (amountMinor !== null && !hasRoomFor(books, amountMinor)) throw accountFull('amount');
       const quoted = { terms: termsOf(account), status: books.status, paidMinor: books.paidMinor };

@@ -14,6 +14,7 @@ import { type Minor, minMinor } from '../core/values/money.ts';
 import {
   allocationOf,
   type Cover,
+  coveredBy,
   inOrder,
   isOut,
   type MoneyMove,
@@ -52,7 +53,7 @@ export const ROW_TYPES = [
   'written_off',
   'recovery',
 ] as const;
-export type RowType = (typeof ROW_TYPES)[number];
+type RowType = (typeof ROW_TYPES)[number];
 
 /** A ledger event that changes the total owed. */
 export interface AccountEvent {
@@ -288,7 +289,7 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
       return;
     }
     const covers = allocation.ofMoney.get(one) ?? [];
-    const creditMinor = amountMinor - covers.reduce((sum, cover) => sum + cover.amountMinor, 0n);
+    const creditMinor = amountMinor - coveredBy(covers);
     add({ type, date, amountMinor, paidMinor, covers, creditMinor, money: one });
     if (lost && recovered > 0n) {
       add({ type: 'recovery', date, amountMinor: recovered, dueMinor: recovered, money: one });

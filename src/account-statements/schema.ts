@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
-import { paymentStates } from '../accounts/schedule-rules.ts';
+import { paymentStateFields } from '../accounts/schema.ts';
 import { AmountAboveZero, CalendarDate, Choice, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { MAX_ROWS, ROW_TYPES } from './rules.ts';
@@ -92,14 +92,6 @@ const example = {
   ledgerEventId: 2,
 };
 
-const standing = {
-  paymentState: Choice('PaymentState', paymentStates),
-  daysPastDue: Type.Integer(),
-  paidUntil: Nullable(DateText),
-  nextDueDate: Nullable(DateText),
-  nextDueAmount: Nullable(Money),
-};
-
 export const AccountStatement = Type.Object(
   {
     accountId: Id,
@@ -133,7 +125,7 @@ export const AccountStatement = Type.Object(
         balance: Type.Number({ description: 'owedInTotal, but at least 0.' }),
         credit: Money,
         arrears: Money,
-        ...standing,
+        ...paymentStateFields,
       },
       {
         description:
@@ -246,7 +238,7 @@ export const Quote = Type.Object(
       description: 'overdue + dueOnDate. If the customer pays this amount, there are no arrears on the day.',
     }),
     settlement: Type.Number({ description: 'The payoff amount: the whole balance on the day.' }),
-    ...standing,
+    ...paymentStateFields,
     payment: Nullable(
       Type.Object(
         {
@@ -261,7 +253,7 @@ export const Quote = Type.Object(
           credit: Money,
           arrears: Money,
           completes: Type.Boolean({ description: 'Whether the payment completes the account.' }),
-          ...standing,
+          ...paymentStateFields,
         },
         { description: 'The account after a payment of the amount. Null without an amount.' },
       ),

@@ -1,12 +1,12 @@
 import { isStatusIn, statusOn } from '../account-status/rules.ts';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { termsOf } from '../accounts/schedule-rules.ts';
-import { findAccountRow } from '../accounts/store.ts';
+import { getAccountRow } from '../accounts/store.ts';
 import { type Context, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { LedgerEvent } from '../core/database/tables.ts';
 import { inSnapshot } from '../core/database/transactions.ts';
-import { AppError, notFound } from '../core/http/errors.ts';
+import { AppError } from '../core/http/errors.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import type { MoneyMove } from './allocation-rules.ts';
@@ -52,8 +52,7 @@ export async function makeStatement(
   const day = today(context);
   if (given.from) readStatementPeriod(given, day, given.from);
   const { account, head, events, period, money } = await inSnapshot(context.db, async (tx) => {
-    const account = await findAccountRow(tx, id);
-    if (!account) throw notFound('account', id);
+    const account = await getAccountRow(tx, id);
     const eventRows = await findAccountEvents(tx, id);
     const events = eventRows.map((row) => toEvent(row, account));
     const period = readStatementPeriod(given, day, given.from ?? (await firstDayOf(tx, account, events)));

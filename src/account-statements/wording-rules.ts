@@ -3,12 +3,12 @@ import { itemMinor, type Terms } from '../accounts/schedule-rules.ts';
 import { unreachable } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { type Minor, minorToText, printedAmount } from '../core/values/money.ts';
-import type { MoneyMove } from './allocation-rules.ts';
+import { coveredBy, type MoneyMove } from './allocation-rules.ts';
 import type { Row } from './rules.ts';
 
 // The texts of a statement. JSON, CSV and the printed document differ only in the format of dates and amounts.
 
-export interface Spelling {
+interface Spelling {
   date(date: PlainDate): string;
   amount(minor: Minor): string;
 }
@@ -103,7 +103,7 @@ function coverageOfPayment({ covers, creditMinor }: Row, terms: Terms, { amount 
 
 /** `paid 2026-11-09`, `100.00 paid, 300.00 open` or `open` */
 function coverageOfItem({ covers, amountMinor }: Row, { date, amount }: Spelling): string {
-  const covered = covers.reduce((sum, cover) => sum + cover.amountMinor, 0n);
+  const covered = coveredBy(covers);
   const last = covers.at(-1);
   if (last === undefined) return 'open';
   if (covered === amountMinor) return `paid ${date(last.paymentDate)}`;

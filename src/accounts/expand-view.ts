@@ -1,5 +1,6 @@
 import type { Actor } from '../core/context.ts';
 import type { Db } from '../core/database/db.ts';
+import { type ChoiceText, choicesOf } from '../core/http/fields.ts';
 import { findExpandedCustomers } from '../customers/store.ts';
 import { findExpandedProducts } from '../products/store.ts';
 import { type Permission, requireAll } from '../rights.ts';
@@ -15,11 +16,17 @@ const NEEDED: Record<AccountExpansion | AccountOrCustomer, Permission> = {
   product: 'catalogue:read',
 };
 
-function checkRights(actor: Actor, wanted: ReadonlySet<keyof typeof NEEDED>): void {
+/** @throws AppError FORBIDDEN if the actor may not read one of the chosen resources. */
+function chosen<T extends keyof typeof NEEDED>(
+  actor: Actor,
+  expand: ChoiceText<T> | undefined,
+): ReadonlySet<T> {
+  const wanted = choicesOf(expand);
   requireAll(
     actor,
     [...wanted].map((kind) => NEEDED[kind]),
   );
+  return wanted;
 }
 
 /** Adds customers and products to accounts. @throws AppError FORBIDDEN if the actor may not read them. */
@@ -27,9 +34,9 @@ export async function expandAccounts<A extends { customerId: number; productId: 
   db: Db,
   actor: Actor,
   accounts: readonly A[],
-  wanted: ReadonlySet<AccountExpansion>,
+  expand: ChoiceText<AccountExpansion> | undefined,
 ) {
-  checkRights(actor, wanted);
+  const wanted = chosen(actor, expand);
   if (wanted.size === 0) return [...accounts];
   const [customers, products] = await Promise.all([
     wanted.has('customer')
@@ -54,9 +61,9 @@ export async function expandAccountsOf<R extends { accountId: number | null }>(
   db: Db,
   actor: Actor,
   rows: readonly R[],
-  wanted: ReadonlySet<AccountOrCustomer>,
+  expand: ChoiceText<AccountOrCustomer> | undefined,
 ) {
-  checkRights(actor, wanted);
+  const wanted = chosen(actor, expand);
   if (wanted.size === 0) return [...rows];
   const ids = idsOf(rows.flatMap(({ accountId }) => accountId ?? []));
   const found = new Map((await findExpandableAccounts(db, ids)).map((row) => [row.id, row]));

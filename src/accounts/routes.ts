@@ -7,9 +7,8 @@ import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { bulkRoute, createMissing } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
-import { notFound } from '../core/http/errors.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
-import { type ChoiceText, choicesOf, IdParams } from '../core/http/fields.ts';
+import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
@@ -28,21 +27,15 @@ import {
   StatusChange,
   statusChangeList,
 } from './schema.ts';
-import { findAccountRow, listAccounts, type ShownAccountRow } from './store.ts';
+import { getAccountRow, listAccounts, type ShownAccountRow } from './store.ts';
 import { toAccount, toSchedule } from './view.ts';
 
 export function accountRoutes(api: Api, context: Context, slots: SharedSlots): void {
   const answer = (row: ShownAccountRow) => toAccount(row, context.currency, today(context));
 
   async function read(actor: Actor, id: number, expand?: ChoiceText<AccountExpansion>) {
-    const account = await findAccountRow(context.db, id);
-    if (!account) throw notFound('account', id);
-    const [expanded = answer(account)] = await expandAccounts(
-      context.db,
-      actor,
-      [answer(account)],
-      choicesOf(expand),
-    );
+    const account = answer(await getAccountRow(context.db, id));
+    const [expanded = account] = await expandAccounts(context.db, actor, [account], expand);
     return ok(expanded, 'Account found.');
   }
 
@@ -65,7 +58,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
         context.db,
         actorOf(request),
         page.rows.map((row) => toAccount(row, context.currency, day)),
-        choicesOf(request.query.expand),
+        request.query.expand,
       );
       return okList({ ...page, rows }, 'Accounts found.');
     },
@@ -140,9 +133,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
       },
     },
     async (request) => {
-      const { id } = request.params;
-      const account = await findAccountRow(context.db, id);
-      if (!account) throw notFound('account', id);
+      const account = await getAccountRow(context.db, request.params.id);
       return ok(toSchedule(account, context.currency, today(context)), 'Schedule found.');
     },
   );
@@ -191,7 +182,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
     },
     async (request) => {
       const { id } = request.params;
-      if (!(await findAccountRow(context.db, id))) throw notFound('account', id);
+      await getAccountRow(context.db, id);
       return okList(await listStatusChanges(context.db, request.query, id), 'Status changes found.');
     },
   );

@@ -41,7 +41,7 @@ type TermColumns = Pick<
   'deposit_minor' | 'instalment_minor' | 'instalment_count' | 'frequency' | 'grace_days' | 'activation_date'
 >;
 
-export interface OpenItem {
+interface OpenItem {
   /** 0 for the deposit, k for instalment k. */
   index: number;
   date: PlainDate;
@@ -101,7 +101,7 @@ export interface Slice {
   amountMinor: Minor;
 }
 
-export interface Allocation {
+interface Allocation {
   slices: Slice[];
   /** The part of the payments that exceeds the total. */
   creditMinor: Minor;
@@ -197,7 +197,7 @@ export function position(terms: Terms, standing: Standing): Position {
 
 /** The first state whose condition holds is the state of the item. */
 export const itemStates = ['paid', 'not_owed', 'overdue', 'due', 'partly_paid', 'upcoming'] as const;
-export type ItemState = (typeof itemStates)[number];
+type ItemState = (typeof itemStates)[number];
 
 export interface ScheduleItem {
   /** 0 for the deposit, k for instalment k. */

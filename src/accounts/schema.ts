@@ -14,6 +14,9 @@ const STATUS_CAUSES = ['non_payment', 'payment'] as const;
 
 const Status = Choice('AccountStatus', ACCOUNT_STATUSES);
 
+/** The path parameter of routes below an account. */
+export const AccountParams = Type.Object({ accountId: { ...Id, examples: [1] } });
+
 export const NewAccount = Type.Object(
   {
     customerId: Id,
@@ -103,6 +106,15 @@ export const ExpandedAccountOrCustomer = {
   customer: Type.Optional(Nullable(ExpandedCustomer)),
 };
 
+/** The payment state of an account on a day, and its reasons. */
+export const paymentStateFields = {
+  paymentState: Choice('PaymentState', paymentStates),
+  daysPastDue: Type.Integer(),
+  paidUntil: Nullable(DateText),
+  nextDueDate: Nullable(DateText),
+  nextDueAmount: Nullable(Money),
+};
+
 export const Account = Type.Object(
   {
     id: Id,
@@ -134,11 +146,7 @@ export const Account = Type.Object(
     balance: Money,
     credit: Money,
     arrears: Money,
-    paymentState: Choice('PaymentState', paymentStates),
-    daysPastDue: Type.Integer(),
-    paidUntil: Nullable(DateText),
-    nextDueDate: Nullable(DateText),
-    nextDueAmount: Nullable(Money),
+    ...paymentStateFields,
     ...ShownExternalFields,
     createdAt: Timestamp,
     updatedAt: Timestamp,

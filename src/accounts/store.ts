@@ -61,6 +61,13 @@ export async function findAccountRow(db: Db, id: number): Promise<AccountRow | u
   return row;
 }
 
+/** @throws AppError NOT_FOUND. @param path - the field of the request that contains the id. */
+export async function getAccountRow(db: Db, id: number, path?: string): Promise<AccountRow> {
+  const row = await findAccountRow(db, id);
+  if (!row) throw notFound('account', id, path);
+  return row;
+}
+
 interface ExpandableAccount {
   id: number;
   status: AccountStatus;

@@ -3,7 +3,7 @@ import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { balanceOf } from '../ledger/rules.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
-import { position, type Standing, scheduleItems, termsOf } from './schedule-rules.ts';
+import { type Position, position, type Standing, scheduleItems, termsOf } from './schedule-rules.ts';
 import type { ShownAccountRow } from './store.ts';
 
 export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDate) {
@@ -32,16 +32,23 @@ export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDa
     balance: amountOf(balanceOf({ status, totalMinor: BigInt(row.total_minor), paidMinor }), currency),
     credit: amountOf(row.credit_minor, currency),
     arrears: amountOf(current.arrearsMinor, currency),
-    paymentState: current.paymentState,
-    daysPastDue: current.daysPastDue,
-    paidUntil: current.paidUntil,
-    nextDueDate: current.nextDueDate,
-    nextDueAmount:
-      current.nextDueAmountMinor === null ? null : amountOf(current.nextDueAmountMinor, currency),
+    ...toPaymentState(current, currency),
     externalId: row.external_id,
     metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+  };
+}
+
+/** The fields of `paymentStateFields`. */
+export function toPaymentState(position: Position, currency: Currency) {
+  const { paymentState, daysPastDue, paidUntil, nextDueDate, nextDueAmountMinor } = position;
+  return {
+    paymentState,
+    daysPastDue,
+    paidUntil,
+    nextDueDate,
+    nextDueAmount: nextDueAmountMinor === null ? null : amountOf(nextDueAmountMinor, currency),
   };
 }
 

@@ -1,12 +1,11 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
-import { findAccountRow } from '../accounts/store.ts';
+import { getAccountRow } from '../accounts/store.ts';
 import { Approval } from '../approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
 import type { Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok } from '../core/http/envelope.ts';
-import { notFound } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { refundCredit, transferCredit } from './commands.ts';
@@ -96,7 +95,7 @@ export function creditRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const { id } = request.params;
-      if (!(await findAccountRow(db, id))) throw notFound('account', id);
+      await getAccountRow(db, id);
       return creditMovesFound(await listCreditMoves(db, request.query, id), currency);
     },
   );

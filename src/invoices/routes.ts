@@ -6,7 +6,7 @@ import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
-import { choicesOf, IdParams } from '../core/http/fields.ts';
+import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { matchesEtag } from '../core/http/negotiation.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../platform/printing/printer.ts';
@@ -35,7 +35,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
     async (request) => {
       const page = await listInvoices(db, request.query);
       const invoices = page.rows.map((row) => toInvoiceSummary(row, currency));
-      const rows = await expandAccountsOf(db, actorOf(request), invoices, choicesOf(request.query.expand));
+      const rows = await expandAccountsOf(db, actorOf(request), invoices, request.query.expand);
       return okList({ ...page, rows }, 'Invoices found.');
     },
   );
@@ -79,12 +79,8 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       const found = await findInvoice(db, request.params.id);
       if (!found) throw notFound('invoice', request.params.id);
       const invoice = toInvoice(found, currency);
-      const [expanded = invoice] = await expandAccountsOf(
-        db,
-        actorOf(request),
-        [invoice],
-        choicesOf(request.query.expand),
-      );
+      const { expand } = request.query;
+      const [expanded = invoice] = await expandAccountsOf(db, actorOf(request), [invoice], expand);
       return ok(expanded, 'Invoice found.');
     },
   );

@@ -1,4 +1,5 @@
-import { findAccountRow } from '../accounts/store.ts';
+import { AccountParams } from '../accounts/schema.ts';
+import { getAccountRow } from '../accounts/store.ts';
 import type { Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
@@ -11,7 +12,7 @@ import { answerRoute } from '../payments/providers/inbound.ts';
 import { REQUEST_PROVIDER } from '../payments/providers/registry.ts';
 import { receiveAnswer } from './answer-commands.ts';
 import { requestPayment } from './commands.ts';
-import { NewPaymentRequest, PaymentRequest, RequestParams, requestList } from './schema.ts';
+import { NewPaymentRequest, PaymentRequest, requestList } from './schema.ts';
 import { findRequest, listRequests } from './store.ts';
 import { requestsFound, toPaymentRequest } from './view.ts';
 
@@ -35,7 +36,7 @@ export function paymentRequestRoutes(api: Api, context: Context, queue: PostingQ
           'read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and ' +
           'a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes. The request gets 409 if the ' +
           'operator has not turned payment requests on (`paymentRequests` in `GET /settings`).',
-        params: RequestParams,
+        params: AccountParams,
         body: NewPaymentRequest,
         response: { 201: Envelope(PaymentRequest, 'Payment requested.') },
       },
@@ -57,14 +58,14 @@ export function paymentRequestRoutes(api: Api, context: Context, queue: PostingQ
         tags: ['Payment requests'],
         operationId: 'listAccountPaymentRequests',
         summary: 'List the payment requests of an account',
-        params: RequestParams,
+        params: AccountParams,
         querystring: requestList.query,
         response: { 200: ListEnvelope(PaymentRequest, 'Payment requests found.') },
       },
     },
     async (request) => {
       const { accountId } = request.params;
-      if (!(await findAccountRow(db, accountId))) throw notFound('account', accountId, 'accountId');
+      await getAccountRow(db, accountId, 'accountId');
       return requestsFound(await listRequests(db, request.query, accountId), currency);
     },
   );

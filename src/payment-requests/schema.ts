@@ -7,8 +7,6 @@ import { END_REASONS, REQUEST_STATUSES } from './rules.ts';
 
 const STATUSES = Object.keys(REQUEST_STATUSES) as PaymentRequestStatus[];
 
-export const RequestParams = Type.Object({ accountId: { ...Id, examples: [1] } });
-
 export const NewPaymentRequest = Type.Object(
   {
     amount: {

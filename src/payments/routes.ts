@@ -1,7 +1,7 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { expandAccountsOf } from '../accounts/expand-view.ts';
-import { type AccountOrCustomer, AccountOrCustomerQuery } from '../accounts/schema.ts';
-import { findAccountRow } from '../accounts/store.ts';
+import { type AccountOrCustomer, AccountOrCustomerQuery, AccountParams } from '../accounts/schema.ts';
+import { getAccountRow } from '../accounts/store.ts';
 import { Approval } from '../approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
 import type { Actor, Context } from '../core/context.ts';
@@ -11,7 +11,7 @@ import { BULK_DESCRIPTION, bulkRoute } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
-import { type ChoiceText, choicesOf, IdParams } from '../core/http/fields.ts';
+import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { idempotencyKeyOf, repeatable, replay } from '../core/http/idempotency.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
@@ -23,7 +23,6 @@ import { type PostingQueue, recordPayment } from './posting/commands.ts';
 import { reversePayment } from './reversal-commands.ts';
 import type { PaymentRow } from './rules.ts';
 import {
-  AccountParams,
   Assignment,
   NewPayment,
   NewPayments,
@@ -48,7 +47,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     const row = await findPaymentRow(db, id);
     if (!row) throw notFound('payment', id);
     const payment = toPayment(row, currency);
-    const [expanded = payment] = await expandAccountsOf(db, actor, [payment], choicesOf(expand));
+    const [expanded = payment] = await expandAccountsOf(db, actor, [payment], expand);
     return ok(expanded, 'Payment found.');
   }
 
@@ -59,7 +58,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
   ) {
     const page = await listPayments(db, query, accountId);
     const payments = page.rows.map((row) => toPayment(row, currency));
-    const rows = await expandAccountsOf(db, actor, payments, choicesOf(query.expand));
+    const rows = await expandAccountsOf(db, actor, payments, query.expand);
     return okList({ ...page, rows }, 'Payments found.');
   }
 
@@ -177,7 +176,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     },
     async (request) => {
       const { accountId } = request.params;
-      if (!(await findAccountRow(db, accountId))) throw notFound('account', accountId, 'accountId');
+      await getAccountRow(db, accountId, 'accountId');
       return list(actorOf(request), request.query, accountId);
     },
   );

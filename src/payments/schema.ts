@@ -73,7 +73,6 @@ export const Assignment = Type.Object(
   { accountId: Id },
   { title: 'Assignment', examples: [{ accountId: 1 }] },
 );
-export const AccountParams = Type.Object({ accountId: { ...Id, examples: [1] } });
 export const ReversalParams = Type.Object({ id: { ...Id, examples: [2] } });
 export const UnmatchedParams = Type.Object({ id: { ...Id, examples: [3] } });
 
