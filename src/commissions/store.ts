@@ -139,6 +139,10 @@ interface SoldAccount {
   category: string;
 }
 
+const SOLD_ACCOUNT = sql<SoldAccount>`
+  select a.id, a.status, a.activation_date, a.total_minor, a.product_id, p.category
+  from accounts a join products p on p.id = a.product_id`;
+
 /** Finds at most `limit` sold accounts of an employee that were activated between `from` and `to`. */
 export async function findSoldAccounts(
   db: Db,
@@ -147,9 +151,7 @@ export async function findSoldAccounts(
   to: PlainDate,
   limit: number,
 ): Promise<SoldAccount[]> {
-  const { rows } = await sql<SoldAccount>`
-    select a.id, a.status, a.activation_date, a.total_minor, a.product_id, p.category
-    from accounts a join products p on p.id = a.product_id
+  const { rows } = await sql<SoldAccount>`${SOLD_ACCOUNT}
     where a.employee_id = ${employeeId} and a.activation_date between ${from}::date and ${to}::date
       and a.status not in ${literalList(statusesIn('unsold'))}
     order by a.id limit ${limit}`.execute(db);
@@ -160,9 +162,7 @@ export async function findAccountsForSales(
   db: Db,
   ids: readonly number[],
 ): Promise<Map<number, SoldAccount>> {
-  const { rows } = await sql<SoldAccount>`
-    select a.id, a.status, a.activation_date, a.total_minor, a.product_id, p.category
-    from accounts a join products p on p.id = a.product_id where a.id = any(${ids}::bigint[])`.execute(db);
+  const { rows } = await sql<SoldAccount>`${SOLD_ACCOUNT} where a.id = any(${ids}::bigint[])`.execute(db);
   return new Map(rows.map((row) => [row.id, row]));
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addReport, type Segment, settleSegments, stateOfGap } from './balance-rules.ts';
+import { addReport, findGaps, type Segment, stateOfGap } from './balance-rules.ts';
 
 const START_MS = Date.parse('2026-11-02T09:00:00Z');
 const at = (seconds: number) => new Date(START_MS + seconds * 1_000);
@@ -30,13 +30,13 @@ describe('the running balance', () => {
       const segments = segmentsOf(order.flatMap((n) => IN_ORDER[n] ?? []));
       expect(segments).toHaveLength(1);
       expect(segments[0]).toMatchObject({ beforeMinor: 100n, afterMinor: 142n });
-      expect(settleSegments(segments, LATER).gaps).toEqual([]);
+      expect(findGaps(segments, LATER).gaps).toEqual([]);
     }
   });
 
   it('has a gap of the amount of a lost notification', () => {
     const segments = segmentsOf([report(0, 10, 110), report(9, 5, 135)]);
-    const { gaps, segments: left } = settleSegments(segments, LATER);
+    const { gaps, segments: left } = findGaps(segments, LATER);
     expect(gaps).toEqual([{ fromTime: at(0), untilTime: at(9), differenceMinor: 20n }]);
     expect(left).toHaveLength(1);
     expect(addReport(left, report(20, 7, 142))).toHaveLength(1);
@@ -44,20 +44,20 @@ describe('the running balance', () => {
 
   it('has no gap until the notification has had ten minutes to arrive', () => {
     const segments = segmentsOf([report(0, 10, 110), report(9, 5, 135)]);
-    expect(settleSegments(segments, at(9 + 599)).gaps).toEqual([]);
-    expect(settleSegments(segments, at(9 + 600)).gaps).toHaveLength(1);
+    expect(findGaps(segments, at(9 + 599)).gaps).toEqual([]);
+    expect(findGaps(segments, at(9 + 600)).gaps).toHaveLength(1);
   });
 
   it('has a negative gap if money left', () => {
-    const { gaps } = settleSegments(segmentsOf([report(0, 10, 110), report(9, 5, 65)]), LATER);
+    const { gaps } = findGaps(segmentsOf([report(0, 10, 110), report(9, 5, 65)]), LATER);
     expect(gaps).toMatchObject([{ differenceMinor: -50n }]);
   });
 
   it('reports a notification as late if it comes after its gap was reported', () => {
     const reports = [report(0, 10, 110), report(9, 5, 135)];
-    const { segments } = settleSegments(segmentsOf(reports), LATER);
+    const { segments } = findGaps(segmentsOf(reports), LATER);
     const withLate = addReport(segments, report(5, 20, 130, 3_600));
-    expect(settleSegments(withLate, at(7_200))).toMatchObject({
+    expect(findGaps(withLate, at(7_200))).toMatchObject({
       gaps: [],
       late: [{ time: at(5), amountMinor: 20n }],
       segments: [{ afterMinor: 135n }],
@@ -66,7 +66,7 @@ describe('the running balance', () => {
 
   it('has no false gap if a balance occurs a second time', () => {
     const reports = [report(0, 50, 50), report(100, 50, 50), report(200, 50, 100)];
-    const { gaps } = settleSegments(segmentsOf(reports), LATER);
+    const { gaps } = findGaps(segmentsOf(reports), LATER);
     expect(gaps).toEqual([{ fromTime: at(0), untilTime: at(100), differenceMinor: -50n }]);
   });
 });

@@ -1,3 +1,4 @@
+import type { BalanceGapState } from '../core/database/tables.ts';
 import type { Minor } from '../core/values/money.ts';
 
 // Follows the running balance of a short code. The balance after a payment is the balance before the next one, unless a
@@ -63,7 +64,7 @@ export function addReport(segments: readonly Segment[], report: BalanceReport): 
  * Finds the gaps that no notification has closed in time, and the notifications that came after their gap was reported.
  * @returns the segments that may still be connected.
  */
-export function settleSegments(
+export function findGaps(
   segments: readonly Segment[],
   now: Date,
 ): { segments: Segment[]; gaps: Gap[]; late: LateReport[] } {
@@ -108,8 +109,6 @@ function inOrder(segments: readonly Segment[]): Segment[] {
   return [...segments].sort((a, b) => a.firstTime.getTime() - b.firstTime.getTime());
 }
 
-export type GapState = 'open' | 'payments_found' | 'money_left';
-
 interface Explanation {
   differenceMinor: Minor;
   lateMinor: Minor;
@@ -122,7 +121,12 @@ interface Explanation {
  * The state of a gap. If the balance grew by more than the found payments, the gap stays open: the provider does not list one of
  * the payments.
  */
-export function stateOfGap({ differenceMinor, lateMinor, foundMinor, isComplete }: Explanation): GapState {
+export function stateOfGap({
+  differenceMinor,
+  lateMinor,
+  foundMinor,
+  isComplete,
+}: Explanation): BalanceGapState {
   const unexplainedMinor = differenceMinor - lateMinor - foundMinor;
   if (unexplainedMinor === 0n) return 'payments_found';
   return isComplete && unexplainedMinor < 0n ? 'money_left' : 'open';

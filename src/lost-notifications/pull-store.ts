@@ -13,7 +13,6 @@ export interface PullKey {
 
 /** Adds the short codes that were never pulled. */
 export async function insertPulls(db: Db, keys: readonly PullKey[]): Promise<void> {
-  if (keys.length === 0) return;
   await db
     .insertInto('provider_pulls')
     .values(keys.map(({ provider, shortCode }) => ({ provider, short_code: shortCode })))
@@ -49,7 +48,7 @@ export async function recordRegistration(db: Db, { provider, shortCode }: PullKe
     where provider = ${provider} and short_code = ${shortCode}`.execute(db);
 }
 
-export interface PullProgress {
+interface PullProgress {
   /**
    * The value of `complete_until` before this pull. If the row has another value by now, an earlier period must be pulled again.
    */

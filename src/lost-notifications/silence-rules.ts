@@ -1,3 +1,5 @@
+import type { Period } from './pull-rules.ts';
+
 // Decides when a provider is silent for longer than usual.
 
 const MINUTE_MS = 60_000;
@@ -17,7 +19,7 @@ const LONGEST_SILENCE_MS = 48 * 60 * MINUTE_MS;
  * The periods to compare with a silence: the same hours on the same days of the last four weeks.
  * @returns none if the silence is still short.
  */
-export function usualPeriods(lastHeardAt: Date, now: Date): { from: Date; to: Date }[] {
+export function usualPeriods(lastHeardAt: Date, now: Date): Period[] {
   const silenceMs = Math.min(now.getTime() - lastHeardAt.getTime(), LONGEST_SILENCE_MS);
   if (silenceMs < SHORTEST_SILENCE_MS) return [];
   return Array.from({ length: WEEKS }, (_, index) => {

@@ -6,7 +6,7 @@ import { event, eventRow } from '../events/change-rules.ts';
 import { writeChanges } from '../events/change-store.ts';
 import type { PaymentProvider } from '../payments/providers/provider.ts';
 import { PROVIDERS } from '../payments/providers/registry.ts';
-import { addReport, type BalanceReport, type Segment, settleSegments, stateOfGap } from './balance-rules.ts';
+import { addReport, type BalanceReport, findGaps, type Segment, stateOfGap } from './balance-rules.ts';
 import { isPulled } from './pull-commands.ts';
 import { isUsuallyHeard, USUAL_COUNT, usualPeriods } from './silence-rules.ts';
 import {
@@ -87,17 +87,17 @@ async function followBalances(
   }
   let gapCount = 0;
   for (const [shortCode, segments] of changed) {
-    const settled = settleSegments(segments, clock.now());
-    for (const late of settled.late) await addLate(tx, provider.name, shortCode, late);
-    for (const gap of settled.gaps) {
+    const found = findGaps(segments, clock.now());
+    for (const late of found.late) await addLate(tx, provider.name, shortCode, late);
+    for (const gap of found.gaps) {
       const id = await insertGap(tx, provider.name, shortCode, gap);
       await pullAgain(tx, provider.name, shortCode, gap.fromTime);
       const data = { provider: provider.name, shortCode, differenceMinor: gap.differenceMinor };
       await publish(tx, { resource: 'balance_gap', resourceId: id }, event('balance_gap.found', data));
     }
-    gapCount += settled.gaps.length;
-    if (segments !== known.get(shortCode) || settled.segments.length !== segments.length)
-      await storeSegments(tx, provider.name, shortCode, settled.segments);
+    gapCount += found.gaps.length;
+    if (segments !== known.get(shortCode) || found.segments.length !== segments.length)
+      await storeSegments(tx, provider.name, shortCode, found.segments);
   }
   return gapCount;
 }

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
-import type { Row } from '../core/database/tables.ts';
+import type { BalanceGapState, Row } from '../core/database/tables.ts';
 import type { Page } from '../core/http/envelope.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
-import type { Gap, GapState, LateReport, Segment } from './balance-rules.ts';
+import type { Gap, LateReport, Segment } from './balance-rules.ts';
 
-/** A transaction that stores a notification ends within this time. */
-const SETTLED = sql`business_now() - interval '1 minute'`;
+/** Transactions that store earlier notifications have ended. */
+const ALL_COMMITTED = sql`business_now() - interval '1 minute'`;
 /** The first run reads only recent notifications. */
 const FIRST_READ = sql`business_now() - interval '1 day'`;
 
@@ -58,7 +58,7 @@ export async function readNotifications(tx: Tx, watch: WatchRow, limit: number):
       status <> 'rejected' and outcome is distinct from 'differs' as counts
     from notifications
     where (received_at, id) > (${watch.read_until}::timestamptz, ${watch.read_id}::bigint)
-      and received_at < ${SETTLED} and provider = ${watch.provider} and source = 'webhook'
+      and received_at < ${ALL_COMMITTED} and provider = ${watch.provider} and source = 'webhook'
     order by received_at, id limit ${limit}`.execute(tx);
   return rows;
 }
@@ -75,8 +75,8 @@ export async function recordRead(tx: Tx, provider: string, last: ReadNotificatio
 /** Moves the position forward if there is nothing to read, so that the next read is short. */
 export async function moveToPresent(tx: Tx, provider: string): Promise<void> {
   await sql`
-    update provider_watches set read_until = ${SETTLED}, read_id = 0
-    where provider = ${provider} and read_until < ${SETTLED}`.execute(tx);
+    update provider_watches set read_until = ${ALL_COMMITTED}, read_id = 0
+    where provider = ${provider} and read_until < ${ALL_COMMITTED}`.execute(tx);
 }
 
 export async function findSegments(tx: Tx, provider: string): Promise<Map<string, Segment[]>> {
@@ -152,7 +152,7 @@ export async function pullAgain(tx: Tx, provider: string, shortCode: string, fro
     where provider = ${provider} and short_code = ${shortCode} and complete_until is not null`.execute(tx);
 }
 
-export type OpenGap = GapRow & {
+type OpenGap = GapRow & {
   /** Payments of the period that were found by a pull or on a statement. */
   now_found_minor: string;
   /** Null if the short code was never pulled. */
@@ -180,7 +180,7 @@ export async function findOpenGaps(db: Db, limit: number): Promise<OpenGap[]> {
 export async function recordExplanation(
   db: Db,
   id: number,
-  { state, foundMinor }: { state: GapState; foundMinor: bigint },
+  { state, foundMinor }: { state: BalanceGapState; foundMinor: bigint },
 ): Promise<void> {
   await sql`
     update balance_gaps set state = ${state}, found_minor = ${foundMinor},

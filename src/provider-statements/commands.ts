@@ -36,7 +36,6 @@ import {
   findStatement,
   lockStatement,
   type ProviderStatementRow,
-  type Reconciling,
   recordStatementFailure,
   type StatementLineRow,
   setStatus,
@@ -77,9 +76,9 @@ export async function startStage(
     if (statement.status === stage) return;
     if (stage === 'matching' && statement.status === 'received') return;
     checkStage(statement.status, stage);
-    if (stage === 'reconciling') checkReconciliationDate(statement, reconciliationDate ?? today(context));
-    const reconciling: Reconciling | undefined =
+    const reconciling =
       stage === 'reconciling' ? { by: actor, date: reconciliationDate ?? today(context) } : undefined;
+    if (reconciling) checkReconciliationDate(statement, reconciling.date);
     await setStatus(tx, statement, stage, reconciling);
     await audit(tx, actor, {
       action: `provider_statement.${stage}`,
@@ -100,7 +99,7 @@ function checkReconciliationDate({ period_end: lastDay }: ProviderStatementRow, 
 }
 
 export async function queueStatement(db: Db, id: number): Promise<void> {
-  await addJob(db, { task: STATEMENT_TASK, key: keyOf(id), payload: { id } });
+  await addJob(db, jobOf(id));
 }
 
 /**
@@ -112,16 +111,16 @@ export async function queueStatement(db: Db, id: number): Promise<void> {
 export async function queueUnfinishedStatements(db: Db): Promise<number> {
   let queued = 0;
   for (const id of await findIdsAtWork(db)) {
-    const job = { task: STATEMENT_TASK, key: keyOf(id), payload: { id }, onlyIfMissing: true };
+    const job = jobOf(id);
     if (await isGivenUp(db, job.key))
       await recordStatementFailure(db, id, 'The work on the statement ended several times without a result.');
-    else if (await addJob(db, job)) queued += 1;
+    else if (await addJob(db, { ...job, onlyIfMissing: true })) queued += 1;
   }
   return queued;
 }
 
-function keyOf(id: number): string {
-  return `${STATEMENT_TASK}:${id}`;
+function jobOf(id: number) {
+  return { task: STATEMENT_TASK, key: `${STATEMENT_TASK}:${id}`, payload: { id } };
 }
 
 /** Works on a statement until its stage or its turn ends. If the last attempt fails, the statement is `failed`. */

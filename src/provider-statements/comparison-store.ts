@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';
 import { COMPARED_RESULTS } from './rules.ts';
@@ -79,10 +79,7 @@ export async function compareLines(
       set result = c.result, payment_id = c.payment_id, day_differs = c.day_differs
       from compared c where l.id = c.id),
     added as (
-      insert into provider_statement_totals as t (statement_id, result, line_count, amount_minor)
-      select ${statement.id}, result, count(*), sum(amount_minor) from compared group by result
-      on conflict (statement_id, result) do update
-      set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor),
+      ${addToTotals(sql`select ${statement.id}, result, count(*), sum(amount_minor) from compared group by result`)}),
     moved as (
       update provider_statements set compared_count = compared_count + done.lines, compared_to_line = done.last_line,
         updated_at = business_now()
@@ -124,10 +121,8 @@ export async function findMissingAtProvider(
       select ${statement.id}, false, 'missing_at_provider', reference_key, amount_minor, id
       from missing order by payment_date, id),
     added as (
-      insert into provider_statement_totals as t (statement_id, result, line_count, amount_minor)
-      select ${statement.id}, 'missing_at_provider', count(*), sum(amount_minor) from missing having count(*) > 0
-      on conflict (statement_id, result) do update
-      set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor),
+      ${addToTotals(sql`
+        select ${statement.id}, 'missing_at_provider', count(*), sum(amount_minor) from missing having count(*) > 0`)}),
     moved as (
       update provider_statements set searched_to_date = done.payment_date, searched_to_payment = done.id,
         updated_at = business_now()
@@ -163,16 +158,22 @@ export async function markReversedElsewhere(tx: Tx, id: number, limit: number): 
     stored as (
       update provider_statement_lines l set result = 'reversed_at_provider' from found f where l.id = f.id),
     added as (
-      insert into provider_statement_totals as t (statement_id, result, line_count, amount_minor)
-      select statement_id, result, -count(*), -sum(amount_minor) from found group by statement_id, result
-      union all
-      select statement_id, 'reversed_at_provider', count(*), sum(amount_minor) from found group by statement_id
-      on conflict (statement_id, result) do update
-      set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor),
+      ${addToTotals(sql`
+        select statement_id, result, -count(*), -sum(amount_minor) from found group by statement_id, result
+        union all
+        select statement_id, 'reversed_at_provider', count(*), sum(amount_minor) from found group by statement_id`)}),
     moved as (
       update provider_statements set updated_at = business_now() where id in (select statement_id from found))
     select count(*) as lines from found`.execute(tx);
   return (rows[0]?.lines ?? 0) > 0;
+}
+
+/** @param counts - a query for the statement, the result, and the number of lines and the sum to add. */
+function addToTotals(counts: RawBuilder<unknown>) {
+  return sql`
+    insert into provider_statement_totals as t (statement_id, result, line_count, amount_minor) ${counts}
+    on conflict (statement_id, result) do update
+    set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor`;
 }
 
 /** Whether a withdrawal in any statement, earlier or later, reverses this receipt. */

@@ -132,7 +132,7 @@ export async function completeStatement(
   id: number,
   file: StatementFile,
   timeZone: string,
-): Promise<ProviderStatementRow> {
+): Promise<void> {
   await sql`
     insert into provider_statement_totals (statement_id, result, line_count, amount_minor)
     select statement_id, result, count(*), coalesce(sum(amount_minor), 0)
@@ -143,7 +143,7 @@ export async function completeStatement(
     select count(*) as payments from provider_statement_lines where statement_id = ${id} and is_payment`.execute(
     tx,
   );
-  return tx
+  await tx
     .updateTable('provider_statements')
     .set({
       content_sha256: file.sha256,
@@ -157,8 +157,7 @@ export async function completeStatement(
       period_end: file.lastCompletedAt && businessDay(file.lastCompletedAt, timeZone),
     })
     .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
+    .execute();
 }
 
 export async function findIdOfFile(db: Db, sha256: Buffer): Promise<number | undefined> {
@@ -179,7 +178,7 @@ export async function findIdsAtWork(db: Db): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-export interface Reconciling {
+interface Reconciling {
   by: Pick<Actor, 'userId' | 'apiKey'>;
   date: PlainDate;
 }

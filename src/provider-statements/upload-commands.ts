@@ -197,8 +197,8 @@ async function* rowsOf(
     if (statement.lineCount > MAX_LINES) throw refused(`A statement has at most ${MAX_LINES} lines.`);
     const line = reader.readLine(head, record, rules);
     extendPeriod(statement, line);
-    totalMinor +=
-      line.amountMinor === null || line.amountMinor < 0n ? -(line.amountMinor ?? 0n) : line.amountMinor;
+    const amountMinor = line.amountMinor ?? 0n;
+    totalMinor += amountMinor < 0n ? -amountMinor : amountMinor;
     if (totalMinor >= MAX_TOTAL_MINOR)
       throw refused(`The amounts of a file must add up to less than ${MAX_TOTAL_MINOR} minor units.`);
     chunk += toCopyRow(statementId, number, line);
