@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type TObjectOptions, type TSchema, Type } from 'typebox';
 import { codeOf } from '../../core/http/errors.ts';
 import { AnswerTooLarge, type HttpAnswer, sendRequest } from '../../platform/outbound/http-client.ts';
 import { ProviderApiError, type ProviderApiProblem } from './provider.ts';
@@ -167,6 +167,11 @@ export function refusalOf(path: string, code: string | null, fields: Record<stri
   const reported = textOf(fields, 'ResponseMessage') ?? textOf(fields, 'ResponseDescription') ?? '';
   const message = `${path}: ResponseCode ${code}, ${reported.slice(0, MAX_MESSAGE_LENGTH)}`;
   return new ProviderApiError('refused', message, null, 200);
+}
+
+/** An object of the provider. It may have other fields than those described. */
+export function OpenObject<T extends Record<string, TSchema>>(properties: T, options: TObjectOptions = {}) {
+  return Type.Object(properties, { additionalProperties: true, ...options });
 }
 
 /** The answer to the provider's calls that report the outcome of a query or a request. */

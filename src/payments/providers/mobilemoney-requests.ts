@@ -7,6 +7,7 @@ import {
   Acknowledged,
   createMobilemoneyApi,
   type MobilemoneyApi,
+  OpenObject,
 } from './mobilemoney-api.ts';
 import { eastAfricaText } from './mobilemoney-time.ts';
 import {
@@ -59,31 +60,21 @@ const IS_PROCESSING = /being processed|under processing/i;
  */
 const IS_PHONE_BUSY = /unable to lock subscriber/i;
 
-const AnswerBody = Type.Object(
+const AnswerBody = OpenObject(
   {
-    Body: Type.Object(
-      {
-        stkCallback: Type.Object(
-          {
-            MerchantRequestID: Type.Optional(Type.String()),
-            CheckoutRequestID: Type.String({ description: 'The provider’s id of the request.' }),
-            ResultCode: Type.Integer({ description: '0 means paid.' }),
-            ResultDesc: Type.Optional(Type.String()),
-            CallbackMetadata: Type.Optional(
-              Type.Object(
-                { Item: Type.Array(Type.Object({ Name: Type.String() }, { additionalProperties: true })) },
-                { additionalProperties: true },
-              ),
-            ),
-          },
-          { additionalProperties: true },
+    Body: OpenObject({
+      stkCallback: OpenObject({
+        MerchantRequestID: Type.Optional(Type.String()),
+        CheckoutRequestID: Type.String({ description: 'The provider’s id of the request.' }),
+        ResultCode: Type.Integer({ description: '0 means paid.' }),
+        ResultDesc: Type.Optional(Type.String()),
+        CallbackMetadata: Type.Optional(
+          OpenObject({ Item: Type.Array(OpenObject({ Name: Type.String() })) }),
         ),
-      },
-      { additionalProperties: true },
-    ),
+      }),
+    }),
   },
   {
-    additionalProperties: true,
     title: 'ProviderRequestAnswer',
     examples: [
       {

@@ -1,7 +1,13 @@
 import { constants, type KeyObject, publicEncrypt } from 'node:crypto';
 import { Type } from 'typebox';
 import { parseCompactTime } from '../../core/values/dates.ts';
-import { ACKNOWLEDGEMENT, Acknowledged, type MobilemoneyApi, refusalOf } from './mobilemoney-api.ts';
+import {
+  ACKNOWLEDGEMENT,
+  Acknowledged,
+  type MobilemoneyApi,
+  OpenObject,
+  refusalOf,
+} from './mobilemoney-api.ts';
 import { readParty } from './mobilemoney-statement.ts';
 import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
 import type { DescribedTransaction, StatusAnswers, StatusSource } from './provider.ts';
@@ -63,32 +69,21 @@ function encrypted({ password, publicKey }: MobilemoneyStatusSettings): string {
   return publicEncrypt(key, Buffer.from(password)).toString('base64');
 }
 
-const AnswerBody = Type.Object(
+const AnswerBody = OpenObject(
   {
-    Result: Type.Object(
-      {
-        ResultCode: Type.Integer({
-          description: '0 means that the transaction was found, and 2032 that it does not exist.',
-        }),
-        ResultDesc: Type.Optional(Type.String()),
-        OriginatorConversationID: Type.Optional(Type.String()),
-        ConversationID: Type.Optional(Type.String({ description: 'The provider’s id of the query.' })),
-        ResultParameters: Type.Optional(
-          Type.Object(
-            {
-              ResultParameter: Type.Array(
-                Type.Object({ Key: Type.String() }, { additionalProperties: true }),
-              ),
-            },
-            { additionalProperties: true },
-          ),
-        ),
-      },
-      { additionalProperties: true },
-    ),
+    Result: OpenObject({
+      ResultCode: Type.Integer({
+        description: '0 means that the transaction was found, and 2032 that it does not exist.',
+      }),
+      ResultDesc: Type.Optional(Type.String()),
+      OriginatorConversationID: Type.Optional(Type.String()),
+      ConversationID: Type.Optional(Type.String({ description: 'The provider’s id of the query.' })),
+      ResultParameters: Type.Optional(
+        OpenObject({ ResultParameter: Type.Array(OpenObject({ Key: Type.String() })) }),
+      ),
+    }),
   },
   {
-    additionalProperties: true,
     title: 'ProviderStatusAnswer',
     examples: [
       {

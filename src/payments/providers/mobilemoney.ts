@@ -4,7 +4,7 @@ import { invalid, unavailable } from '../../core/http/errors.ts';
 import { Nullable } from '../../core/http/fields.ts';
 import { parseCompactTime } from '../../core/values/dates.ts';
 import { authenticateCaller } from './authentication.ts';
-import { createMobilemoneyApi } from './mobilemoney-api.ts';
+import { createMobilemoneyApi, OpenObject } from './mobilemoney-api.ts';
 import { mobilemoneyPull } from './mobilemoney-pull.ts';
 import { mobilemoneyRequester } from './mobilemoney-requests.ts';
 import { mobilemoneyStatement } from './mobilemoney-statement.ts';
@@ -26,7 +26,7 @@ const REFUSED = {
 const RESULTS = { accepted: ACCEPTED, ...REFUSED };
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-const NotificationBody = Type.Object(
+const NotificationBody = OpenObject(
   {
     TransactionType: Type.Optional(Type.String()),
     TransID: Type.String({ description: 'The provider’s id of the transaction.' }),
@@ -37,7 +37,6 @@ const NotificationBody = Type.Object(
     MSISDN: Type.Optional(Type.String({ description: 'The payer’s number: plain, masked or hashed.' })),
   },
   {
-    additionalProperties: true,
     title: 'ProviderNotification',
     examples: [
       {
