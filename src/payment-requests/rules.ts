@@ -112,7 +112,7 @@ export function nextQueryAt(
   return new Date(now.getTime() + pauseS * 1_000);
 }
 
-export interface RequestLimits {
+interface RequestLimits {
   /** The smallest number of seconds between two requests to a phone. */
   intervalSeconds: number;
   /** The smallest number of seconds between two requests to a phone for the same amount. */

@@ -5,6 +5,7 @@ import type { PaymentRequests } from '../core/database/tables.ts';
 import type { Page } from '../core/http/envelope.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
+import { HAS_PAYMENT } from '../payments/notifications/store.ts';
 import { FUTURE_TIME, UNREADABLE_TIME } from '../payments/posting/rules.ts';
 import type { EarlierRequest, PaymentRequestRow, PossiblePayment, ReportedPayment } from './rules.ts';
 
@@ -197,7 +198,7 @@ export async function findPayment(
   const { rows } = await sql<ReportedPayment>`
     select p.id, p.amount_minor, p.account_id,
       (select n.payer from notifications n
-        where n.payment_id = p.id and n.outcome in ('matched', 'unmatched', 'linked')
+        where n.payment_id = p.id and ${HAS_PAYMENT}
         order by n.id limit 1) as payer
     from payments p where p.provider = ${provider} and p.provider_trans_id = ${receipt}`.execute(db);
   return rows[0];
@@ -228,7 +229,7 @@ export async function findPossiblePayments(
   const { rows } = await sql<PossiblePayment>`
     select p.id, p.provider_trans_id as receipt, n.payer,
       not n.flags && ${[UNREADABLE_TIME, FUTURE_TIME]}::text[] as "hasTime"
-    from payments p join notifications n on n.payment_id = p.id and n.outcome in ('matched', 'unmatched', 'linked')
+    from payments p join notifications n on n.payment_id = p.id and ${HAS_PAYMENT}
     where p.account_id = ${accountId} and p.provider = ${provider} and p.amount_minor = ${amount}
       and n.trans_time between ${from} and ${until}
       and not exists (select from payment_requests r where r.payment_id = p.id)

@@ -45,6 +45,8 @@ export function startRequestWorker(context: Context, log: Log): RequestWorker | 
   const { signal } = stopping;
   const callsOf = { send: new Set<Promise<void>>(), ask: new Set<Promise<void>>() };
 
+  const pause = () => sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {}); // Aborted by the stop.
+
   async function work(request: PaymentRequestRow): Promise<void> {
     try {
       const outcome = await takeStep(context, connection, request);
@@ -70,11 +72,11 @@ export function startRequestWorker(context: Context, log: Log): RequestWorker | 
         }
         hasFailed = false;
         if (due.length > 0 && due.length === free) await Promise.race(calls);
-        else await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {}); // Aborted by the stop.
+        else await pause();
       } catch (error) {
         if (!hasFailed) log.warn({ err: error }, 'Payment requests wait for the database');
         hasFailed = true;
-        await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {}); // Aborted by the stop.
+        await pause();
       }
     }
   }
@@ -99,10 +101,8 @@ async function takeStep(
 ): Promise<string | undefined> {
   const now = context.clock.now();
   if (request.status !== 'requested') return ask(context, connection, request);
-  if (request.send_started_at !== null) return recordInterrupted(context, request);
-  if (isTooLateToSend(request, now)) return recordTooLate(context, request);
-  const isMine = await startSending(context, request.id);
-  if (!isMine) return undefined;
+  const start = await startSending(context, request);
+  if (start !== 'ready') return start;
   const result = await connection.send(
     {
       phone: request.phone,
@@ -134,41 +134,34 @@ async function recordInTries(record: () => Promise<void>): Promise<void> {
   }
 }
 
-async function recordInterrupted(
+/**
+ * Records that the request may reach the provider from now on, so that no instance sends it again. Gives up a request whose sending
+ * was interrupted, or that is too late.
+ * @returns undefined if the request has changed since it was read.
+ */
+async function startSending(
   { db, clock }: Context,
   { id, send_started_at: startedAt }: PaymentRequestRow,
-): Promise<string | undefined> {
+): Promise<'ready' | 'interrupted' | 'too_late' | undefined> {
   return inTransaction(db, async (tx) => {
     const row = await lockRequest(tx, id);
     if (row?.status !== 'requested' || row.send_started_at !== startedAt) return undefined;
-    const message = 'The service stopped while it sent the request.';
-    await setUnknown(tx, row, message, nextQueryAt(row, clock.now()));
-    return 'interrupted';
-  });
-}
-
-async function recordTooLate({ db, clock }: Context, { id }: PaymentRequestRow): Promise<string | undefined> {
-  return inTransaction(db, async (tx) => {
-    const row = await lockRequest(tx, id);
-    if (row?.status !== 'requested' || row.send_started_at !== null) return undefined;
-    const message = 'The request was not sent in time.';
-    await setEnded(tx, row, { reason: 'not_sent', message }, clock.now());
-    return 'too_late';
-  });
-}
-
-/** Records that the request may reach the provider from now on, so that no instance sends it again. */
-async function startSending({ db, clock }: Context, id: number): Promise<boolean> {
-  return inTransaction(db, async (tx) => {
-    const row = await lockRequest(tx, id);
-    if (row?.status !== 'requested' || row.send_started_at !== null) return false;
     const now = clock.now();
+    if (startedAt !== null) {
+      const message = 'The service stopped while it sent the request.';
+      await setUnknown(tx, row, message, nextQueryAt(row, now));
+      return 'interrupted';
+    }
+    if (isTooLateToSend(row, now)) {
+      await setEnded(tx, row, { reason: 'not_sent', message: 'The request was not sent in time.' }, now);
+      return 'too_late';
+    }
     await updateRequest(tx, id, {
       send_started_at: now,
       send_attempts: row.send_attempts + 1,
       next_step_at: new Date(now.getTime() + LONGEST_CALL_SECONDS * 1_000),
     });
-    return true;
+    return 'ready';
   });
 }
 

@@ -4,9 +4,9 @@ import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
-import { auditRow, type ChangeRow, event } from '../events/change-rules.ts';
+import { auditRow, event } from '../events/change-rules.ts';
 import { post } from '../ledger/commands.ts';
-import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
+import { type AccountRow, accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
 import { assignedEvent, unassignedEvent } from './ledger-entry-rules.ts';
 import { forgetAssignment, learnAssignment } from './matching/commands.ts';
@@ -30,11 +30,7 @@ export async function assignPayment(
     if (payment.status === 'matched' && payment.account_id === accountId) return payment;
     if (payment.status !== 'unmatched') throw refusedMove(payment, 'matched');
     if (!hasRoomFor(booksOf(account), BigInt(payment.amount_minor))) throw accountFull('accountId');
-    const assigned = await setAssigned(tx, id, accountId, 'assigned');
-    const isLearned = await learnAssignment(tx, context, actor, assigned);
-    const change = assignment(actor, assigned, accountId, isLearned);
-    await post(tx, context, accounts, { ...assignedEvent(assigned, actor), rows: { changes: [change] } });
-    return assigned;
+    return assignLocked(tx, context, actor, { id, account, method: 'assigned' });
   });
 }
 
@@ -52,20 +48,12 @@ export async function moveToRequestedAccount(
   const { payment, account: present } = await lockPaymentAndAccount(tx, context, id, [accountId]);
   if (payment.status === 'reversed' || payment.account_id === accountId || isDecidedByStaff(payment)) return;
   if (present) {
-    await setUnassigned(tx, id);
-    await post(tx, context, new Map([[present.id, present]]), {
-      ...unassignedEvent(payment, actor),
-      rows: { changes: [unassignment(actor, payment, 'the payer answered a request for another account')] },
-    });
+    const reason = 'the payer answered a request for another account';
+    await unassignLocked(tx, context, actor, { payment, account: present, reason });
   }
-  const accounts = await lockAccounts(tx, [accountId]);
-  const account = accounts.get(accountId);
+  const account = (await lockAccounts(tx, [accountId])).get(accountId);
   if (!account || !hasRoomFor(booksOf(account), BigInt(payment.amount_minor))) return;
-  const assigned = await setAssigned(tx, id, accountId, 'payment_request');
-  await post(tx, context, accounts, {
-    ...assignedEvent(assigned, actor),
-    rows: { changes: [assignment(actor, assigned, accountId, false)] },
-  });
+  await assignLocked(tx, context, actor, { id, account, method: 'payment_request' });
 }
 
 /** Staff recorded the payment, or assigned it. */
@@ -98,47 +86,59 @@ export async function unassignPayment(
       body: { reason },
     });
     if (requested) return { requested };
-    const unassigned = await setUnassigned(tx, id);
-    const { id: accountId } = account;
-    const change = unassignment(actor, payment, reason);
-    await post(tx, context, new Map([[accountId, account]]), {
-      ...unassignedEvent(payment, actor),
-      rows: { changes: [change] },
-    });
+    const unassigned = await unassignLocked(tx, context, actor, { payment, account, reason });
     await forgetAssignment(tx, context, payment);
     if (payment.transaction_ref !== null) await reprocessNotifications(tx, context, payment.transaction_ref);
     return { done: unassigned };
   });
 }
 
-function assignment(
+/** Assigns an unmatched payment that the transaction has locked with the account. Learns from assignments by staff. */
+async function assignLocked(
+  tx: Tx,
+  context: Context,
   actor: Actor,
-  { id, amount_minor: amountMinor }: PaymentRow,
-  accountId: number,
-  isLearned: boolean,
-): ChangeRow {
-  return auditRow(actor, {
+  { id, account, method }: { id: number; account: AccountRow; method: 'assigned' | 'payment_request' },
+): Promise<PaymentRow> {
+  const { id: accountId } = account;
+  const assigned = await setAssigned(tx, id, accountId, method);
+  const isLearned = method === 'assigned' && (await learnAssignment(tx, context, actor, assigned));
+  const change = auditRow(actor, {
     action: 'payment.assign',
     resource: 'payment',
     resourceId: id,
     before: { status: 'unmatched', accountId: null },
     after: { status: 'matched', accountId, isLearned },
-    event: event('payment.assigned', { accountId, amountMinor }, { id: accountId }),
+    event: event('payment.assigned', { accountId, amountMinor: assigned.amount_minor }, { id: accountId }),
   });
+  await post(tx, context, new Map([[accountId, account]]), {
+    ...assignedEvent(assigned, actor),
+    rows: { changes: [change] },
+  });
+  return assigned;
 }
 
-function unassignment(actor: Actor, payment: PaymentRow, reason: string): ChangeRow {
-  const { id, status, account_id: accountId, amount_minor: amountMinor, match_method: matchMethod } = payment;
-  return auditRow(actor, {
+/** Unassigns a matched payment that the transaction has locked with its account. */
+async function unassignLocked(
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  { payment, account, reason }: { payment: PaymentRow; account: AccountRow; reason: string },
+): Promise<PaymentRow> {
+  const { id, status, amount_minor: amountMinor, match_method: matchMethod } = payment;
+  const { id: accountId } = account;
+  const unassigned = await setUnassigned(tx, id);
+  const change = auditRow(actor, {
     action: 'payment.unassign',
     resource: 'payment',
     resourceId: id,
     before: { status, accountId, matchMethod },
     after: { status: 'unmatched', accountId: null, matchMethod: null, reason },
-    event: event(
-      'payment.unassigned',
-      { accountId, amountMinor },
-      ...(accountId === null ? [] : [{ id: accountId }]),
-    ),
+    event: event('payment.unassigned', { accountId, amountMinor }, { id: accountId }),
   });
+  await post(tx, context, new Map([[accountId, account]]), {
+    ...unassignedEvent(payment, actor),
+    rows: { changes: [change] },
+  });
+  return unassigned;
 }

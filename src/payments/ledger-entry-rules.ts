@@ -6,7 +6,7 @@ import type { PaymentRow } from './rules.ts';
 // The contra entries of each payment event. ledger/rules.ts derives the entries on the account from the movement.
 
 /** The columns of a payment that determine its entries. */
-export type PaymentMoney = Pick<
+type PaymentMoney = Pick<
   PaymentRow,
   'id' | 'account_id' | 'amount_minor' | 'payment_date' | 'payment_method_id'
 >;

@@ -67,7 +67,7 @@ interface ReadingCandidate {
 }
 
 /** The open account to which staff last assigned the same reference from the same payer. */
-export interface LearnedCandidate {
+interface LearnedCandidate {
   method: 'learned';
   accountId: number;
   isOpen: true;

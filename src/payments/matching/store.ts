@@ -7,7 +7,7 @@ import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { AccountRow } from '../../ledger/rules.ts';
-import { NOTIFICATION_OUTCOMES } from '../posting/rules.ts';
+import { HAS_PAYMENT } from '../notifications/store.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
 import { PAYMENT_COLUMNS } from '../store.ts';
 import {
@@ -136,19 +136,12 @@ export async function findByNames(db: Db, names: string[][]): Promise<number[][]
   return findOpenAccountsOf(
     db,
     names.length,
-    sql`
-      select p.at, c.ids
-      from unnest(
+    sql`unnest(
         ${pairs.map(({ at }) => at)}::int[],
         ${pairs.map(({ one }) => `%${one}%`)}::text[],
         ${pairs.map(({ other }) => `%${other}%`)}::text[]
-      ) as p (at, one, other)
-      cross join lateral (
-        select array_agg(id) as ids from (
-          select id from customers where search_text like p.one and search_text like p.other
-          limit ${MAX_NAMESAKES + 1}
-        ) few
-      ) c`,
+      ) as p (at, one, other)`,
+    sql`search_text like p.one and search_text like p.other`,
   );
 }
 
@@ -170,37 +163,41 @@ export async function findByMasks(
   return findOpenAccountsOf(
     db,
     payers.length,
-    sql`
-      select p.at, c.ids
-      from unnest(
+    sql`unnest(
         ${masks.map(({ at }) => at)}::int[],
         ${masks.map(({ masked }) => `${masked.start}%`)}::text[],
         ${masks.map(({ masked }) => masked.end)}::text[],
         ${masks.map(({ words }) => words)}::text[]
-      ) as p (at, phone_start, phone_end, words)
-      cross join lateral (
-        select array_agg(id) as ids from (
-          select id from customers
-          where right(phone, ${sql.lit(MASK_END_LENGTH)}) = right(p.phone_end, ${sql.lit(MASK_END_LENGTH)})
-            and phone like p.phone_start and phone like '%' || p.phone_end
-            and (p.words is null or search_text ~ p.words)
-          limit ${MAX_NAMESAKES + 1}
-        ) few
-      ) c`,
+      ) as p (at, phone_start, phone_end, words)`,
+    sql`right(phone, ${sql.lit(MASK_END_LENGTH)}) = right(p.phone_end, ${sql.lit(MASK_END_LENGTH)})
+      and phone like p.phone_start and phone like '%' || p.phone_end
+      and (p.words is null or search_text ~ p.words)`,
   );
 }
 
-/** @param found - a query for the possible customers (`ids`) of each payer (`at`). */
+/**
+ * Finds, for each payer, the open accounts of the possible customers.
+ * @param clues - rows `p` with a clue to the customer of the payer at the position `at`.
+ * @param isPossible - condition on customers.
+ */
 async function findOpenAccountsOf(
   db: Db,
   payers: number,
-  found: RawBuilder<{ at: number; ids: number[] | null }>,
+  clues: RawBuilder<unknown>,
+  isPossible: RawBuilder<unknown>,
 ): Promise<number[][]> {
   // An unnamed statement is planned with its values. A generic plan would expect to find enough rows early, and would scan the
   // whole table.
   const { rows } = await sql<At<{ accountId: number }>>`${sql.raw(UNNAMED)}
     select distinct found.at, a.id as "accountId"
-    from (${found}) found
+    from (
+      select p.at, c.ids from ${clues}
+      cross join lateral (
+        select array_agg(id) as ids from (
+          select id from customers where ${isPossible} limit ${MAX_NAMESAKES + 1}
+        ) few
+      ) c
+    ) found
     cross join lateral unnest(found.ids) as customer (id)
     cross join lateral (
       select a.id from accounts a where a.customer_id = customer.id and ${IS_OPEN}
@@ -267,24 +264,18 @@ export async function deleteLearned(
     .execute();
 }
 
-/** Condition on notifications `n`: processing created a payment, or linked the notification to one. */
-const HAS_PAYMENT = sql<boolean>`n.outcome in (${sql.join(
-  Object.entries(NOTIFICATION_OUTCOMES).flatMap(([outcome, { hasPayment }]) =>
-    hasPayment ? [sql.lit(outcome)] : [],
-  ),
-)})`;
-
 export async function findNotificationOf(db: Db, paymentId: number): Promise<NotificationRow | undefined> {
   const { rows } = await sql<NotificationRow>`
     select n.* from notifications n where n.payment_id = ${paymentId} and ${HAS_PAYMENT}`.execute(db);
   return rows[0];
 }
 
-type Sent = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'> & { flags: string[] | null };
+/** The reference and payer of a notification. */
+export type Sent = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'>;
 
 /** Unmatched payments with the reference and payer of their notifications. */
 export function listUnmatchedRows(db: Db, plan: ListPlan) {
-  return fetchPage<PaymentRow & Sent>(db, plan, {
+  return fetchPage<PaymentRow & Sent & { flags: string[] | null }>(db, plan, {
     select: sql`
       select p.*, n.bill_ref, n.payer, n.payer_name, n.flags
       from payments p left join notifications n on n.payment_id = p.id and ${HAS_PAYMENT}`,

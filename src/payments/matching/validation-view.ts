@@ -10,7 +10,7 @@ import { decideMatch, readReference } from './rules.ts';
 import { findCandidates } from './store.ts';
 
 /** A payment that a provider validates before the money moves. */
-export interface PaymentToValidate {
+interface PaymentToValidate {
   /** Whether the money would go to a short code of the business. */
   isOurs: boolean;
   /** Undefined for an invalid amount. */
@@ -38,13 +38,13 @@ export async function validatePayment(
   const accountId =
     match.accountId ?? match.candidates.find(({ method }) => method === 'account_number')?.accountId;
   const account = accountId === undefined ? undefined : await findAccountRow(db, accountId);
-  if (!account || isSettled(account)) return { verdict: 'wrong_account', accountNumber: null };
+  if (!account || owesNothing(account)) return { verdict: 'wrong_account', accountNumber: null };
   if (!hasRoomFor(booksOf(account), amountMinor)) return { verdict: 'wrong_amount', accountNumber: null };
   return { verdict: 'accepted', accountNumber: formatAccountNumber(account.id) };
 }
 
-/** Whether nothing is owed. On a cancelled account, the customer owes refunded money whose payment was reversed afterwards. */
-function isSettled(account: AccountRow): boolean {
+/** On a cancelled account, the customer owes only refunded money whose payment was reversed afterwards. */
+function owesNothing(account: AccountRow): boolean {
   if (account.status === 'completed') return true;
   return isStatusIn(account.status, 'saleUndone') && balanceOf(booksOf(account)) === 0n;
 }

@@ -18,6 +18,7 @@ import {
   findRelatedAssignments,
   type HeldAccountRow,
   listUnmatchedRows,
+  type Sent,
 } from './store.ts';
 import {
   type Clue,
@@ -45,15 +46,8 @@ export async function listUnmatched(context: Context, log: Log, plan: ListPlan) 
   return { ...page, rows };
 }
 
-/** The reference and payer of a notification. */
-interface Sent {
-  bill_ref: string | null;
-  payer: string | null;
-  payer_name: string | null;
-}
-
 /** Runs one statement for each kind of clue, and several for names. */
-async function suggestFor(context: Context, log: Log, sent: Sent[]) {
+async function suggestFor(context: Context, log: Log, sent: readonly Sent[]) {
   const { db, config } = context;
   const region = config.PHONE_REGION;
   const interpretations = sent.map(({ bill_ref, payer }) => readReference(bill_ref, payer, region));
@@ -79,11 +73,9 @@ async function suggestFor(context: Context, log: Log, sent: Sent[]) {
     ...(related[index] ?? []).map(clueOfAssignment),
   ]);
   const accountIds = clues.map((own, index) => [
-    ...new Set([
-      ...own.map(({ accountId }) => accountId),
-      ...(byMask[index] ?? []),
-      ...(byName[index] ?? []),
-    ]),
+    ...own.map(({ accountId }) => accountId),
+    ...(byMask[index] ?? []),
+    ...(byName[index] ?? []),
   ]);
   const accounts = await findHeldAccounts(db, [...new Set(accountIds.flat())]);
   return payers.map((payer, index) =>

@@ -19,7 +19,7 @@ import {
   recordNotificationFailure,
 } from './store.ts';
 
-/** Posts lines of a provider's statement. Each line stands for a notification that was lost. */
+/** Posts payments whose notification was lost: lines of a provider's statement, or pulled payments. */
 export async function importNotifications(
   context: Context,
   log: Log,

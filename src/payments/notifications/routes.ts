@@ -1,14 +1,14 @@
 import type { Context } from '../../core/context.ts';
 import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
-import { Envelope, ListEnvelope, ok } from '../../core/http/envelope.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
 import { resolveConflict } from './conflict-commands.ts';
 import { ConflictParams, Notification, notificationList, Resolution } from './schema.ts';
 import { findNotification, listNotifications } from './store.ts';
-import { notificationsFound, toNotification } from './view.ts';
+import { toNotification } from './view.ts';
 
 export function notificationRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
@@ -37,7 +37,9 @@ export function notificationRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      return notificationsFound(await listNotifications(db, request.query), currency);
+      const page = await listNotifications(db, request.query);
+      const rows = page.rows.map((row) => toNotification(row, currency));
+      return okList({ ...page, rows }, 'Notifications found.');
     },
   );
 

@@ -1,14 +1,20 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
+import { literalList } from '../../core/database/literal-list.ts';
 import type { PaymentSource } from '../../core/database/tables.ts';
 import type { Page } from '../../core/http/envelope.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import { referenceKey } from '../../core/values/reference.ts';
-import type { Notification } from '../posting/rules.ts';
+import { NOTIFICATION_OUTCOMES, type Notification } from '../posting/rules.ts';
 import type { NotificationRow } from '../rules.ts';
 import { notificationColumns } from './rules.ts';
 import { MAX_LISTED_BODY_LENGTH } from './schema.ts';
+
+/** Condition on notifications `n`: processing created a payment, or linked the notification to one. */
+export const HAS_PAYMENT = sql<boolean>`n.outcome in ${literalList(
+  Object.entries(NOTIFICATION_OUTCOMES).flatMap(([outcome, { hasPayment }]) => (hasPayment ? [outcome] : [])),
+)}`;
 
 /** Stores a notification whose posting failed, for a retry. Does nothing if the notification was posted after all. */
 export async function insertPending(db: Db, notification: Notification, failure: string): Promise<void> {

@@ -1,12 +1,6 @@
 import { amountOf, type Currency } from '../../core/context.ts';
-import { okList, type Page } from '../../core/http/envelope.ts';
 import { asFlags } from './rules.ts';
 import type { ListedNotification } from './store.ts';
-
-export function notificationsFound(page: Page<ListedNotification>, currency: Currency) {
-  const rows = page.rows.map((row) => toNotification(row, currency));
-  return okList({ ...page, rows }, 'Notifications found.');
-}
 
 const WILL_BE_TRIED_AGAIN = 'Processing failed. The service retries it every minute.';
 
