@@ -44,18 +44,8 @@ export async function changeStatus(
     // If a recovered account goes back from completed to written off, it keeps the date of the original write-off.
     ...(moneyEventOf(to) === 'account_written_off' && from !== 'completed' && { written_off_on: date }),
   });
-  await insertStatusChanges(tx, [
-    {
-      account_id: id,
-      from_status: from,
-      to_status: to,
-      reason,
-      cause,
-      actor_user_id: actor.userId,
-      api_key_id: actor.apiKey?.id ?? null,
-      changed_on: date,
-    },
-  ]);
+  const row = { account_id: id, from_status: from, to_status: to, reason, cause };
+  await insertStatusChanges(tx, actor, date, [row]);
   await audit(
     tx,
     actor,

@@ -1,4 +1,5 @@
 import { type Insertable, sql } from 'kysely';
+import type { Actor } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import type { AccountStatus, AccountStatusChanges, Row, StatusCause } from '../core/database/tables.ts';
 import { fetchPage } from '../core/lists/page.ts';
@@ -20,11 +21,18 @@ export function updateStatus(tx: Tx, id: number, changes: StatusColumns): Promis
     .executeTakeFirstOrThrow();
 }
 
+/** Inserts changes that an actor made on a business day. */
 export async function insertStatusChanges(
   tx: Tx,
-  changes: readonly Insertable<AccountStatusChanges>[],
+  actor: Actor,
+  day: PlainDate,
+  changes: readonly Omit<Insertable<AccountStatusChanges>, 'actor_user_id' | 'api_key_id' | 'changed_on'>[],
 ): Promise<void> {
-  await tx.insertInto('account_status_changes').values(changes).execute();
+  const made = { actor_user_id: actor.userId, api_key_id: actor.apiKey?.id ?? null, changed_on: day };
+  await tx
+    .insertInto('account_status_changes')
+    .values(changes.map((change) => ({ ...change, ...made })))
+    .execute();
 }
 
 /** The status before the latest completion of an account, and the cause of that status. */

@@ -100,16 +100,9 @@ async function openAll(
   if (refusal) throw refusal;
   await insertStatusChanges(
     tx,
-    accounts.map(({ id, status }) => ({
-      account_id: id,
-      from_status: null,
-      to_status: status,
-      reason: null,
-      cause: null,
-      actor_user_id: actor.userId,
-      api_key_id: actor.apiKey?.id ?? null,
-      changed_on: day,
-    })),
+    actor,
+    day,
+    accounts.map(({ id, status }) => ({ account_id: id, from_status: null, to_status: status })),
   );
   return accounts.map((account) => opened.accounts.get(account.id) ?? account);
 }
