@@ -8,7 +8,7 @@ import { writeEvents } from './store.ts';
 
 // README.md draws the path of a payment. `postAll` does steps 3 and 4 of that path.
 
-export interface PostedEvents {
+interface PostedEvents {
   /** The error of each event that did not pass the checks of an account; undefined for a posted event. */
   refusals: (AppError | undefined)[];
   /** The changed accounts, with their new values. */

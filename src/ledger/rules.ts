@@ -104,7 +104,7 @@ export interface NewEntry {
 export type BooksToWrite = NewBooks & Pick<AccountRow, 'event_count'>;
 
 /** What a batch of money events changes. */
-export interface AppliedEvents {
+interface AppliedEvents {
   /** The error of each event that does not pass the checks of an account; undefined for an event to write. */
   refusals: (AppError | undefined)[];
   entries: NewEntry[];
