@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { sql } from 'kysely';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { API_KEY_PERMISSIONS } from '../../src/rights.ts';
 import {
   type Caller,
   newAccount,
   newApiKey,
   pay,
-  startInstance,
+  startInstanceForTest,
   statementsOf,
   useJobs,
   useService,
@@ -19,17 +19,10 @@ import {
 /** Which key may call which route: test/every-route.test.ts. Limits over instances: test/security/limits.security.ts. */
 const service = useService();
 useJobs(service);
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
 
 /** Starts another instance on the same database, which trusts the client addresses that the tests send. */
-async function instance(environment: Record<string, string> = {}) {
-  const started = await startInstance(service, { TRUST_PROXY: '127.0.0.1', ...environment });
-  closers.push(started.close);
-  return started;
-}
+const instance = (environment: Record<string, string> = {}) =>
+  startInstanceForTest(service, { TRUST_PROXY: '127.0.0.1', ...environment });
 
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 const read = (call: Caller, key: string, options: object = {}) =>
@@ -492,7 +485,6 @@ describe('the last use of an API key', () => {
     expect(updatedAt).toBe(createdAt); // A use does not change `updatedAt`.
     await read(b.call, key, from('203.0.113.2'));
     await b.close();
-    closers.pop();
     expect(await keyNow(id)).toMatchObject({ lastUsedAt, lastUsedAddress: '203.0.113.1' });
 
     await sql`update api_keys set last_used_at = last_used_at - interval '61 seconds' where id = ${id}`.execute(
@@ -517,7 +509,7 @@ describe('the last use of an API key', () => {
   });
 
   it('does not include calls from a foreign network', async () => {
-    const { call, close } = await startInstance(service, { TRUST_PROXY: '127.0.0.1' });
+    const { call, close } = await instance();
     const { key, id } = await newApiKey(service, 'viewer', { networks: ['203.0.113.0/24'] });
     expect((await read(call, key, from('192.0.2.1'))).status).toBe(403);
     await close(); // Waits for the uses that are being recorded.

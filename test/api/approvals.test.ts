@@ -6,14 +6,16 @@ import {
   type Answer,
   accountNow,
   type Caller,
+  dataOf,
   move,
   newAccount,
   newApiKey,
   notification,
   notify,
   pay,
+  paymentNow,
   setToday,
-  startInstance,
+  startInstanceForTest,
   useService,
   wrongFields,
 } from '../support/harness.ts';
@@ -23,26 +25,16 @@ const TOTAL = 22_800; // of the weekly demo plan
 const CASH = 2;
 const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'];
 const service = useService({ APPROVAL_LIMIT: String(LIMIT) });
-const tokens: Record<string, string> = {};
 
-beforeAll(async () => {
-  setToday(service, '2026-11-02');
-  for (const role of ROLES) tokens[role] = await service.signInAs(role);
-});
+beforeAll(() => setToday(service, '2026-11-02'));
 
 /** A call as the user of a role. Without a role: as the first admin, who sends the requests. */
-function call(method: string, path: string, body?: unknown, role?: string): Promise<Answer> {
-  return service.call(method, path, body, role === undefined ? {} : { token: tokens[role] ?? null });
-}
-
-async function ok(answer: Promise<Answer>, status = 200) {
-  const { status: found, text, body } = await answer;
-  expect(found, text).toBe(status);
-  return body.data;
+async function call(method: string, path: string, body?: unknown, role?: string): Promise<Answer> {
+  return service.call(method, path, body, role === undefined ? {} : { token: await service.tokenOf(role) });
 }
 
 const approve = (id: number, role = 'manager') => call('POST', `/approvals/${id}/approve`, undefined, role);
-const approval = (id: number) => ok(call('GET', `/approvals/${id}`));
+const approval = (id: number) => dataOf(call('GET', `/approvals/${id}`));
 const endOutdated = () => endOutdatedApprovals(service.context, new AbortController().signal);
 
 async function accountWithCredit(credit: number) {
@@ -50,16 +42,12 @@ async function accountWithCredit(credit: number) {
   return { ...account, payment: await pay(service, account.id, TOTAL + credit) };
 }
 
-async function paymentNow(id: number) {
-  return ok(call('GET', `/payments/${id}`));
-}
-
 /** A payment of 5,000 whose reversal was requested. */
 async function requestedReversal(send: Caller = service.call, token = service.adminToken) {
   const account = await newAccount(service);
   const payment = await pay(service, account.id, 5_000);
   const path = `/payments/${payment.id}/reverse`;
-  const request = await ok(send('POST', path, { reason: 'entered twice' }, { token }), 202);
+  const request = await dataOf(send('POST', path, { reason: 'entered twice' }, { token }), 202);
   return { account, payment, request };
 }
 
@@ -76,17 +64,17 @@ const ACTIONS: Record<
   reverse_payment: async () => {
     const { account, payment, request } = await requestedReversal();
     const expected = { status: 'reversed', reversalReason: 'entered twice' };
-    return { accountId: account.id, request, done: () => paymentNow(payment.id), expected };
+    return { accountId: account.id, request, done: () => paymentNow(service, payment.id), expected };
   },
   unassign_payment: async () => {
     const account = await newAccount(service);
-    const { paymentId } = await ok(
+    const { paymentId } = await dataOf(
       notify(service, { BillRefNumber: account.accountNumber, TransAmount: '5000.00' }),
     );
     const body = { reason: 'of somebody else' };
-    const request = await ok(call('POST', `/payments/${paymentId}/unassign`, body), 202);
+    const request = await dataOf(call('POST', `/payments/${paymentId}/unassign`, body), 202);
     const expected = { status: 'unmatched', accountId: null };
-    return { accountId: account.id, request, done: () => paymentNow(paymentId), expected };
+    return { accountId: account.id, request, done: () => paymentNow(service, paymentId), expected };
   },
   refund_credit: async () => {
     const account = await accountWithCredit(5_000);
@@ -96,8 +84,8 @@ const ACTIONS: Record<
       paymentMethodId: CASH,
       transactionRef: `R${account.id}`,
     };
-    const request = await ok(call('POST', `/accounts/${account.id}/credit/refund`, body), 202);
-    const done = async () => (await ok(call('GET', `/accounts/${account.id}/credit/moves`)))[0];
+    const request = await dataOf(call('POST', `/accounts/${account.id}/credit/refund`, body), 202);
+    const done = async () => (await dataOf(call('GET', `/accounts/${account.id}/credit/moves`)))[0];
     const expected = {
       kind: 'refund',
       amount: 3_000,
@@ -109,7 +97,7 @@ const ACTIONS: Record<
   transfer_credit: async () => {
     const [account, other] = [await accountWithCredit(5_000), await newAccount(service)];
     const body = { toAccountId: other.id, amount: 2_000, reason: 'of the same family' };
-    const request = await ok(call('POST', `/accounts/${account.id}/credit/transfer`, body), 202);
+    const request = await dataOf(call('POST', `/accounts/${account.id}/credit/transfer`, body), 202);
     return {
       accountId: account.id,
       request,
@@ -121,13 +109,13 @@ const ACTIONS: Record<
     const account = await newAccount(service);
     await move(service, account.id, 'suspended');
     const body = { status: 'written_off', reason: 'moved away' };
-    const request = await ok(call('PUT', `/accounts/${account.id}`, body), 202);
+    const request = await dataOf(call('PUT', `/accounts/${account.id}`, body), 202);
     return { accountId: account.id, request, done: () => accountNow(service, account.id), expected: body };
   },
   cancel_account: async () => {
     const account = await newAccount(service);
     const body = { status: 'cancelled', reason: 'never installed' };
-    const request = await ok(call('PUT', `/accounts/${account.id}`, body), 202);
+    const request = await dataOf(call('PUT', `/accounts/${account.id}`, body), 202);
     return { accountId: account.id, request, done: () => accountNow(service, account.id), expected: body };
   },
 };
@@ -145,7 +133,7 @@ describe.each(Object.keys(APPROVABLE_ACTIONS) as (keyof typeof APPROVABLE_ACTION
       });
       expect(await done()).not.toEqual(expect.objectContaining(expected));
       expect(await approval(request.id)).toEqual(request);
-      const approved = await ok(approve(request.id));
+      const approved = await dataOf(approve(request.id));
       expect(approved).toMatchObject({
         status: 'approved',
         decidedBy: expect.stringMatching(/^user/),
@@ -157,8 +145,8 @@ describe.each(Object.keys(APPROVABLE_ACTIONS) as (keyof typeof APPROVABLE_ACTION
 
     it('is audited with both people', async () => {
       const { request } = await ACTIONS[action]();
-      await ok(approve(request.id));
-      const entries = await ok(call('GET', '/audit?limit=100'));
+      await dataOf(approve(request.id));
+      const entries = await dataOf(call('GET', '/audit?limit=100'));
       const own = entries.filter(
         (entry: Answer['body']) => entry.resource === 'approval' && entry.resourceId === request.id,
       );
@@ -187,7 +175,9 @@ describe('an amount up to the limit', () => {
   it('needs no approval', async () => {
     const account = await newAccount(service);
     const payment = await pay(service, account.id, LIMIT);
-    const reversed = await ok(call('POST', `/payments/${payment.id}/reverse`, { reason: 'entered twice' }));
+    const reversed = await dataOf(
+      call('POST', `/payments/${payment.id}/reverse`, { reason: 'entered twice' }),
+    );
     expect(reversed.status).toBe('reversed');
   });
 
@@ -195,13 +185,13 @@ describe('an amount up to the limit', () => {
     const { id } = await accountWithCredit(5_000);
     const refund = (amount: number) =>
       call('POST', `/accounts/${id}/credit/refund`, { amount, reason: 'in parts' });
-    await ok(refund(600), 201);
-    await ok(refund(400), 201);
-    const request = await ok(refund(0.01), 202);
+    await dataOf(refund(600), 201);
+    await dataOf(refund(400), 201);
+    const request = await dataOf(refund(0.01), 202);
     expect(request).toMatchObject({ amount: 0.01, countedAmount: 1_000.01 });
-    await ok(call('POST', `/approvals/${request.id}/withdraw`));
+    await dataOf(call('POST', `/approvals/${request.id}/withdraw`));
     setToday(service, '2026-11-03');
-    await ok(refund(1_000), 201);
+    await dataOf(refund(1_000), 201);
     setToday(service, '2026-11-02');
   });
 
@@ -258,13 +248,13 @@ describe('the rights', () => {
       expect(answer.status).toBe(403);
       expect(answer.body.error.message).toMatch(/your own request/);
     }
-    expect((await paymentNow(payment.id)).status).toBe('matched');
+    expect((await paymentNow(service, payment.id)).status).toBe('matched');
   });
 
   it('do not let an admin approve a request of an API key that the admin created or rotated', async () => {
     const own = await newApiKey(service, 'finance');
-    const other = await ok(call('POST', '/api-keys', { name: 'Rotated', role: 'finance' }, 'admin'), 201);
-    const rotated = await ok(call('POST', `/api-keys/${other.id}/rotate`));
+    const other = await dataOf(call('POST', '/api-keys', { name: 'Rotated', role: 'finance' }, 'admin'), 201);
+    const rotated = await dataOf(call('POST', `/api-keys/${other.id}/rotate`));
     for (const { key } of [own, rotated]) {
       const { request } = await requestedReversal(service.call, key);
       expect(request).toMatchObject({
@@ -274,7 +264,7 @@ describe('the rights', () => {
       const answer = await call('POST', `/approvals/${request.id}/approve`);
       expect(answer.status, answer.text).toBe(403);
       expect(answer.body.error.message).toMatch(/API key that you created or rotated/);
-      await ok(approve(request.id, 'finance'));
+      await dataOf(approve(request.id, 'finance'));
     }
   });
 
@@ -297,7 +287,7 @@ describe('the rights', () => {
       'approvals_two_people',
     );
     await expect(pool.query(decide, [request.id, null])).rejects.toThrow('approvals_decided');
-    await ok(call('POST', `/approvals/${request.id}/withdraw`));
+    await dataOf(call('POST', `/approvals/${request.id}/withdraw`));
     await expect(
       pool.query(`update approvals set status = 'pending', ended_at = null where id = $1`, [request.id]),
     ).rejects.toThrow('only once');
@@ -309,7 +299,7 @@ describe('the rights', () => {
   it('let the requester alone withdraw a request', async () => {
     const { request, payment } = await requestedReversal();
     expect((await call('POST', `/approvals/${request.id}/withdraw`, undefined, 'finance')).status).toBe(403);
-    expect(await ok(call('POST', `/approvals/${request.id}/withdraw`))).toMatchObject({
+    expect(await dataOf(call('POST', `/approvals/${request.id}/withdraw`))).toMatchObject({
       status: 'withdrawn',
       decidedBy: null,
     });
@@ -318,7 +308,7 @@ describe('the rights', () => {
       to: 'approved',
       allowed: [],
     });
-    expect((await paymentNow(payment.id)).status).toBe('matched');
+    expect((await paymentNow(service, payment.id)).status).toBe('matched');
     const { key } = await newApiKey(service, 'finance');
     const ofKey = await requestedReversal(service.call, key);
     const answer = await service.call('POST', `/approvals/${ofKey.request.id}/withdraw`, undefined, {
@@ -338,7 +328,7 @@ describe('concurrent decisions', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)]);
     for (const { status, body } of answers.filter((answer) => answer.status !== 200))
       expect([status, body.error.details]).toEqual([400, { from: 'approved', to: 'approved', allowed: [] }]);
-    expect((await paymentNow(payment.id)).status).toBe('reversed');
+    expect((await paymentNow(service, payment.id)).status).toBe('reversed');
     expect((await accountNow(service, account.id)).paid).toBe(0);
     await expectBooksToBalance(service.context);
   });
@@ -364,7 +354,7 @@ describe('concurrent decisions', () => {
     const [one, two] = [await accountWithCredit(5_000), await accountWithCredit(5_000)];
     const request = async (from: number, to: number) => {
       const body = { toAccountId: to, amount: 2_000, reason: 'exchanged' };
-      return ok(call('POST', `/accounts/${from}/credit/transfer`, body), 202);
+      return dataOf(call('POST', `/accounts/${from}/credit/transfer`, body), 202);
     };
     const requests = [await request(one.id, two.id), await request(two.id, one.id)];
     const answers = await Promise.all(requests.map(({ id }) => approve(id)));
@@ -389,20 +379,19 @@ describe('what a request shows', () => {
     const answer = await call('PUT', `/accounts/${account.id}`, body);
     expect(answer.status, answer.text).toBe(400);
     expect(answer.body.error.details.fields[0].path).toBe('metadata');
-    await ok(call('PUT', `/accounts/${account.id}`, { metadata: { case: '7' } }));
-    await ok(call('PUT', `/accounts/${account.id}`, { status: 'cancelled', reason: 'never installed' }), 202);
+    await dataOf(call('PUT', `/accounts/${account.id}`, { metadata: { case: '7' } }));
+    await dataOf(
+      call('PUT', `/accounts/${account.id}`, { status: 'cancelled', reason: 'never installed' }),
+      202,
+    );
   });
 });
 
 describe('a request whose facts have changed', () => {
   /** The same service without the limit, where one person does everything. */
   async function withoutLimit(work: (call: Caller) => Promise<void>): Promise<void> {
-    const other = await startInstance(service);
-    try {
-      await work((method, path, body) => other.call(method, path, body, { token: service.adminToken }));
-    } finally {
-      await other.close();
-    }
+    const other = await startInstanceForTest(service);
+    await work((method, path, body) => other.call(method, path, body, { token: service.adminToken }));
   }
 
   /** Expects that the request cannot be approved because of these facts, and ends. */
@@ -427,24 +416,24 @@ describe('a request whose facts have changed', () => {
   it('is refused if the payment was reversed', async () => {
     const { request, payment } = await requestedReversal();
     await withoutLimit(async (send) => {
-      await ok(send('POST', `/payments/${payment.id}/reverse`, { reason: 'seen first' }));
+      await dataOf(send('POST', `/payments/${payment.id}/reverse`, { reason: 'seen first' }));
     });
     await expectOutdated(request.id, ['paymentStatus']);
   });
 
   it('is refused if the payment was reconciled', async () => {
     const { request, payment } = await requestedReversal();
-    await ok(call('POST', '/payments/reconcile', { paymentIds: [payment.id] }));
+    await dataOf(call('POST', '/payments/reconcile', { paymentIds: [payment.id] }));
     await expectOutdated(request.id, ['reconciliationId']);
-    expect((await paymentNow(payment.id)).status).toBe('matched');
+    expect((await paymentNow(service, payment.id)).status).toBe('matched');
   });
 
   it('is refused if the payment is on another account', async () => {
     const { request, payment } = await requestedReversal();
     const other = await newAccount(service);
     await withoutLimit(async (send) => {
-      await ok(send('POST', `/payments/${payment.id}/unassign`, { reason: 'wrong account' }));
-      await ok(send('POST', `/payments/${payment.id}/assign`, { accountId: other.id }));
+      await dataOf(send('POST', `/payments/${payment.id}/unassign`, { reason: 'wrong account' }));
+      await dataOf(send('POST', `/payments/${payment.id}/assign`, { accountId: other.id }));
     });
     await expectOutdated(request.id, ['paymentAccountId']);
     expect((await accountNow(service, other.id)).paid).toBe(5_000);
@@ -452,7 +441,7 @@ describe('a request whose facts have changed', () => {
 
   it('is refused if the credit was spent', async () => {
     const { request, accountId } = await ACTIONS.refund_credit();
-    await ok(
+    await dataOf(
       call('POST', `/accounts/${accountId}/credit/refund`, { amount: 500, reason: 'at the office' }),
       201,
     );
@@ -476,7 +465,7 @@ describe('a request whose facts have changed', () => {
     const { request, account } = await requestedReversal();
     await pay(service, account.id, 300);
     expect(await endOutdated()).toBe(0);
-    await ok(approve(request.id));
+    await dataOf(approve(request.id));
     expect((await accountNow(service, account.id)).paid).toBe(300);
   });
 
@@ -484,7 +473,7 @@ describe('a request whose facts have changed', () => {
     const { request, account } = await requestedReversal();
     await move(service, account.id, 'suspended');
     expect(await endOutdated()).toBe(0);
-    await ok(approve(request.id));
+    await dataOf(approve(request.id));
   });
 
   it('becomes obsolete within a minute if nobody decides', async () => {
@@ -499,7 +488,10 @@ describe('a request whose facts have changed', () => {
     await pay(service, accountId, 100);
     const path = `/approvals/${request.id}/approve`;
     const headers = { 'idempotency-key': `approve-${request.id}` };
-    const answer = await service.call('POST', path, undefined, { token: tokens.manager ?? null, headers });
+    const answer = await service.call('POST', path, undefined, {
+      token: await service.tokenOf('manager'),
+      headers,
+    });
     expect(answer.status, answer.text).toBe(409);
     expect((await approval(request.id)).status).toBe('obsolete');
   });
@@ -508,37 +500,30 @@ describe('a request whose facts have changed', () => {
     const { request, accountId } = await ACTIONS.refund_credit();
     await pay(service, accountId, 10);
     await expectOutdated(request.id, ['credit']);
-    const again = await ok(
+    const again = await dataOf(
       call('POST', `/accounts/${accountId}/credit/refund`, { amount: 3_000, reason: 'paid too much' }),
       202,
     );
-    await ok(approve(again.id));
+    await dataOf(approve(again.id));
   });
 });
 
 describe('the limit', () => {
   it('can be turned off and on while requests are pending', async () => {
     const { request, payment } = await requestedReversal();
-    const off = await startInstance(service);
-    const zero = await startInstance(service, { APPROVAL_LIMIT: '0' });
-    try {
-      const large = await pay(service, payment.accountId, 9_000);
-      const path = `/payments/${large.id}/reverse`;
-      const token = service.adminToken;
-      expect((await off.call('POST', path, { reason: 'entered twice' }, { token })).status).toBe(200);
-      const decide = { token: tokens.finance ?? null };
-      expect((await off.call('POST', `/approvals/${request.id}/approve`, undefined, decide)).status).toBe(
-        200,
-      );
-      const small = await pay(service, payment.accountId, 0.01);
-      const answer = await zero.call('POST', `/payments/${small.id}/reverse`, { reason: 'x' }, { token });
-      expect(answer.status).toBe(202);
-      const settings = await Promise.all([service, off, zero].map((one) => one.call('GET', '/settings')));
-      expect(settings.map(({ body }) => body.data.approvalLimit)).toEqual([LIMIT, null, 0]);
-    } finally {
-      await off.close();
-      await zero.close();
-    }
+    const off = await startInstanceForTest(service);
+    const zero = await startInstanceForTest(service, { APPROVAL_LIMIT: '0' });
+    const large = await pay(service, payment.accountId, 9_000);
+    const path = `/payments/${large.id}/reverse`;
+    const token = service.adminToken;
+    expect((await off.call('POST', path, { reason: 'entered twice' }, { token })).status).toBe(200);
+    const decide = { token: await service.tokenOf('finance') };
+    expect((await off.call('POST', `/approvals/${request.id}/approve`, undefined, decide)).status).toBe(200);
+    const small = await pay(service, payment.accountId, 0.01);
+    const answer = await zero.call('POST', `/payments/${small.id}/reverse`, { reason: 'x' }, { token });
+    expect(answer.status).toBe(202);
+    const settings = await Promise.all([service, off, zero].map((one) => one.call('GET', '/settings')));
+    expect(settings.map(({ body }) => body.data.approvalLimit)).toEqual([LIMIT, null, 0]);
   });
 
   it.each([
@@ -551,16 +536,16 @@ describe('the limit', () => {
       const { id, accountNumber } = await newAccount(service);
       const amounts = [...Array(22).fill(LIMIT), 300];
       for (const amount of amounts)
-        await ok(notify(service, { BillRefNumber: accountNumber, TransAmount: String(amount) }));
-      await ok(call('PUT', `/accounts/${id}`, { status: 'suspended', reason: 'a test' }));
-      await ok(call('PUT', `/accounts/${id}`, { status, reason: 'a small balance' }));
-      const payments = await ok(call('GET', `/accounts/${id}/payments?limit=100&sort=amount:asc`));
+        await dataOf(notify(service, { BillRefNumber: accountNumber, TransAmount: String(amount) }));
+      await dataOf(call('PUT', `/accounts/${id}`, { status: 'suspended', reason: 'a test' }));
+      await dataOf(call('PUT', `/accounts/${id}`, { status, reason: 'a small balance' }));
+      const payments = await dataOf(call('GET', `/accounts/${id}/payments?limit=100&sort=amount:asc`));
       const take = (at: number) =>
         call('POST', `/payments/${payments[at].id}/${action}`, { reason: 'entered twice' });
-      await ok(take(0)); // Without this payment, 800 are unpaid.
-      const request = await ok(take(1), 202);
+      await dataOf(take(0)); // Without this payment, 800 are unpaid.
+      const request = await dataOf(take(1), 202);
       expect(request).toMatchObject({ amount: LIMIT, countedAmount: LIMIT + 800 });
-      await ok(approve(request.id));
+      await dataOf(approve(request.id));
       await expectBooksToBalance(service.context);
     },
   );
@@ -570,18 +555,18 @@ describe('the limit', () => {
     const reported = notification({ BillRefNumber: accountNumber, TransAmount: '5500.00' });
     const manual = await pay(service, id, 5_000, { transactionRef: reported.TransID });
     await notify(service, reported);
-    const [conflict] = await ok(call('GET', '/notifications?filter[outcome]=conflict'));
+    const [conflict] = await dataOf(call('GET', '/notifications?filter[outcome]=conflict'));
     const path = `/notifications/${conflict.id}/resolve`;
     const refused = await call('POST', path, { paymentId: null, reason: 'the provider is right' });
     expect(wrongFields(refused)).toEqual(['paymentId']);
     expect(refused.body.error.message).toContain(`POST /api/payments/${manual.id}/reverse`);
-    const request = await ok(
+    const request = await dataOf(
       call('POST', `/payments/${manual.id}/reverse`, { reason: 'the provider is right' }),
       202,
     );
-    await ok(approve(request.id));
+    await dataOf(approve(request.id));
     expect((await accountNow(service, id)).paid).toBe(5_500);
-    expect((await ok(call('GET', `/notifications/${conflict.id}`))).outcome).toBe('matched');
+    expect((await dataOf(call('GET', `/notifications/${conflict.id}`))).outcome).toBe('matched');
   });
 });
 
@@ -594,7 +579,7 @@ describe('a repeated request', () => {
       service.call('POST', `/payments/${payment.id}/reverse`, { reason: 'entered twice' }, { headers });
     const first = await send();
     expect(first.status).toBe(202);
-    await ok(approve(first.body.data.id));
+    await dataOf(approve(first.body.data.id));
     const again = await send();
     expect(again.status).toBe(202);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
@@ -606,21 +591,21 @@ describe('a repeated request', () => {
     const again = await call('POST', `/payments/${payment.id}/reverse`, { reason: 'again' }, 'finance');
     expect(again.status).toBe(409);
     expect(again.body.error.details).toEqual({ resource: 'approval', field: 'id', id: request.id });
-    await ok(call('POST', `/approvals/${request.id}/reject`, { reason: 'it was right' }, 'finance'));
-    await ok(call('POST', `/payments/${payment.id}/reverse`, { reason: 'again' }, 'finance'), 202);
+    await dataOf(call('POST', `/approvals/${request.id}/reject`, { reason: 'it was right' }, 'finance'));
+    await dataOf(call('POST', `/payments/${payment.id}/reverse`, { reason: 'again' }, 'finance'), 202);
   });
 
   it('by PUT gets its pending request again, and another user or body gets 409', async () => {
     const { request, accountId } = await ACTIONS.cancel_account();
     const path = `/accounts/${accountId}`;
     const body = { status: 'cancelled', reason: 'never installed' };
-    expect((await ok(call('PUT', path, body), 202)).id).toBe(request.id);
+    expect((await dataOf(call('PUT', path, body), 202)).id).toBe(request.id);
     for (const answer of [
       await call('PUT', path, body, 'manager'),
       await call('PUT', path, { ...body, reason: 'another one' }),
     ])
       expect([answer.status, answer.body.error.details.id]).toEqual([409, request.id]);
-    expect(await ok(call('GET', `/approvals?filter[accountId]=${accountId}`))).toHaveLength(1);
+    expect(await dataOf(call('GET', `/approvals?filter[accountId]=${accountId}`))).toHaveLength(1);
   });
 
   it('of ten sent at once leaves one pending request', async () => {
@@ -632,14 +617,14 @@ describe('a repeated request', () => {
       ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array(9).fill(409)]);
-    expect(await ok(call('GET', `/approvals?filter[paymentId]=${payment.id}`))).toHaveLength(1);
+    expect(await dataOf(call('GET', `/approvals?filter[paymentId]=${payment.id}`))).toHaveLength(1);
   });
 
   it('of an approval with the same Idempotency-Key approves once and gets the same answer', async () => {
     const { request } = await requestedReversal();
-    const send = () =>
+    const send = async () =>
       service.call('POST', `/approvals/${request.id}/approve`, undefined, {
-        token: tokens.finance ?? null,
+        token: await service.tokenOf('finance'),
         headers: { 'idempotency-key': 'approve it' },
       });
     const first = await send();
@@ -656,7 +641,7 @@ describe('what cannot be done', () => {
     expect(wrongFields(refund)).toEqual(['amount']);
     const written = await call('PUT', `/accounts/${id}`, { status: 'written_off', reason: 'no' });
     expect(written.status).toBe(400);
-    expect(await ok(call('GET', `/approvals?filter[accountId]=${id}`))).toEqual([]);
+    expect(await dataOf(call('GET', `/approvals?filter[accountId]=${id}`))).toEqual([]);
   });
 
   it('at its approval leaves the request pending', async () => {
@@ -670,33 +655,33 @@ describe('what cannot be done', () => {
     } finally {
       await pool.query('update payment_methods set active = true where id = $1', [CASH]);
     }
-    await ok(approve(request.id));
+    await dataOf(approve(request.id));
   });
 });
 
 it('the list of requests can be filtered and sorted, and is for all but agents', async () => {
-  const pending = await ok(
+  const pending = await dataOf(
     call('GET', '/approvals?filter[status]=pending&sort=amount:desc&limit=5', undefined, 'viewer'),
   );
   expect(pending.length).toBeGreaterThan(1);
   const amounts = pending.map(({ amount }: { amount: number }) => amount);
   expect(amounts).toEqual([...amounts].sort((a, b) => b - a));
-  const unmatched = await ok(notify(service, { TransAmount: '7000.00' }));
-  const request = await ok(
+  const unmatched = await dataOf(notify(service, { TransAmount: '7000.00' }));
+  const request = await dataOf(
     call('POST', `/payments/${unmatched.paymentId}/reverse`, { reason: 'sent back' }),
     202,
   );
   expect(request).toMatchObject({ accountId: null, accountNumber: null, customerName: null, amount: 7_000 });
-  expect(await ok(call('GET', '/approvals?filter[accountId][isnull]=true'))).toEqual([request]);
-  await ok(approve(request.id));
+  expect(await dataOf(call('GET', '/approvals?filter[accountId][isnull]=true'))).toEqual([request]);
+  await dataOf(approve(request.id));
   expect((await call('GET', '/approvals', undefined, 'agent')).status).toBe(403);
 });
 
 it('the events name the action and never a person', async () => {
-  const start = (await ok(call('GET', '/events?from=latest'))).after;
+  const start = (await dataOf(call('GET', '/events?from=latest'))).after;
   const { request, payment, account } = await requestedReversal();
-  await ok(approve(request.id));
-  const { events } = await ok(call('GET', `/events?after=${start}&limit=1000`));
+  await dataOf(approve(request.id));
+  const { events } = await dataOf(call('GET', `/events?after=${start}&limit=1000`));
   expect(events.map(({ type }: { type: string }) => type)).toEqual(
     expect.arrayContaining(['approval.requested', 'payment.reversed', 'approval.approved']),
   );

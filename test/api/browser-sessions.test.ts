@@ -1,7 +1,13 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RIGHTS } from '../../src/rights.ts';
-import { type Answer, PASSWORD, startInstance, startTestService, useService } from '../support/harness.ts';
+import {
+  type Answer,
+  PASSWORD,
+  startInstanceForTest,
+  startServiceForTest,
+  useService,
+} from '../support/harness.ts';
 
 const service = useService();
 const HOLDS_WITHIN = { timeout: 5_000, interval: 250 };
@@ -74,17 +80,12 @@ describe('POST /auth/session', () => {
   });
 
   it('shares the budgets of POST /auth/login', async () => {
-    const { service: limited, close } = await startTestService({ RATE_LIMIT_AUTH: '4' });
-    try {
-      const body = { email: 'nobody@example.com', password: 'wrong' };
-      const paths = ['/auth/login', '/auth/session', '/auth/login', '/auth/session', '/auth/session'];
-      const statuses = [];
-      for (const path of paths)
-        statuses.push((await limited.call('POST', path, body, { token: null })).status);
-      expect(statuses).toEqual([401, 401, 401, 401, 429]);
-    } finally {
-      await close();
-    }
+    const limited = await startServiceForTest({ RATE_LIMIT_AUTH: '4' });
+    const body = { email: 'nobody@example.com', password: 'wrong' };
+    const paths = ['/auth/login', '/auth/session', '/auth/login', '/auth/session', '/auth/session'];
+    const statuses = [];
+    for (const path of paths) statuses.push((await limited.call('POST', path, body, { token: null })).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 429]);
   });
 
   it('counts wrong passwords together with POST /auth/login', async () => {
@@ -98,18 +99,14 @@ describe('POST /auth/session', () => {
   });
 
   it('sends the cookie only over TLS if the public address is https', async () => {
-    const secure = await startInstance(service, { PUBLIC_URL: 'https://books.example/solar' });
-    try {
-      const body = { email: 'admin@example.com', password: PASSWORD };
-      const answer = await secure.call('POST', '/auth/session', body, { token: null });
-      expect(answer.headers.getSetCookie()).toEqual([
-        expect.stringMatching(
-          /^__Secure-ams_session=[\w-]{43}; Max-Age=2592000; Path=\/solar\/api\/auth\/session; HttpOnly; Secure; SameSite=Strict$/,
-        ),
-      ]);
-    } finally {
-      await secure.close();
-    }
+    const secure = await startInstanceForTest(service, { PUBLIC_URL: 'https://books.example/solar' });
+    const body = { email: 'admin@example.com', password: PASSWORD };
+    const answer = await secure.call('POST', '/auth/session', body, { token: null });
+    expect(answer.headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^__Secure-ams_session=[\w-]{43}; Max-Age=2592000; Path=\/solar\/api\/auth\/session; HttpOnly; Secure; SameSite=Strict$/,
+      ),
+    ]);
   });
 
   it('gives the cookie the path of /api/v1 to a caller of it', async () => {
@@ -276,17 +273,13 @@ describe('a request from a page of another origin', () => {
   });
 
   it('is never allowed to send cookies, even if CORS_ORIGINS lists it', async () => {
-    const open = await startInstance(service, { CORS_ORIGINS: 'https://portal.example' });
-    try {
-      const headers = { origin: 'https://portal.example', 'access-control-request-method': 'POST' };
-      const preflight = await fetch(`${open.origin}/api/auth/session`, { method: 'OPTIONS', headers });
-      expect(preflight.headers.get('access-control-allow-origin')).toBe('https://portal.example');
-      expect(preflight.headers.get('access-control-allow-credentials')).toBeNull();
-      const answer = await open.call('POST', '/auth/session/refresh', undefined, { token: null, headers });
-      expect(answer.status).toBe(403);
-    } finally {
-      await open.close();
-    }
+    const open = await startInstanceForTest(service, { CORS_ORIGINS: 'https://portal.example' });
+    const headers = { origin: 'https://portal.example', 'access-control-request-method': 'POST' };
+    const preflight = await fetch(`${open.origin}/api/auth/session`, { method: 'OPTIONS', headers });
+    expect(preflight.headers.get('access-control-allow-origin')).toBe('https://portal.example');
+    expect(preflight.headers.get('access-control-allow-credentials')).toBeNull();
+    const answer = await open.call('POST', '/auth/session/refresh', undefined, { token: null, headers });
+    expect(answer.status).toBe(403);
   });
 });
 

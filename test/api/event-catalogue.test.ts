@@ -17,7 +17,7 @@ import {
   pay,
   reverse,
   setToday,
-  startInstance,
+  startInstanceForTest,
   useJobs,
   useService,
 } from '../support/harness.ts';
@@ -240,44 +240,38 @@ describe('a change publishes', () => {
   });
 
   it('requests for approval', async () => {
-    const limited = await startInstance(service, { APPROVAL_LIMIT: '100' });
-    try {
-      const token = await service.signInAs('finance');
-      const { id: accountId } = await newAccount(service);
-      const { id: paymentId } = await pay(service, accountId, 400);
-      const request = () =>
-        publishes(
-          [['approval.requested', { action: 'reverse_payment', accountId, paymentId, amount: 400 }]],
-          () =>
-            ok(
-              limited.call('POST', `/payments/${paymentId}/reverse`, { reason: 'private remark' }, { token }),
-            ),
-        );
-      const first = await request();
-      await publishes([['approval.rejected', { action: 'reverse_payment', paymentId }]], () =>
-        post(`/approvals/${first.id}/reject`, { reason: 'private remark' }),
+    const limited = await startInstanceForTest(service, { APPROVAL_LIMIT: '100' });
+    const token = await service.signInAs('finance');
+    const { id: accountId } = await newAccount(service);
+    const { id: paymentId } = await pay(service, accountId, 400);
+    const request = () =>
+      publishes(
+        [['approval.requested', { action: 'reverse_payment', accountId, paymentId, amount: 400 }]],
+        () =>
+          ok(limited.call('POST', `/payments/${paymentId}/reverse`, { reason: 'private remark' }, { token })),
       );
-      const second = await request();
-      await publishes([['approval.withdrawn', { accountId, paymentId }]], () =>
-        ok(service.call('POST', `/approvals/${second.id}/withdraw`, undefined, { token })),
-      );
-      const third = await request();
-      await post('/payments/reconcile', { paymentIds: [paymentId] });
-      await publishes([['approval.obsolete', { accountId, paymentId }]], () =>
-        endOutdatedApprovals(service.context, new AbortController().signal),
-      );
-      expect(await ok(service.call('GET', `/approvals/${third.id}`))).toMatchObject({ status: 'obsolete' });
-      const fourth = await request();
-      await publishes(
-        [
-          ['payment.reversed', { accountId, amount: 400 }],
-          ['approval.approved', { action: 'reverse_payment', amount: 400 }],
-        ],
-        () => post(`/approvals/${fourth.id}/approve`),
-      );
-    } finally {
-      await limited.close();
-    }
+    const first = await request();
+    await publishes([['approval.rejected', { action: 'reverse_payment', paymentId }]], () =>
+      post(`/approvals/${first.id}/reject`, { reason: 'private remark' }),
+    );
+    const second = await request();
+    await publishes([['approval.withdrawn', { accountId, paymentId }]], () =>
+      ok(service.call('POST', `/approvals/${second.id}/withdraw`, undefined, { token })),
+    );
+    const third = await request();
+    await post('/payments/reconcile', { paymentIds: [paymentId] });
+    await publishes([['approval.obsolete', { accountId, paymentId }]], () =>
+      endOutdatedApprovals(service.context, new AbortController().signal),
+    );
+    expect(await ok(service.call('GET', `/approvals/${third.id}`))).toMatchObject({ status: 'obsolete' });
+    const fourth = await request();
+    await publishes(
+      [
+        ['payment.reversed', { accountId, amount: 400 }],
+        ['approval.approved', { action: 'reverse_payment', amount: 400 }],
+      ],
+      () => post(`/approvals/${fourth.id}/approve`),
+    );
   });
 
   it('reconciliations', async () => {

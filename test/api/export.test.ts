@@ -14,7 +14,7 @@ import {
   reverse,
   setToday,
   startRequestJobs,
-  startTestService,
+  startServiceForTest,
   useService,
 } from '../support/harness.ts';
 import { expectProof, importAll, problemsOf, uploadImport, work } from '../support/imports.ts';
@@ -242,8 +242,8 @@ it('of imported rows has every cell of the import', async () => {
 });
 
 it('of payments that were taken off accounts is imported again, with the credit that left before', async () => {
-  const { service: source, close } = await startTestService();
-  const { service: target, close: closeTarget } = await startTestService();
+  const source = await startServiceForTest();
+  const target = await startServiceForTest();
   const jobs = startRequestJobs(target);
   try {
     setToday(source, '2026-11-02');
@@ -304,7 +304,5 @@ it('of payments that were taken off accounts is imported again, with the credit 
     );
   } finally {
     await jobs.stop();
-    await closeTarget();
-    await close();
   }
 });

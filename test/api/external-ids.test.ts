@@ -9,14 +9,14 @@ import {
   notify,
   pay,
   reverse,
-  startInstance,
+  startInstanceForTest,
   statementsOf,
   useService,
   wrongFields,
 } from '../support/harness.ts';
 
 const service = useService();
-const { call } = { call: (...given: Parameters<typeof service.call>) => service.call(...given) };
+const call: typeof service.call = (...given) => service.call(...given);
 
 let count = 0;
 const unique = (prefix: string) => {
@@ -254,10 +254,7 @@ describe.each(KINDS.filter(({ upsert }) => upsert))('PUT by the external id of a
     const externalId = unique('UPRACE');
     const body = await kind.body();
     const answers = await Promise.all(Array.from({ length: 10 }, () => put(externalId, body)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([
-      ...Array.from({ length: 9 }, () => 200),
-      201,
-    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 201]);
     expect(new Set(answers.map((answer) => answer.body.data.id)).size).toBe(1);
   });
 });
@@ -288,33 +285,26 @@ describe('a payment with an external id', () => {
       ...Array.from({ length: 10 }, () => record({})),
     ]);
     const statuses = answers.map(({ status }) => status);
-    expect(statuses.slice(0, 10).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
-    expect(statuses.slice(10)).toEqual(Array.from({ length: 20 }, () => 201));
+    expect(statuses.slice(0, 10).sort()).toEqual([201, ...Array(9).fill(409)]);
+    expect(statuses.slice(10)).toEqual(Array(20).fill(201));
     expect((await accountNow(service, accountId)).paid).toBe(before + 210);
   });
 
   it('is recorded once among ten that two instances receive', async () => {
-    const second = await startInstance(service);
+    const second = await startInstanceForTest(service);
     const externalId = unique('INSTANCES');
     const body = { accountId, amount: 10, paymentMethodId: 2, externalId };
-    try {
-      const answers = await Promise.all(
-        Array.from({ length: 10 }, (_, at) =>
-          at % 2
-            ? record({ externalId })
-            : second.call('POST', '/payments', body, { token: service.adminToken }),
-        ),
-      );
-      const [won] = answers.filter(({ status }) => status === 201);
-      expect(answers.map(({ status }) => status).sort()).toEqual([
-        201,
-        ...Array.from({ length: 9 }, () => 409),
-      ]);
-      for (const answer of answers.filter(({ status }) => status === 409))
-        expectDuplicate(answer, 'payment', won?.body.data.id);
-    } finally {
-      await second.close();
-    }
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, at) =>
+        at % 2
+          ? record({ externalId })
+          : second.call('POST', '/payments', body, { token: service.adminToken }),
+      ),
+    );
+    const [won] = answers.filter(({ status }) => status === 201);
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
+    for (const answer of answers.filter(({ status }) => status === 409))
+      expectDuplicate(answer, 'payment', won?.body.data.id);
   });
 
   it('is recorded or changed, but not both, when both happen at once', async () => {

@@ -1,30 +1,24 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Answer, createCaller, startInstance, useService } from '../support/harness.ts';
+import { type Answer, createCaller, startInstanceForTest, useService } from '../support/harness.ts';
 import { createBrowser, providerSettings, startForgedProvider } from '../support/identity-providers.ts';
 
 /** Answers of a provider that are too large, too slow, or unusable metadata. */
 const service = useService();
 let provider: Awaited<ReturnType<typeof startForgedProvider>>;
-const closers: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
   provider = await startForgedProvider();
-  closers.push(provider.close);
 });
 beforeEach(() => {
   Object.assign(provider.state, { forgery: {}, description: {}, instead: {} });
 });
-afterAll(async () => {
-  for (const close of closers) await close();
-});
+afterAll(() => provider.close());
 
 /** An instance without cached metadata. */
 async function newInstance(issuer = provider.issuer): Promise<string> {
-  const { origin, close } = await startInstance(service, providerSettings('FORGED', issuer));
-  closers.unshift(close);
-  return origin;
+  return (await startInstanceForTest(service, providerSettings('FORGED', issuer))).origin;
 }
 
 function begin(origin: string): Promise<Answer> {

@@ -1,7 +1,14 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deleteExpiredSignInStates } from '../../src/auth/store.ts';
-import { startInstance, startTestService, type TestService, wrongFields } from '../support/harness.ts';
+import {
+  startInstanceForTest,
+  startServiceForTest,
+  startTestService,
+  type TestService,
+  useService,
+  wrongFields,
+} from '../support/harness.ts';
 import {
   type Browser,
   createBrowser,
@@ -441,11 +448,8 @@ describe('GET /auth/:provider/callback', () => {
 });
 
 describe('the rules of registration', () => {
-  async function startOwn(environment: Record<string, string>) {
-    const started = await startTestService({ ...providerSettings('FORGED', forged.issuer), ...environment });
-    closers.unshift(started.close);
-    return started.service;
-  }
+  const startOwn = (environment: Record<string, string>) =>
+    startServiceForTest({ ...providerSettings('FORGED', forged.issuer), ...environment });
   async function comeTo(own: TestService, claims: Forgery['claims']) {
     const browser = createBrowser();
     const { searchParams } = new URL(await start(browser, 'forged', own.origin));
@@ -480,14 +484,13 @@ describe('the rules of registration', () => {
   });
 
   describe('with e-mail domains of the provider', () => {
-    let own: TestService;
-    beforeAll(async () => {
-      own = await startOwn({
-        REGISTRATION: 'closed',
-        OAUTH_FORGED_DOMAINS: 'solar.example, bücher.example',
-        OAUTH_FORGED_ROLE: 'agent',
-      });
-    });
+    const environment: Record<string, string> = {
+      REGISTRATION: 'closed',
+      OAUTH_FORGED_DOMAINS: 'solar.example, bücher.example',
+      OAUTH_FORGED_ROLE: 'agent',
+    };
+    beforeAll(() => void Object.assign(environment, providerSettings('FORGED', forged.issuer)));
+    const own = useService(environment);
     const come = (email: string, more: Forgery['claims'] = { email_verified: true }) =>
       comeTo(own, { sub: `subject of ${email}`, email, ...more });
 
@@ -583,13 +586,12 @@ describe('the rules of registration', () => {
 
 describe('behind TLS', () => {
   it('binds the cookie to TLS and this host, and uses PUBLIC_URL as the return address', async () => {
-    const started = await startTestService({
+    const own = await startServiceForTest({
       ...providerSettings('FORGED', forged.issuer),
       PUBLIC_URL: 'https://ams.example.com/',
     });
-    closers.unshift(started.close);
     const browser = createBrowser();
-    const response = await browser.send(`${started.service.origin}/api/auth/forged`);
+    const response = await browser.send(`${own.origin}/api/auth/forged`);
     const [cookie = ''] = response.headers.getSetCookie();
     expect(cookie).toMatch(
       /^__Host-ams_sign_in=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
@@ -601,7 +603,7 @@ describe('behind TLS', () => {
     const secret = browser.cookies.get('__Host-ams_sign_in') ?? '';
     forged.state.forgery = {};
     forged.state.nonce = searchParams.get('nonce') ?? '';
-    const callback = `${started.service.origin}/api/auth/forged/callback?code=c&state=${searchParams.get('state')}`;
+    const callback = `${own.origin}/api/auth/forged/callback?code=c&state=${searchParams.get('state')}`;
     const plain = await fetch(callback, { headers: { cookie: `ams_sign_in=${secret}` } });
     expect(plain.status).toBe(401);
     expect((await browser.send(callback)).status).toBe(200);
@@ -662,9 +664,8 @@ describe('GET /auth/:provider?mode=browser', () => {
   it('redirects to the console with the error code when the provider is unreachable or the answer is late', async () => {
     const lost = await startForgedProvider();
     await lost.close();
-    const instance = await startInstance(service, providerSettings('LOST', lost.issuer));
+    const instance = await startInstanceForTest(service, providerSettings('LOST', lost.issuer));
     const unreachable = await fetch(`${instance.origin}/api/auth/lost?mode=browser`, { redirect: 'manual' });
-    await instance.close();
     expect(unreachable.headers.get('location')).toBe('/?signInError=INTERNAL_ERROR');
 
     const browser = createBrowser();

@@ -12,7 +12,7 @@ import {
   pay,
   reverse,
   setToday,
-  startInstance,
+  startInstanceForTest,
   useService,
   wrongFields,
 } from '../support/harness.ts';
@@ -176,28 +176,24 @@ describe('before the money moves, a payment', () => {
 describe('the validation', () => {
   it('requires the secret like the notification, and checks the short code', async () => {
     const { accountNumber } = await newAccount(service);
-    const guarded = await startInstance(service, {
+    const guarded = await startInstanceForTest(service, {
       WEBHOOK_SECRET: 'sesame',
       PAYBILL_NUMBERS: '600638',
       RATE_LIMIT_WEBHOOK: '4',
     });
-    try {
-      const send = (fields: object, headers: Record<string, string> = { 'x-webhook-secret': 'sesame' }) =>
-        guarded.call('POST', ADDRESS, notification({ BillRefNumber: accountNumber, ...fields }), { headers });
-      const none = await send({}, {});
-      expect(none.status).toBe(401);
-      expect(none.body.error.code).toBe('UNAUTHORIZED');
-      const own = await send({});
-      expect(own.body.ResultCode).toBe(0);
-      expect(own.headers.get('ratelimit-policy')).toBe('"webhook";q=4;w=60');
-      const other = await send({ BusinessShortCode: '174379' });
-      expect([other.body.ResultCode, other.body.ResultDesc]).toEqual(WRONG_SHORT_CODE);
-      // All calls of the provider share one rate limit.
-      expect((await notify(guarded, {}, { headers: { 'x-webhook-secret': 'sesame' } })).status).toBe(200);
-      expect((await send({})).status).toBe(429);
-    } finally {
-      await guarded.close();
-    }
+    const send = (fields: object, headers: Record<string, string> = { 'x-webhook-secret': 'sesame' }) =>
+      guarded.call('POST', ADDRESS, notification({ BillRefNumber: accountNumber, ...fields }), { headers });
+    const none = await send({}, {});
+    expect(none.status).toBe(401);
+    expect(none.body.error.code).toBe('UNAUTHORIZED');
+    const own = await send({});
+    expect(own.body.ResultCode).toBe(0);
+    expect(own.headers.get('ratelimit-policy')).toBe('"webhook";q=4;w=60');
+    const other = await send({ BusinessShortCode: '174379' });
+    expect([other.body.ResultCode, other.body.ResultDesc]).toEqual(WRONG_SHORT_CODE);
+    // All calls of the provider share one rate limit.
+    expect((await notify(guarded, {}, { headers: { 'x-webhook-secret': 'sesame' } })).status).toBe(200);
+    expect((await send({})).status).toBe(429);
   });
 
   it('answers 503 within two seconds when the database does not answer, so that the provider decides', async () => {

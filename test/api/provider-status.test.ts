@@ -1,7 +1,13 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runMinuteJobs } from '../../src/jobs.ts';
-import { accountNow, breakPosting, createCaller, newAccount, startInstance } from '../support/harness.ts';
+import {
+  accountNow,
+  breakPosting,
+  createCaller,
+  newAccount,
+  runJobs,
+  startInstanceForTest,
+} from '../support/harness.ts';
 import { SHORT_CODE, useProvider } from '../support/provider.ts';
 
 const METRICS_TOKEN = 'a token of the monitoring';
@@ -142,15 +148,11 @@ describe('the silence of a provider', () => {
         from generate_series(-90, 90, ${everyMinutes}::int) n`.execute(service.context.db);
     }
   }
-  const watch = () => runMinuteJobs(service.context, service.parts.log);
+  const watch = () => runJobs(service);
   /** The answer of a new instance, because an instance caches the silent providers for some seconds. */
   async function health() {
-    const instance = await startInstance(service);
-    try {
-      return await createCaller(instance.origin)('GET', '/health');
-    } finally {
-      await instance.close();
-    }
+    const instance = await startInstanceForTest(service);
+    return await createCaller(instance.origin)('GET', '/health');
   }
 
   it('is reported once if three of the last four weeks had notifications in the same hours', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import {
   type Answer,
   type Caller,
@@ -7,7 +7,7 @@ import {
   newCustomer,
   notify,
   PASSWORD,
-  startInstance,
+  startInstanceForTest,
   useService,
 } from '../support/harness.ts';
 
@@ -22,21 +22,10 @@ const DEFAULTS = {
 };
 
 const service = useService();
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
 
 /** Starts an instance with limits and new counters. The service of the harness has no limits. */
-async function limited(environment: Record<string, string> = {}) {
-  const instance = await startInstance(service, {
-    ...DEFAULTS,
-    TRUST_PROXY: '127.0.0.1',
-    ...environment,
-  });
-  closers.push(instance.close);
-  return instance;
-}
+const limited = (environment: Record<string, string> = {}) =>
+  startInstanceForTest(service, { ...DEFAULTS, TRUST_PROXY: '127.0.0.1', ...environment });
 
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 const login = (call: Caller, address = '203.0.113.1', email = `${randomUUID()}@example.com`) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { setToday, startInstance, useService } from '../support/harness.ts';
+import { setToday, startInstanceForTest, useService } from '../support/harness.ts';
 import { providerSettings } from '../support/identity-providers.ts';
 
 const service = useService();
@@ -28,7 +28,7 @@ describe('GET /settings', () => {
   });
 
   it('follows the settings of the service, and shows no secret of a provider', async () => {
-    const other = await startInstance(service, {
+    const other = await startInstanceForTest(service, {
       COMPANY_NAME: 'Sunrise Pumps Ltd',
       BUSINESS_TIMEZONE: 'Pacific/Kiritimati',
       PHONE_REGION: 'TZ',
@@ -36,21 +36,17 @@ describe('GET /settings', () => {
       REGISTRATION: 'closed',
       ...providerSettings('GOOGLE', 'https://accounts.example'),
     });
-    try {
-      service.clock.set(new Date('2026-11-02T11:00:00Z'));
-      const { body, text } = await settingsOf(other.call);
-      expect(body.data).toMatchObject({
-        companyName: 'Sunrise Pumps Ltd',
-        timeZone: 'Pacific/Kiritimati',
-        today: '2026-11-03',
-        phoneCountryCode: '+255',
-        identityProviders: [{ name: 'google' }],
-        registrationOpen: false,
-        approvalLimit: 10_000.5,
-      });
-      expect(text).not.toMatch(/accounts\.example|secret|ams"/);
-    } finally {
-      await other.close();
-    }
+    service.clock.set(new Date('2026-11-02T11:00:00Z'));
+    const { body, text } = await settingsOf(other.call);
+    expect(body.data).toMatchObject({
+      companyName: 'Sunrise Pumps Ltd',
+      timeZone: 'Pacific/Kiritimati',
+      today: '2026-11-03',
+      phoneCountryCode: '+255',
+      identityProviders: [{ name: 'google' }],
+      registrationOpen: false,
+      approvalLimit: 10_000.5,
+    });
+    expect(text).not.toMatch(/accounts\.example|secret|ams"/);
   });
 });

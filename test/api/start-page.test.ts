@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type AppParts, buildApp } from '../../src/app.ts';
 import type { Replica } from '../../src/core/database/replica.ts';
 import { openDatabaseProbe } from '../../src/platform/health/probe.ts';
-import { createCaller, startInstance, useService } from '../support/harness.ts';
+import { createCaller, startInstanceForTest, useService } from '../support/harness.ts';
 
 const service = useService();
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
@@ -58,18 +58,16 @@ describe('GET / in a browser', () => {
   });
 
   it('explains how to create the first admin when registration is closed', async () => {
-    const closed = await startInstance(service, { REGISTRATION: 'closed' });
+    const closed = await startInstanceForTest(service, { REGISTRATION: 'closed' });
     const page = await open('/', BROWSER, closed.origin);
-    await closed.close();
     expect(page.text).toContain('npm run create-admin');
     expect(page.text).not.toContain('registerUser');
     expect((await open('/')).text).toContain('registerUser');
   });
 
   it('names the failing part while Redis or the database cannot be reached', async () => {
-    const noRedis = await startInstance(service, { REDIS_URL: 'redis://127.0.0.1:1' });
+    const noRedis = await startInstanceForTest(service, { REDIS_URL: 'redis://127.0.0.1:1' });
     const page = await open('/', BROWSER, noRedis.origin);
-    await noRedis.close();
     expect(page).toMatchObject({
       status: 200,
       text: expect.stringContaining('class="degraded">Degraded: Redis does not answer'),

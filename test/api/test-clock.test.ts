@@ -8,7 +8,7 @@ import {
   notify,
   pay,
   reverse,
-  startInstance,
+  startInstanceForTest,
   useService,
   wrongFields,
 } from '../support/harness.ts';
@@ -135,16 +135,11 @@ describe('PUT /test/clock', () => {
   });
 
   it('does not exist unless TEST_CLOCK is on', async () => {
-    const without = await startInstance(service);
-    const withIt = await startInstance(service, { TEST_CLOCK: 'on' });
-    try {
-      const body = { now: null };
-      expect((await without.call('PUT', '/test/clock', body)).body.error.code).toBe('NOT_FOUND');
-      expect((await withIt.call('PUT', '/test/clock', body)).status).toBe(200);
-    } finally {
-      await without.close();
-      await withIt.close();
-    }
+    const without = await startInstanceForTest(service);
+    const withIt = await startInstanceForTest(service, { TEST_CLOCK: 'on' });
+    const body = { now: null };
+    expect((await without.call('PUT', '/test/clock', body)).body.error.code).toBe('NOT_FOUND');
+    expect((await withIt.call('PUT', '/test/clock', body)).status).toBe(200);
   });
 
   it('is refused in production', () => {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { deleteOldDeliveries } from '../../src/webhook-endpoints/delivery-store.ts';
 import { type Dispatcher, startDispatcher } from '../../src/webhook-endpoints/dispatch-commands.ts';
-import { newAccount, useService } from '../support/harness.ts';
+import { dataOf, newAccount, useService } from '../support/harness.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 const service = useService({ WEBHOOKS_OUT_ALLOW: '127.0.0.0/8' });
@@ -14,15 +14,11 @@ beforeAll(async () => {
   accounts = [await newAccount(service), await newAccount(service)];
 });
 
-const cleanUp: (() => unknown)[] = [];
-afterEach(async () => {
-  service.clock.set(null);
-  for (const step of cleanUp.splice(0).reverse()) await step();
-});
+afterEach(() => service.clock.set(null));
 
 function dispatch(): Dispatcher {
   const dispatcher = startDispatcher(service.context, service.parts.horizon, service.parts.log);
-  cleanUp.push(() => dispatcher.stop());
+  onTestFinished(() => dispatcher.stop());
   return dispatcher;
 }
 
@@ -38,7 +34,7 @@ async function open(fields: Record<string, unknown> = {}): Promise<Endpoint> {
   const answer = await service.call('POST', '/webhook-endpoints', body);
   expect(answer.status, answer.text).toBe(201);
   const { id, secret } = answer.body.data;
-  cleanUp.push(async () => {
+  onTestFinished(async () => {
     await receiver.close();
     await service.call('DELETE', `/webhook-endpoints/${id}`);
   });
@@ -49,14 +45,17 @@ let references = 0;
 /** Records a payment, which publishes payment.received. @returns the id of the payment. */
 async function pay(account = accounts[0]): Promise<number> {
   references += 1;
-  const answer = await service.call('POST', '/payments', {
-    accountId: account?.id,
-    amount: 1,
-    paymentMethodId: 2,
-    transactionRef: `HOOK-${references}`,
-  });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data.id;
+  return (
+    await dataOf(
+      service.call('POST', '/payments', {
+        accountId: account?.id,
+        amount: 1,
+        paymentMethodId: 2,
+        transactionRef: `HOOK-${references}`,
+      }),
+      201,
+    )
+  ).id;
 }
 
 const paymentsOf = (receiver: Receiver) => receiver.received.map(({ event }) => event.resourceId);
@@ -326,7 +325,7 @@ describe('a failed delivery', () => {
 describe('an endpoint that a user corrects', () => {
   it('stays active and healthy although a request to the former address ends with 410', async () => {
     const [former, corrected] = [await open(), await startReceiver()];
-    cleanUp.push(() => corrected.close());
+    onTestFinished(corrected.close);
     let answerFormer = () => {};
     former.answer = (_received, response) => {
       answerFormer = () => response.writeHead(410).end();

@@ -1,31 +1,22 @@
 import { Webhook } from 'standardwebhooks';
-import { afterEach, describe, expect, it } from 'vitest';
-import { useService, wrongFields } from '../support/harness.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataOf, useService, wrongFields } from '../support/harness.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 /** Deliveries are tested in webhook-deliveries.test.ts. */
 const service = useService({ WEBHOOKS_OUT_ALLOW: '127.0.0.0/8, erp.internal' });
 
-const receivers: Receiver[] = [];
-afterEach(async () => {
-  for (const receiver of receivers.splice(0)) await receiver.close();
-});
 async function receive(): Promise<Receiver> {
   const receiver = await startReceiver();
-  receivers.push(receiver);
+  onTestFinished(receiver.close);
   return receiver;
 }
 
 const URL_OF_ERP = 'https://erp.example.com/hooks';
 
-async function newEndpoint(fields: Record<string, unknown> = {}) {
-  const answer = await service.call('POST', '/webhook-endpoints', {
-    url: URL_OF_ERP,
-    types: ['payment.*'],
-    ...fields,
-  });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+function newEndpoint(fields: Record<string, unknown> = {}) {
+  const body = { url: URL_OF_ERP, types: ['payment.*'], ...fields };
+  return dataOf(service.call('POST', '/webhook-endpoints', body), 201);
 }
 const read = async (id: number) => (await service.call('GET', `/webhook-endpoints/${id}`)).body.data;
 
@@ -202,11 +193,8 @@ describe('the secret of an endpoint', () => {
   it('is rotated with an overlap, during which messages are signed with both', async () => {
     const receiver = await receive();
     const { id, secret: first } = await newEndpoint({ url: receiver.url });
-    const rotate = async (body: object) => {
-      const answer = await service.call('POST', `/webhook-endpoints/${id}/rotate-secret`, body);
-      expect(answer.status, answer.text).toBe(200);
-      return answer.body.data;
-    };
+    const rotate = (body: object) =>
+      dataOf(service.call('POST', `/webhook-endpoints/${id}/rotate-secret`, body));
     const accepts = async (secret: string) => {
       await service.call('POST', `/webhook-endpoints/${id}/test`, {});
       const { body, headers } = receiver.received.at(-1) ?? { body: '', headers: {} };

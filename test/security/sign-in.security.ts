@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { report } from '../acceptance/process.ts';
-import { type Caller, PASSWORD, startInstance, useService, wrongFields } from '../support/harness.ts';
+import { type Caller, dataOf, PASSWORD, startInstance, useService, wrongFields } from '../support/harness.ts';
 import { send } from './wire.ts';
 
 /**
@@ -17,9 +17,7 @@ const PRODUCTION = {
 
 async function newUser(email: string): Promise<{ accessToken: string; user: { id: number } }> {
   const body = { email, password: PASSWORD, firstName: 'A', lastName: 'B' };
-  const answer = await service.call('POST', '/auth/register', body, { token: null });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+  return dataOf(service.call('POST', '/auth/register', body, { token: null }), 201);
 }
 
 const login = (email: string, password: string) =>

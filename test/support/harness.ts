@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, vi } from 'vitest';
 import { type AppParts, buildApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Config, type Context, today } from '../../src/core/context.ts';
@@ -12,7 +12,7 @@ import { createLog } from '../../src/core/log.ts';
 import { addDays } from '../../src/core/values/dates.ts';
 import { currencyOf } from '../../src/database-preparation.ts';
 import { createHorizonReader } from '../../src/events/feed-horizon.ts';
-import { requestTasks } from '../../src/jobs.ts';
+import { requestTasks, runMinuteJobs } from '../../src/jobs.ts';
 import { type JobQueue, startJobQueue } from '../../src/platform/jobs/queue.ts';
 import { createSettableClock, type SettableClock } from '../../src/platform/test-clock/settable-clock.ts';
 import { openPools } from '../../src/pools.ts';
@@ -45,6 +45,8 @@ export interface TestService {
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
   /** Creates a user with the role. @returns the token of the user's session. */
   signInAs(role: string): Promise<string>;
+  /** The token of a user with the role, whom all tests of the file share. */
+  tokenOf(role: string): Promise<string>;
 }
 
 export interface CallOptions {
@@ -121,6 +123,7 @@ export async function startTestService(environment: Record<string, string> = {})
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const call = createCaller(`${origin}/api`);
   const adminToken = await register(call, 'admin@example.com');
+  const sharedTokens = new Map<string, Promise<string>>();
   let users = 0;
 
   const service: TestService = {
@@ -145,6 +148,11 @@ export async function startTestService(environment: Record<string, string> = {})
       ]);
       return token;
     },
+    tokenOf(role) {
+      const token = sharedTokens.get(role) ?? service.signInAs(role);
+      sharedTokens.set(role, token);
+      return token;
+    },
   };
   const close = async () => {
     await Promise.all([pools.cancelLongWork(), app.close()]);
@@ -153,6 +161,13 @@ export async function startTestService(environment: Record<string, string> = {})
     await onServer(`drop database ${database} with (force)`);
   };
   return { service, close };
+}
+
+/** Starts a service with its own database for one test. */
+export async function startServiceForTest(environment: Record<string, string> = {}): Promise<TestService> {
+  const { service, close } = await startTestService(environment);
+  onTestFinished(close);
+  return service;
 }
 
 /**
@@ -178,6 +193,24 @@ export async function startInstance(service: TestService, environment: Record<st
     redis?.close();
   };
   return { origin, redis, call: createCaller(`${origin}/api`), close };
+}
+
+/** Starts another instance for the tests of a `describe`, on the database of a service. */
+export function useInstance(
+  service: TestService,
+  environment: Record<string, string>,
+): Pick<TestService, 'origin' | 'call'> {
+  const started = {} as Awaited<ReturnType<typeof startInstance>>;
+  beforeAll(async () => void Object.assign(started, await startInstance(service, environment)));
+  afterAll(() => started.close());
+  return started;
+}
+
+/** Like `startInstance`, for one test. The test may close the instance earlier. */
+export async function startInstanceForTest(service: TestService, environment: Record<string, string> = {}) {
+  const instance = await startInstance(service, environment);
+  onTestFinished(instance.close);
+  return instance;
 }
 
 export type Caller = (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Answer>;
@@ -215,15 +248,16 @@ function expectDescribed(method: string, path: string, { status, headers, body, 
   if (problem) throw new Error(`${problem}\n${method} ${path} answered ${status}: ${text.slice(0, 2_000)}`);
 }
 
+/** Expects an answer with the status. @returns its `data`. */
+export async function dataOf(asked: Promise<Answer>, expectedStatus = 200) {
+  const { status, body, text } = await asked;
+  expect(status, text).toBe(expectedStatus);
+  return body.data;
+}
+
 async function register(call: Caller, email: string): Promise<string> {
-  const answer = await call('POST', '/auth/register', {
-    email,
-    password: PASSWORD,
-    firstName: 'Test',
-    lastName: 'User',
-  });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data.accessToken;
+  const person = { email, password: PASSWORD, firstName: 'Test', lastName: 'User' };
+  return (await dataOf(call('POST', '/auth/register', person), 201)).accessToken;
 }
 
 async function onServer(statement: string): Promise<void> {
@@ -240,9 +274,7 @@ async function onServer(statement: string): Promise<void> {
 export async function newApiKey(service: TestService, grant: string | string[], fields: object = {}) {
   const name = `Key of ${grant}`.slice(0, 100);
   const granted = typeof grant === 'string' ? { role: grant } : { permissions: grant };
-  const answer = await service.call('POST', '/api-keys', { name, ...granted, ...fields });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+  return dataOf(service.call('POST', '/api-keys', { name, ...granted, ...fields }), 201);
 }
 
 let phones = 0;
@@ -251,27 +283,15 @@ let phones = 0;
 export async function newCustomer(service: TestService, fields: Record<string, unknown> = {}) {
   phones += 1;
   const phone = `+2547${String(10_000_000 + phones)}`;
-  const answer = await service.call('POST', '/customers', {
-    firstName: 'Test',
-    lastName: 'Customer',
-    phone,
-    ...fields,
-  });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+  const body = { firstName: 'Test', lastName: 'Customer', phone, ...fields };
+  return dataOf(service.call('POST', '/customers', body), 201);
 }
 
 /** Opens an account with the weekly demo plan (deposit 2,000, 52 × 400) for a new customer, or for the given one. */
 export async function newAccount(service: TestService, fields: Record<string, unknown> = {}) {
   const customerId = fields.customerId ?? (await newCustomer(service)).id;
-  const answer = await service.call('POST', '/accounts', {
-    customerId,
-    productId: 1,
-    payplanId: 2,
-    ...fields,
-  });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+  const body = { customerId, productId: 1, payplanId: 2, ...fields };
+  return dataOf(service.call('POST', '/accounts', body), 201);
 }
 
 /** Opens an account, and changes it to the status as the status model says. */
@@ -288,42 +308,35 @@ export async function newAccountThatIs(
 }
 
 /** The account as the API shows it now. */
-export async function accountNow(service: TestService, id: number) {
-  const answer = await service.call('GET', `/accounts/${id}`);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+export function accountNow(service: TestService, id: number) {
+  return dataOf(service.call('GET', `/accounts/${id}`));
 }
 
-/** A payment in cash that was recorded for an account. */
-export async function pay(
+/** The payment as the API shows it now. */
+export function paymentNow(service: TestService, id: number) {
+  return dataOf(service.call('GET', `/payments/${id}`));
+}
+
+/** Records a payment in cash for an account. */
+export function pay(
   service: TestService,
   accountId: number,
   amount: number,
   fields: Record<string, unknown> = {},
 ) {
-  const answer = await service.call('POST', '/payments', {
-    accountId,
-    amount,
-    paymentMethodId: 2,
-    ...fields,
-  });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+  const body = { accountId, amount, paymentMethodId: 2, ...fields };
+  return dataOf(service.call('POST', '/payments', body), 201);
 }
 
-export async function reverse(service: TestService, paymentId: number) {
-  const answer = await service.call('POST', `/payments/${paymentId}/reverse`, {
-    reason: 'entered by mistake',
-  });
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+export function reverse(service: TestService, paymentId: number) {
+  const body = { reason: 'entered by mistake' };
+  return dataOf(service.call('POST', `/payments/${paymentId}/reverse`, body));
 }
 
 /** Moves an account to a status, with a reason. */
-export async function move(service: TestService, accountId: number, status: string) {
-  const answer = await service.call('PUT', `/accounts/${accountId}`, { status, reason: `now ${status}` });
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+export function move(service: TestService, accountId: number, status: string) {
+  const body = { status, reason: `now ${status}` };
+  return dataOf(service.call('PUT', `/accounts/${accountId}`, body));
 }
 
 /** Posts a notification. @returns the answer. */
@@ -334,6 +347,39 @@ export function notify(
 ): Promise<Answer> {
   const options = { token: null, ...(headers && { headers }) };
   return service.call('POST', `/webhooks/payments/mobilemoney${query}`, notification(fields), options);
+}
+
+/** Runs the minute jobs once. */
+export function runJobs({ context, parts }: TestService): Promise<boolean> {
+  return runMinuteJobs(context, parts.log);
+}
+
+/**
+ * Does the work while another connection has a transaction in which it has run the statement. The transaction is rolled back
+ * after the work, or earlier by the work.
+ */
+export async function whileHolding<T>(
+  { connection }: Pick<TestService, 'connection'>,
+  statement: string,
+  work: (holder: pg.Client) => Promise<T>,
+): Promise<T> {
+  const holder = new pg.Client(connection);
+  await holder.connect();
+  try {
+    await holder.query('begin');
+    await holder.query(statement);
+    return await work(holder);
+  } finally {
+    await holder.end();
+  }
+}
+
+/** The processes of PostgreSQL that wait for a lock in the database of the connection. */
+export async function waitingForLock(client: pg.Client): Promise<number[]> {
+  const { rows } = await client.query<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows.map(({ pid }) => pid);
 }
 
 /** The statements that the work sends to PostgreSQL, through any connection. */

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { runMinuteJobs } from '../../src/jobs.ts';
 import { type Book, openBook } from '../../tools/simulator/provider-api/book.ts';
 import { type PullOperations, pullOperations } from '../../tools/simulator/provider-api/pull.ts';
 import { type ProviderApi, startProviderApi } from '../../tools/simulator/provider-api/server.ts';
-import { notify, type TestService, useJobs, useService } from './harness.ts';
+import { notify, runJobs, type TestService, useJobs, useService } from './harness.ts';
 
 export const SHORT_CODE = '600638';
 
@@ -83,7 +82,7 @@ export function useProvider(settings: Record<string, string> = {}): ProviderTest
     };
   };
   test.runsPulls = async () => {
-    await runMinuteJobs(service.context, service.parts.log);
+    await runJobs(service);
     await expect
       .poll(async () => (await test.pullRow()).isDue, { interval: 20, timeout: 30_000 })
       .toBe(false);
