@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
@@ -10,8 +9,9 @@ import {
   newCustomer,
   pay,
   reverse,
-  startInstance,
+  startInstanceForTest,
   useService,
+  whileHolding,
 } from '../support/harness.ts';
 
 /** Bulk calls: an outcome for each item, and the same answer for each repeat. */
@@ -132,24 +132,20 @@ describe.each(RESOURCES)('POST /%s/bulk', (resource, item) => {
   });
 
   it('is done once when two instances get it with one key at once', async () => {
-    const other = await startInstance(service);
-    try {
-      const items = Array.from({ length: 300 }, item);
-      const before = await countOf(resource);
-      const options = { ...keyed(`two ${resource}`), token: service.adminToken };
-      const call = async (caller: typeof service.call): Promise<Answer> => {
-        const answer = await caller('POST', `/${resource}/bulk`, { items }, options);
-        if (answer.status === 200) return answer;
-        expect(answer.body.error.details.field).toBe('Idempotency-Key'); // Still running.
-        return call(caller);
-      };
-      const [first, second] = await Promise.all([call(service.call), call(other.call)]);
-      expect(first.body).toEqual(second.body);
-      expect(outcomesOf(first)).toHaveLength(300);
-      expect(await countOf(resource)).toBe(before + 300);
-    } finally {
-      await other.close();
-    }
+    const other = await startInstanceForTest(service);
+    const items = Array.from({ length: 300 }, item);
+    const before = await countOf(resource);
+    const options = { ...keyed(`two ${resource}`), token: service.adminToken };
+    const call = async (caller: typeof service.call): Promise<Answer> => {
+      const answer = await caller('POST', `/${resource}/bulk`, { items }, options);
+      if (answer.status === 200) return answer;
+      expect(answer.body.error.details.field).toBe('Idempotency-Key'); // Still running.
+      return call(caller);
+    };
+    const [first, second] = await Promise.all([call(service.call), call(other.call)]);
+    expect(first.body).toEqual(second.body);
+    expect(outcomesOf(first)).toHaveLength(300);
+    expect(await countOf(resource)).toBe(before + 300);
   });
 
   it('lets a caller have one call in progress and one waiting, and refuses more', async () => {
@@ -166,12 +162,8 @@ describe.each(RESOURCES)('POST /%s/bulk', (resource, item) => {
  * Runs a bulk call until it waits for another transaction, and then ends all connections that have written.
  * @param hold - the statement of the other transaction.
  */
-async function crashAt(hold: string, call: () => Promise<Answer>): Promise<Answer> {
-  const holder = new pg.Client(service.connection);
-  await holder.connect();
-  try {
-    await holder.query('begin');
-    await holder.query(hold);
+function crashAt(hold: string, call: () => Promise<Answer>): Promise<Answer> {
+  return whileHolding(service, hold, async (holder) => {
     const { rows } = await holder.query('select pg_backend_pid() as pid');
     const answer = call();
     const endWriters = async () => {
@@ -185,10 +177,8 @@ async function crashAt(hold: string, call: () => Promise<Answer>): Promise<Answe
     };
     await expect.poll(endWriters, { timeout: 10_000 }).toBeGreaterThan(0);
     await holder.query('rollback');
-    return await answer;
-  } finally {
-    await holder.end();
-  }
+    return answer;
+  });
 }
 
 /** A statement that makes the item with the external id wait. */
@@ -267,18 +257,12 @@ describe('POST /customers/bulk', () => {
       return (await service.call('GET', `/events?${query}`)).body.data.events.length;
     };
     const items = Array.from({ length: 300 }, (_, at) => customer({ externalId: `SLICE-${at}` }));
-    const holder = new pg.Client(service.connection);
-    await holder.connect();
-    await holder.query('begin');
-    await holder.query(holding('SLICE-250'));
-    const call = bulk('customers', items, keyed('slices'));
-    try {
+    let call: Promise<Answer> | undefined;
+    await whileHolding(service, holding('SLICE-250'), async () => {
+      call = bulk('customers', items, keyed('slices'));
       await expect.poll(published, { timeout: 10_000 }).toBe(200);
-    } finally {
-      await holder.query('rollback');
-      await holder.end();
-    }
-    expect(codesOf(await call)).toHaveLength(300);
+    });
+    expect(codesOf((await call) ?? expect.fail())).toHaveLength(300);
     expect(await published()).toBe(300);
   });
 });
@@ -436,37 +420,25 @@ describe('POST /payments/bulk', () => {
 
   it('fails without an outcome while a payment of the call may still be committing', async () => {
     const items = [payment({ transactionRef: 'LATE' })];
-    const client = new pg.Client(service.connection);
-    await client.connect();
-    try {
-      await client.query('begin');
-      const admin = `(select id from users where email = 'admin@example.com')`;
-      const name = `'idempotency key user ' || ${admin} || ' /api/payments/bulk#0 late'`;
-      await client.query(`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
-      const call = await bulk('payments', items, keyed('late'));
-      expect(call.status, call.text).toBe(409);
-      expect(call.headers.get('retry-after')).toBe('1');
-      expect(call.body.error.details).toEqual({ resource: 'request', field: 'Idempotency-Key' });
-    } finally {
-      await client.end();
-    }
+    const admin = `(select id from users where email = 'admin@example.com')`;
+    const name = `'idempotency key user ' || ${admin} || ' /api/payments/bulk#0 late'`;
+    const lock = `select pg_advisory_xact_lock(hashtextextended(${name}, 0))`;
+    const refused = await whileHolding(service, lock, () => bulk('payments', items, keyed('late')));
+    expect(refused.status, refused.text).toBe(409);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(refused.body.error.details).toEqual({ resource: 'request', field: 'Idempotency-Key' });
     expect(codesOf(await bulk('payments', items, keyed('late')))).toEqual(['created']);
     expect(await countOf(`payments where transaction_ref = 'LATE'`)).toBe(1);
   });
 
   it('fails only the payment whose account another transaction holds', async () => {
     const held = await newAccount(service);
-    const client = new pg.Client(service.connection);
-    await client.connect();
-    try {
-      await client.query('begin');
-      await client.query('select from accounts where id = $1 for update', [held.id]);
-      const answer = await bulk('payments', [payment(), payment({ accountId: held.id }), payment()]);
-      expect(codesOf(answer)).toEqual(['created', 'INTERNAL_ERROR', 'created']);
-      expect(answer.body.data.items[1].error.message).toContain('Retry later');
-    } finally {
-      await client.end();
-    }
+    const lock = `select from accounts where id = ${held.id} for update`;
+    const answer = await whileHolding(service, lock, () =>
+      bulk('payments', [payment(), payment({ accountId: held.id }), payment()]),
+    );
+    expect(codesOf(answer)).toEqual(['created', 'INTERNAL_ERROR', 'created']);
+    expect(answer.body.data.items[1].error.message).toContain('Retry later');
     expect((await accountNow(service, held.id)).paid).toBe(0);
   });
 });

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { newAccount, useService } from '../support/harness.ts';
+import { newAccount, useService, whileHolding } from '../support/harness.ts';
 
 /** The limits of one connection. test/security/slow-readers.security.ts tests floods and slow readers. */
 const service = useService({ TRUST_PROXY: '127.0.0.1' });
@@ -62,19 +61,14 @@ describe('requests that are sent before earlier ones are answered', () => {
   );
 
   it('release their places when the connection ends before they are answered', async () => {
-    const blocker = new pg.Client(service.connection);
-    await blocker.connect();
-    try {
-      await blocker.query('begin; lock table customers in access exclusive mode');
+    await whileHolding(service, 'lock table customers in access exclusive mode', async () => {
       for (let n = 0; n < 10; n++) {
         const socket = await open();
         socket.write(request('/api/customers') + request('/api/products').repeat(30));
         await new Promise((resolve) => setTimeout(resolve, 50));
         socket.resetAndDestroy();
       }
-    } finally {
-      await blocker.end();
-    }
+    });
     const answers = await Promise.all(Array.from({ length: 100 }, () => service.call('GET', '/products')));
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
   });
@@ -122,11 +116,8 @@ describe('static files that nobody has read yet', () => {
     const filesEach = 60;
     // More than the 16 MiB of one caller, and of five callers together more than the 64 MiB of all.
     expect(filesEach * byteLength).toBeGreaterThan(16 * 2 ** 20);
-    const blocker = new pg.Client(service.connection);
-    await blocker.connect();
     const sockets: Socket[] = [];
-    try {
-      await blocker.query('begin; lock table customers in access exclusive mode');
+    await whileHolding(service, 'lock table customers in access exclusive mode', async () => {
       for (let caller = 1; caller <= 5; caller++) {
         const socket = await open();
         sockets.push(socket);
@@ -136,20 +127,16 @@ describe('static files that nobody has read yet', () => {
       }
       await new Promise((resolve) => setTimeout(resolve, 500));
       expect((await service.call('GET', path)).status).toBe(200);
-    } finally {
-      await blocker.end();
+    }).finally(() => {
       for (const socket of sockets) socket.destroy();
-    }
+    });
   });
 });
 
 describe('a large answer whose client has gone', () => {
   it('is not counted as unread', async () => {
     const path = await newLargeInvoice();
-    const blocker = new pg.Client(service.connection);
-    await blocker.connect();
-    try {
-      await blocker.query('begin; lock table invoice_items in access exclusive mode');
+    await whileHolding(service, 'lock table invoice_items in access exclusive mode', async () => {
       // Together 24 MB, where 16 MB may be unread.
       for (let n = 0; n < 60; n++) {
         const socket = await open();
@@ -157,9 +144,7 @@ describe('a large answer whose client has gone', () => {
         await new Promise((resolve) => setTimeout(resolve, 10));
         socket.resetAndDestroy();
       }
-    } finally {
-      await blocker.end();
-    }
+    });
     await expect.poll(() => service.parts.pool.waitingCount, { timeout: 10_000 }).toBe(0);
     for (let n = 0; n < 50; n++) expect((await service.call('GET', path)).status).toBe(200);
   });

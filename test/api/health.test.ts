@@ -5,7 +5,13 @@ import { describe, expect, inject, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { openDatabase } from '../../src/core/database/db.ts';
 import { openDatabaseProbe } from '../../src/platform/health/probe.ts';
-import { type Answer, createCaller, startInstance, useService } from '../support/harness.ts';
+import {
+  type Answer,
+  createCaller,
+  startInstanceForTest,
+  useService,
+  whileHolding,
+} from '../support/harness.ts';
 
 const service = useService();
 const NOT_THERE = 'redis://127.0.0.1:1';
@@ -42,20 +48,16 @@ describe('GET /health', () => {
   });
 
   it('is degraded, and still 200, while Redis cannot be reached', async () => {
-    const { origin, call, close } = await startInstance(service, {
+    const { origin, call } = await startInstanceForTest(service, {
       REDIS_URL: NOT_THERE,
       RATE_LIMIT_GENERAL: '100',
     });
-    try {
-      const answer = await createCaller(origin)('GET', '/health');
-      expect(answer.status).toBe(200);
-      expect(answer.body).toMatchObject({ status: 'degraded', database: 'up', redis: 'down' });
-      const started = performance.now();
-      expect((await call('GET', '/customers', undefined, { token: service.adminToken })).status).toBe(200);
-      expect(performance.now() - started).toBeLessThan(2_000); // nobody waits for Redis
-    } finally {
-      await close();
-    }
+    const answer = await createCaller(origin)('GET', '/health');
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ status: 'degraded', database: 'up', redis: 'down' });
+    const started = performance.now();
+    expect((await call('GET', '/customers', undefined, { token: service.adminToken })).status).toBe(200);
+    expect(performance.now() - started).toBeLessThan(2_000); // nobody waits for Redis
   });
 
   it('is down with 503 while the database cannot be reached, readiness too; liveness is not', async () => {
@@ -99,10 +101,7 @@ describe('GET /health', () => {
 
 describe('under overload', () => {
   it('refuses at once the requests that it cannot answer soon, and answers the others', async () => {
-    const blocker = new pg.Client(service.connection);
-    await blocker.connect();
-    try {
-      await blocker.query('begin; lock table products in access exclusive mode');
+    await whileHolding(service, 'lock table products in access exclusive mode', async (blocker) => {
       const refused: Answer[] = [];
       const waiting = Array.from({ length: 200 }, async () => {
         const answer = await service.call('GET', '/products');
@@ -117,23 +116,16 @@ describe('under overload', () => {
       const statuses = await Promise.all(waiting);
       expect(statuses.filter((status) => status === 200)).toHaveLength(128);
       expect((await service.call('GET', '/products')).status).toBe(200);
-    } finally {
-      await blocker.end();
-    }
+    });
   });
 
   it('ends every request within six seconds, for any cause of the delay', async () => {
-    const blocker = new pg.Client(service.connection);
-    await blocker.connect();
-    try {
-      await blocker.query('begin; lock table customers in access exclusive mode');
+    await whileHolding(service, 'lock table customers in access exclusive mode', async () => {
       const began = performance.now();
       const answers = await Promise.all(Array.from({ length: 100 }, () => service.call('GET', '/customers')));
       expect(performance.now() - began).toBeLessThan(6_500);
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
-    } finally {
-      await blocker.end();
-    }
+    });
   });
 });
 

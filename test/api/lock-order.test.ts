@@ -1,9 +1,17 @@
-import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { lockCustomer } from '../../src/customers/store.ts';
 import { lockEmployee } from '../../src/employees/store.ts';
 import { lockProduct } from '../../src/products/store.ts';
-import { newAccount, newCustomer, notify, pay, setToday, useService } from '../support/harness.ts';
+import {
+  newAccount,
+  newCustomer,
+  notify,
+  pay,
+  setToday,
+  useService,
+  waitingForLock,
+  whileHolding,
+} from '../support/harness.ts';
 
 /** Transactions that lock several rows lock them in one order: otherwise PostgreSQL ends some of them as deadlocks. */
 const service = useService();
@@ -17,26 +25,14 @@ async function expectAscendingLocks<T>(
   [low, high]: readonly [number, number],
   work: () => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client(service.connection);
-  await client.connect();
   let working: Promise<T> | undefined;
-  try {
-    await client.query('begin');
-    await client.query('select from accounts where id = $1 for no key update', [low]);
+  const lock = `select from accounts where id = ${low} for no key update`;
+  await whileHolding(service, lock, async (holder) => {
     working = work();
-    await expect.poll(() => countOfWaiting(client), { timeout: 2_500 }).toBe(1);
-    await client.query('select from accounts where id = $1 for no key update nowait', [high]);
-  } finally {
-    await client.end(); // Releases the locks.
-  }
-  return working;
-}
-
-async function countOfWaiting(client: pg.Client): Promise<number> {
-  const { rowCount } = await client.query(
-    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return rowCount ?? 0;
+    await expect.poll(() => waitingForLock(holder), { timeout: 2_500 }).toHaveLength(1);
+    await holder.query('select from accounts where id = $1 for no key update nowait', [high]);
+  });
+  return working as Promise<T>;
 }
 
 describe('a transaction that locks two accounts', () => {

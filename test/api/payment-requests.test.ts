@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/events/catalogue-schema.ts';
 import { findUnansweredPaid, postPaidRequests } from '../../src/payment-requests/answer-commands.ts';
@@ -17,13 +16,15 @@ import { expectBooksToBalance } from '../support/books.ts';
 import {
   type Answer,
   accountNow,
+  dataOf,
   newAccount,
   notification,
   notify,
   pay,
   reverse,
-  startInstance,
+  startInstanceForTest,
   useService,
+  whileHolding,
   wrongFields,
 } from '../support/harness.ts';
 
@@ -95,15 +96,11 @@ function ask(accountId: number, body: object, headers: Record<string, string> = 
 /** A request for 400 to a new phone on a new account. */
 async function newRequest(fields: object = {}) {
   const account = await newAccount(service);
-  const answer = await ask(account.id, { amount: 400, phone: newPhone(), ...fields });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+  return dataOf(ask(account.id, { amount: 400, phone: newPhone(), ...fields }), 201);
 }
 
-async function read(id: number) {
-  const answer = await service.call('GET', `/payment-requests/${id}`);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+function read(id: number) {
+  return dataOf(service.call('GET', `/payment-requests/${id}`));
 }
 
 async function becomes(id: number, expected: object) {
@@ -150,31 +147,13 @@ async function rejected() {
   return answer.body.data;
 }
 
-/** Makes posting to an account fail while `work` runs. */
-async function whilePostingFails(accountId: number, work: () => Promise<unknown>): Promise<void> {
-  const { db } = service.context;
-  await sql
-    .raw(`
-    create function fail_for_a_test() returns trigger language plpgsql as
-      $$ begin if new.account_id = ${accountId} then raise exception 'broken for a test'; end if; return new; end $$;
-    create trigger fail_for_a_test before insert on payments for each row execute function fail_for_a_test()`)
-    .execute(db);
-  try {
-    await work();
-  } finally {
-    await sql.raw('drop function fail_for_a_test cascade').execute(db);
-  }
-}
-
 async function retryPending(): Promise<number> {
   return retryPendingNotifications(service.context, service.parts.log, new AbortController().signal);
 }
 
 /** The notification of a customer's payment, posted as the provider does. @returns its outcome. */
 async function deliver(fields: Record<string, unknown>): Promise<string> {
-  const answer = await notify(service, notification(fields), { query: `?token=${SECRET}` });
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data.outcome;
+  return (await dataOf(notify(service, notification(fields), { query: `?token=${SECRET}` }))).outcome;
 }
 
 /** A payment to the account of the request that the customer makes without the prompt. @returns its transaction. */
@@ -308,9 +287,7 @@ describe('a payment request', () => {
   });
 
   it('does not move a payment that staff have assigned', async () => {
-    plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
-    const request = await newRequest();
-    await becomes(request.id, { status: 'sent' });
+    const request = await newSilentRequest();
     const other = await newAccount(service);
     const receipt = `STAFF${request.id}`;
     const MSISDN = request.phone.slice(1);
@@ -359,31 +336,8 @@ describe('a payment request', () => {
     expect(await paymentsOf(request.accountId)).toHaveLength(1);
   });
 
-  it.each(['the notification', 'the answer'])('is posted once if posting %s failed first', async (first) => {
-    plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
-    const request = await newRequest();
-    await becomes(request.id, { status: 'sent' });
-    const receipt = `PEND${request.id}`;
-    const sent = notification({ TransID: receipt, BillRefNumber: request.accountNumber });
-    const items = { Amount: 400, MpesaReceiptNumber: receipt };
-    const pending = await failToPost(async () => {
-      if (first === 'the answer') await postAnswer(request.id, {}, items);
-      else await notify(service, sent, { query: `?token=${SECRET}` });
-    });
-    expect(pending).toBe(1);
-    if (first === 'the answer') await notify(service, sent, { query: `?token=${SECRET}` });
-    else await postAnswer(request.id, {}, items);
-    const { context, parts } = service;
-    await retryPendingNotifications(context, parts.log, new AbortController().signal);
-    await postPaid();
-    const { paymentId } = await becomes(request.id, { status: 'paid', paymentId: expect.any(Number) });
-    expect(await paymentsOf(request.accountId)).toMatchObject([{ id: paymentId, amount: 400 }]);
-  });
-
   it('links a payment that staff have recorded by hand', async () => {
-    plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
-    const request = await newRequest();
-    await becomes(request.id, { status: 'sent' });
+    const request = await newSilentRequest();
     const receipt = `HAND${request.id}`;
     const manual = await pay(service, request.accountId, 400, {
       paymentMethodId: 1,
@@ -402,7 +356,7 @@ describe('a payment request', () => {
       const notified = () => deliver({ TransID: receipt, BillRefNumber: request.accountNumber });
       const answered = () => postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: receipt });
       const [first, second] = waiting === 'notification' ? [notified, answered] : [answered, notified];
-      await whilePostingFails(request.accountId, first);
+      expect(await failToPost(first)).toBe(1);
       expect(await paymentsOf(request.accountId)).toEqual([]);
       await second();
       expect(await paymentsOf(request.accountId)).toHaveLength(1);
@@ -672,18 +626,14 @@ describe('a payment that is found for a request', () => {
     wait(31);
     await becomes(request.id, { status: 'paid', paymentId: null });
     const receipt = `DURING${request.id}`;
-    const { connection, context } = service;
-    const blocker = new pg.Client(connection);
-    await blocker.connect();
-    try {
+    const lock = `select from payments where transaction_ref = '${byHand}' for update`;
+    await whileHolding(service, lock, async (blocker) => {
       // The search has found the payment, and waits for this lock.
-      await blocker.query('begin');
-      await blocker.query('select from payments where transaction_ref = $1 for update', [byHand]);
       const search = postPaid();
       await vi.waitFor(async () => {
         const { rows } = await sql`select from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock' and query like '%payments%'`.execute(
-          context.db,
+          service.context.db,
         );
         expect(rows).toHaveLength(1);
       }, 10_000);
@@ -691,9 +641,7 @@ describe('a payment that is found for a request', () => {
       await becomes(request.id, { transactionRef: receipt });
       await blocker.query('rollback');
       await Promise.all([search, report]);
-    } finally {
-      await blocker.end();
-    }
+    });
     await postPaid();
     const { paymentId } = await becomes(request.id, { transactionRef: receipt });
     const payments = await paymentsOf(request.accountId);
@@ -836,9 +784,7 @@ describe('an answer that does not fit', () => {
   });
 
   it('the id of the request is stored as a rejected notification', async () => {
-    plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
-    const request = await newRequest();
-    await becomes(request.id, { status: 'sent' });
+    const request = await newSilentRequest();
     await postAnswer(request.id, { CheckoutRequestID: 'other' }, { Amount: 400, MpesaReceiptNumber: 'ODD3' });
     const [first] = await rejected();
     expect(first.failure).toMatch(/the id is other, not ws_CO_/);
@@ -847,9 +793,7 @@ describe('an answer that does not fit', () => {
   it('a transaction of another request is stored as a rejected notification', async () => {
     const paid = await newRequest();
     const { transactionRef } = await becomes(paid.id, { status: 'paid', paymentId: expect.any(Number) });
-    plan = { ...USUAL_PLAN, report: 'never', notification: 'never' };
-    const request = await newRequest();
-    await becomes(request.id, { status: 'sent' });
+    const request = await newSilentRequest();
     await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: transactionRef });
     const [first] = await rejected();
     expect(first.failure).toContain('another payment request has the transaction');
@@ -994,7 +938,7 @@ describe('POST /accounts/{accountId}/payment-requests', () => {
   });
 
   it('is answered with 409 while payment requests are turned off', async () => {
-    const instance = await startInstance(service, { ...SETTINGS, MOBILEMONEY_PASSKEY: '' });
+    const instance = await startInstanceForTest(service, { ...SETTINGS, MOBILEMONEY_PASSKEY: '' });
     const account = await newAccount(service);
     const token = service.adminToken;
     const path = `/accounts/${account.id}/payment-requests`;
@@ -1003,7 +947,6 @@ describe('POST /accounts/{accountId}/payment-requests', () => {
     expect(answer.body.error.message).toMatch(/^Payment requests are turned off\./);
     const settings = await instance.call('GET', '/settings');
     expect(settings.body.data.paymentRequests).toBe(false);
-    await instance.close();
   });
 
   it('lists the requests of an account and of all accounts', async () => {

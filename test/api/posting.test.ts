@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
@@ -10,9 +9,12 @@ import {
   pay,
   setToday,
   startInstance,
+  startInstanceForTest,
   statementsOf,
   type TestService,
   useService,
+  waitingForLock,
+  whileHolding,
 } from '../support/harness.ts';
 
 /** Posting in batches. A table lock delays posting, so that requests form one batch. */
@@ -35,28 +37,7 @@ function record(accountId: number, fields: Record<string, unknown> = {}, key?: s
   return service.call('POST', '/payments', body, key ? { headers: { 'idempotency-key': key } } : {});
 }
 
-/** A connection from outside that holds a lock while the work runs. */
-async function holding<T>(statement: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client(service.connection);
-  await client.connect();
-  try {
-    await client.query('begin');
-    await client.query(statement);
-    return await work(client);
-  } finally {
-    await client.end(); // this also releases the lock
-  }
-}
-
 const EVERY_POSTING_WAITS = 'lock table payment_methods in access exclusive mode';
-
-/** The connections that wait for a lock. */
-async function waiting(client: pg.Client): Promise<number[]> {
-  const { rows } = await client.query<{ pid: number }>(
-    `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return rows.map(({ pid }) => pid);
-}
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await delay(10);
@@ -68,9 +49,9 @@ async function inOneBatch(send: () => Sent[]): Promise<Answer[]> {
   let sent: Sent[] = [];
   let ahead: Sent[] = [];
   const statements = await statementsOf(async () => {
-    await holding(EVERY_POSTING_WAITS, async (client) => {
+    await whileHolding(service, EVERY_POSTING_WAITS, async (client) => {
       ahead = others.map(({ id }) => record(id));
-      await until(async () => (await waiting(client)).length === 2);
+      await until(async () => (await waitingForLock(client)).length === 2);
       sent = send();
       await delay(1_000); // All have arrived, also on a busy machine.
     });
@@ -192,17 +173,17 @@ describe('a batch that fails as a whole', () => {
   it('because its connection was killed is posted one by one, each payment once', async () => {
     const accounts = await Promise.all(Array.from({ length: 14 }, () => newAccount(service)));
     const sent: Sent[] = [];
-    await holding(EVERY_POSTING_WAITS, async (client) => {
+    await whileHolding(service, EVERY_POSTING_WAITS, async (client) => {
       const kill = async (pids: number[]) => {
         for (const pid of pids) await client.query('select pg_terminate_backend($1)', [pid]);
-        await until(async () => !(await waiting(client)).some((pid) => pids.includes(pid)));
+        await until(async () => !(await waitingForLock(client)).some((pid) => pids.includes(pid)));
       };
       sent.push(...accounts.map(({ id }) => record(id)));
-      await until(async () => (await waiting(client)).length === 2);
+      await until(async () => (await waitingForLock(client)).length === 2);
       await delay(200);
-      await kill(await waiting(client)); // one payment each; they are answered with 503
-      await until(async () => (await waiting(client)).length > 0);
-      await kill(await waiting(client)); // the batch of all others
+      await kill(await waitingForLock(client)); // one payment each; they are answered with 503
+      await until(async () => (await waitingForLock(client)).length > 0);
+      await kill(await waitingForLock(client)); // the batch of all others
     });
     const statuses = statusesOf(await Promise.all(sent));
     expect(statuses).toEqual([503, 503, ...Array(12).fill(201)]);
@@ -238,47 +219,46 @@ describe('a batch whose commit has an unknown outcome', () => {
 describe('an account that another transaction has locked', () => {
   it('delays only its own payments', async () => {
     // The control is an instance without such a payment. The load of the machine affects both in the same way.
-    const control = await startInstance(service);
-    try {
-      const [held, ...others] = await Promise.all(Array.from({ length: 21 }, () => newAccount(service)));
-      const timed = async (at: Pick<TestService, 'call'>, accountId: number) => {
-        const body = { accountId, amount: 100, paymentMethodId: 2, transactionRef: nextReference() };
-        const began = performance.now();
-        expect((await at.call('POST', '/payments', body, { token: service.adminToken })).status).toBe(201);
-        return performance.now() - began;
-      };
-      let late: Promise<number> | undefined;
-      const timedForTwoSeconds = async (at: Pick<TestService, 'call'>, accounts: typeof others) => {
-        const times: number[] = [];
-        const began = performance.now();
-        while (performance.now() - began < 2_000) {
-          const wave = accounts.map(({ id }) => timed(at, id));
-          if (at === service) late ??= timed(service, held.id); // In a batch with some of the first wave.
-          times.push(...(await Promise.all(wave)));
-        }
-        return times.sort((a, b) => a - b);
-      };
-      const [beside, usual] = await holding(`select from accounts where id = ${held.id} for update`, () =>
+    const control = await startInstanceForTest(service);
+    const [held, ...others] = await Promise.all(Array.from({ length: 21 }, () => newAccount(service)));
+    const timed = async (at: Pick<TestService, 'call'>, accountId: number) => {
+      const body = { accountId, amount: 100, paymentMethodId: 2, transactionRef: nextReference() };
+      const began = performance.now();
+      expect((await at.call('POST', '/payments', body, { token: service.adminToken })).status).toBe(201);
+      return performance.now() - began;
+    };
+    let late: Promise<number> | undefined;
+    const timedForTwoSeconds = async (at: Pick<TestService, 'call'>, accounts: typeof others) => {
+      const times: number[] = [];
+      const began = performance.now();
+      while (performance.now() - began < 2_000) {
+        const wave = accounts.map(({ id }) => timed(at, id));
+        if (at === service) late ??= timed(service, held.id); // In a batch with some of the first wave.
+        times.push(...(await Promise.all(wave)));
+      }
+      return times.sort((a, b) => a - b);
+    };
+    const [beside, usual] = await whileHolding(
+      service,
+      `select from accounts where id = ${held.id} for update`,
+      () =>
         Promise.all([
           timedForTwoSeconds(service, others.slice(0, 10)),
           timedForTwoSeconds(control, others.slice(10)),
         ]),
-      );
-      expect(await late).toBeGreaterThan(1_900);
-      expect(await late).toBeLessThan(3_000);
-      // A batch that waits for the lock would hold its payments for two seconds.
-      const percentile = (times: number[], share: number) =>
-        times[Math.min(Math.floor(times.length * share), times.length - 1)] ?? Number.NaN;
-      expect(percentile(beside, 0.95) - percentile(usual, 0.95)).toBeLessThan(100);
-      expect(percentile(beside, 1) - percentile(usual, 1)).toBeLessThan(1_000);
-    } finally {
-      await control.close();
-    }
+    );
+    expect(await late).toBeGreaterThan(1_900);
+    expect(await late).toBeLessThan(3_000);
+    // A batch that waits for the lock would hold its payments for two seconds.
+    const percentile = (times: number[], share: number) =>
+      times[Math.min(Math.floor(times.length * share), times.length - 1)] ?? Number.NaN;
+    expect(percentile(beside, 0.95) - percentile(usual, 0.95)).toBeLessThan(100);
+    expect(percentile(beside, 1) - percentile(usual, 1)).toBeLessThan(1_000);
   });
 
   it('for too long is answered with 503, and nothing is posted', async () => {
     const { id } = await newAccount(service);
-    await holding(`select from accounts where id = ${id} for update`, async () => {
+    await whileHolding(service, `select from accounts where id = ${id} for update`, async () => {
       const { status, headers, body } = await record(id, {}, 'a key of its own');
       expect(status).toBe(503);
       expect(headers.get('retry-after')).toBe('1');
@@ -298,46 +278,38 @@ describe('two instances', () => {
     );
 
   it('post each reference once when they get the same references in opposite orders', async () => {
-    const other = await startInstance(service);
-    try {
-      const accounts = await Promise.all(Array.from({ length: 40 }, () => newAccount(service)));
-      const all = accounts.map(({ id, accountNumber }) => ({ id, accountNumber, ref: nextReference() }));
-      const tell = (at: Pick<TestService, 'call'>, one: (typeof all)[number]) =>
-        notify(at, { TransID: one.ref, BillRefNumber: one.accountNumber, TransAmount: '100' });
-      for (const send of [
-        (at: Pick<TestService, 'call'>, one: (typeof all)[number]) => post(at, one.id, `${one.ref}H`),
-        tell,
-      ]) {
-        const answers = await Promise.all([
-          ...all.map((one) => send(service, one)),
-          ...[...all].reverse().map((one) => send(other, one)),
-        ]);
-        for (const [n, one] of all.entries()) {
-          const pair = [answers[n], answers[2 * all.length - 1 - n]] as Answer[];
-          expect(statusesOf(pair).sort(), one.ref).toEqual(send === tell ? [200, 200] : [201, 409]);
-        }
+    const other = await startInstanceForTest(service);
+    const accounts = await Promise.all(Array.from({ length: 40 }, () => newAccount(service)));
+    const all = accounts.map(({ id, accountNumber }) => ({ id, accountNumber, ref: nextReference() }));
+    const tell = (at: Pick<TestService, 'call'>, one: (typeof all)[number]) =>
+      notify(at, { TransID: one.ref, BillRefNumber: one.accountNumber, TransAmount: '100' });
+    for (const send of [
+      (at: Pick<TestService, 'call'>, one: (typeof all)[number]) => post(at, one.id, `${one.ref}H`),
+      tell,
+    ]) {
+      const answers = await Promise.all([
+        ...all.map((one) => send(service, one)),
+        ...[...all].reverse().map((one) => send(other, one)),
+      ]);
+      for (const [n, one] of all.entries()) {
+        const pair = [answers[n], answers[2 * all.length - 1 - n]] as Answer[];
+        expect(statusesOf(pair).sort(), one.ref).toEqual(send === tell ? [200, 200] : [201, 409]);
       }
-      for (const { id } of all) expect((await accountNow(service, id)).paid).toBe(200);
-      await expectBooksToBalance(service.context);
-    } finally {
-      await other.close();
     }
+    for (const { id } of all) expect((await accountNow(service, id)).paid).toBe(200);
+    await expectBooksToBalance(service.context);
   });
 
   it('post one payment for many requests with one key, and give all of them its answer', async () => {
-    const other = await startInstance(service);
-    try {
-      const { id } = await newAccount(service);
-      const ref = nextReference();
-      const answers = await Promise.all(
-        Array.from({ length: 60 }, (_, n) => post(n % 2 ? other : service, id, ref, 'one key for two')),
-      );
-      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-      expect(answers[0]?.status).toBe(201);
-      expect((await accountNow(service, id)).paid).toBe(100);
-    } finally {
-      await other.close();
-    }
+    const other = await startInstanceForTest(service);
+    const { id } = await newAccount(service);
+    const ref = nextReference();
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => post(n % 2 ? other : service, id, ref, 'one key for two')),
+    );
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers[0]?.status).toBe(201);
+    expect((await accountNow(service, id)).paid).toBe(100);
   });
 });
 
@@ -347,7 +319,7 @@ describe('a stop', () => {
     const other = await startInstance(service);
     let sent: Sent[] = [];
     let closed: Promise<void> | undefined;
-    await holding(EVERY_POSTING_WAITS, async (client) => {
+    await whileHolding(service, EVERY_POSTING_WAITS, async (client) => {
       sent = accounts.map(({ id }) =>
         other.call(
           'POST',
@@ -356,7 +328,7 @@ describe('a stop', () => {
           { token: service.adminToken },
         ),
       );
-      await until(async () => (await waiting(client)).length === 2);
+      await until(async () => (await waitingForLock(client)).length === 2);
       await delay(400);
       closed = other.close();
       await delay(200);
