@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   type Answer,
   accountNow,
+  dataOf,
   move,
   newAccount,
   pay,
@@ -19,7 +20,7 @@ const MOBILE_MONEY = 1;
 const CASH = 2;
 
 beforeAll(() => setToday(service, '2026-11-02'));
-afterEach(() => expectBooksToBalance(service.context));
+afterAll(() => expectBooksToBalance(service.context));
 
 async function accountWithCredit(credit: number) {
   const account = await newAccount(service);
@@ -36,10 +37,8 @@ function refund(id: number, amount: number, rest: object = {}): Promise<Answer> 
   return service.call('POST', `/accounts/${id}/credit/refund`, { amount, reason: 'paid too much', ...rest });
 }
 
-async function movesOf(id: number, query = ''): Promise<Record<string, unknown>[]> {
-  const answer = await service.call('GET', `/accounts/${id}/credit/moves${query}`);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+function movesOf(id: number, query = ''): Promise<Record<string, unknown>[]> {
+  return dataOf(service.call('GET', `/accounts/${id}/credit/moves${query}`));
 }
 
 /** The entries of a move, as account: ledger account: amount in units. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import { accountNow, newAccount, pay } from '../support/harness.ts';
 import { SHORT_CODE, useProvider } from '../support/provider.ts';
@@ -22,10 +22,15 @@ beforeEach(async () => {
   service.clock.set(day);
   await test.runsPulls();
 });
-afterEach(() => expectBooksToBalance(service.context));
+afterAll(() => expectBooksToBalance(service.context));
 
 function pass(minutes: number): void {
   service.clock.set(new Date(service.context.clock.now().getTime() + minutes * MINUTE_MS));
+}
+
+async function pullsAfter(minutes: number): Promise<void> {
+  pass(minutes);
+  await test.runsPulls();
 }
 
 async function paymentsOf(transId = ''): Promise<{ amount: number; source: string; paymentDate: string }[]> {
@@ -41,8 +46,7 @@ describe('a pull of payments', () => {
   it('posts a payment whose notification was lost, and keeps the row of the provider', async () => {
     const account = await newAccount(service);
     const { TransID: transId } = test.pays(account.accountNumber, 45_050n);
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
     expect(await paymentsOf(transId)).toMatchObject([{ amount: 450.5, source: 'pull', status: 'matched' }]);
     expect((await accountNow(service, account.id)).paid).toBe(450.5);
     const [stored] = await notificationsOf(transId);
@@ -58,8 +62,7 @@ describe('a pull of payments', () => {
   it('posts nothing twice if the notification comes later', async () => {
     const account = await newAccount(service);
     const body = test.pays(account.accountNumber, 40_000n);
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
     expect(await test.delivers(body)).toBe('repeated');
     expect(await test.delivers(body)).toBe('repeated');
     expect((await accountNow(service, account.id)).paid).toBe(400);
@@ -69,10 +72,8 @@ describe('a pull of payments', () => {
     const account = await newAccount(service);
     const body = test.pays(account.accountNumber, 40_000n);
     expect(await test.delivers(body)).toBe('matched');
-    pass(15);
-    await test.runsPulls();
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
+    await pullsAfter(15);
     expect(await notificationsOf(body.TransID)).toHaveLength(1);
     expect(await paymentsOf(body.TransID)).toMatchObject([{ source: 'webhook' }]);
   });
@@ -81,8 +82,7 @@ describe('a pull of payments', () => {
     const account = await newAccount(service);
     const body = test.pays(account.accountNumber, 40_000n);
     await test.delivers({ ...body, TransAmount: '399.00' });
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
     const outcomes = (await notificationsOf(body.TransID)).map(({ outcome }: { outcome: string }) => outcome);
     expect(outcomes.sort()).toEqual(['differs', 'matched']);
     expect((await accountNow(service, account.id)).paid).toBe(399);
@@ -93,8 +93,7 @@ describe('a pull of payments', () => {
     const body = test.pays(account.accountNumber, 40_000n);
     const transactionRef = body.TransID;
     await pay(service, account.id, 400, { transactionRef, paymentMethodId: 1 });
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
     expect(await notificationsOf(transactionRef)).toMatchObject([{ outcome: 'linked' }]);
     expect(await test.delivers(body)).toBe('repeated');
     expect((await accountNow(service, account.id)).paid).toBe(400);
@@ -102,8 +101,7 @@ describe('a pull of payments', () => {
 
   it('posts a payment under an unknown reference to the worklist', async () => {
     const { TransID: transId } = test.pays('SOLAR', 1_000n);
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
     expect(await paymentsOf(transId)).toMatchObject([{ status: 'unmatched', source: 'pull' }]);
   });
 
@@ -121,8 +119,7 @@ describe('a pull of payments', () => {
       await test.runsPulls();
       Object.assign(test.pull.behaviour, { zone });
       const { TransID: transId } = test.pays('SOLAR', 1_000n, moment);
-      pass(15);
-      await test.runsPulls();
+      await pullsAfter(15);
       const eastAfrican = new Date(moment.getTime() + 3 * HOUR_MS).toISOString().slice(0, 10);
       expect(await paymentsOf(transId)).toMatchObject([{ paymentDate: eastAfrican }]);
     },
@@ -135,8 +132,7 @@ describe('a pull of payments', () => {
   ] as const)('reads rows that the provider lists %s', async (_, behaviour) => {
     Object.assign(test.pull.behaviour, behaviour);
     const { TransID: transId } = test.pays('SOLAR', 1_000n);
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
     expect(await paymentsOf(transId)).toHaveLength(1);
   });
 
@@ -144,8 +140,7 @@ describe('a pull of payments', () => {
     Object.assign(test.pull.behaviour, { pageSize: 20, mostHiddenRows: 5 });
     const bodies = Array.from({ length: 63 }, () => test.pays('SOLAR', 1_000n));
     for (let pull = 1; pull <= 2; pull += 1) {
-      pass(15);
-      await test.runsPulls();
+      await pullsAfter(15);
     }
     for (const { TransID } of bodies) expect(await paymentsOf(TransID)).toHaveLength(1);
   });
@@ -156,8 +151,7 @@ describe('a pull of payments', () => {
       pass(10);
       return test.pays('SOLAR', 1_000n);
     });
-    pass(1);
-    await test.runsPulls();
+    await pullsAfter(1);
     for (const { TransID } of bodies) expect(await paymentsOf(TransID)).toHaveLength(1);
   });
 
@@ -165,8 +159,7 @@ describe('a pull of payments', () => {
     const before = await test.pullRow();
     Object.assign(test.pull.behaviour, { ignoresOffset: true });
     test.pays('SOLAR', 1_000n);
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
     const { completeUntil, failure } = await test.pullRow();
     expect(failure).toMatch(/sent the same payments for the offset/);
     expect(completeUntil).toEqual(before.completeUntil);
@@ -187,8 +180,7 @@ describe('a pull of payments', () => {
       failure: expect.stringContaining('no answer within the time limit'),
     });
     for (const { TransID } of bodies) expect(await paymentsOf(TransID)).toEqual([]);
-    pass(2);
-    await test.runsPulls();
+    await pullsAfter(2);
     expect(await test.pullRow()).toMatchObject({ failure: null });
     for (const { TransID } of bodies) expect(await paymentsOf(TransID)).toHaveLength(1);
   });
@@ -196,14 +188,12 @@ describe('a pull of payments', () => {
   it('posts every payment once if the provider sends a page twice', async () => {
     Object.assign(test.pull.behaviour, { pageSize: 4, repeatedPages: 1 });
     const bodies = Array.from({ length: 9 }, () => test.pays('SOLAR', 1_000n));
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
     expect(test.pull.behaviour.repeatedPages).toBe(0);
     expect(await test.pullRow()).toMatchObject({
       failure: expect.stringContaining('sent the same payments for the offset'),
     });
-    pass(2);
-    await test.runsPulls();
+    await pullsAfter(2);
     expect(await test.pullRow()).toMatchObject({ failure: null });
     for (const { TransID } of bodies) expect(await paymentsOf(TransID)).toHaveLength(1);
   });
@@ -224,11 +214,9 @@ describe('a pull of payments', () => {
     Object.assign(test.api.failures, { refusedAsBusy: 1, retryAfterSeconds: 300 });
     await test.runsPulls();
     expect(await test.pullRow()).toMatchObject({ failuresInARow: 1, failure: expect.stringMatching(/429/) });
-    pass(4);
-    await test.runsPulls();
+    await pullsAfter(4);
     expect(await paymentsOf(transId)).toEqual([]);
-    pass(2);
-    await test.runsPulls();
+    await pullsAfter(2);
     expect(await paymentsOf(transId)).toHaveLength(1);
     expect(await test.pullRow()).toMatchObject({ failuresInARow: 0, failure: null });
   });
@@ -241,24 +229,20 @@ describe('a pull of payments', () => {
     const { TransID: transId } = test.pays('SOLAR', 1_000n);
     Object.assign(test.api.failures, failure);
     for (let hour = 0; hour < 5; hour += 1) {
-      pass(60);
-      await test.runsPulls();
+      await pullsAfter(60);
     }
     expect(await test.pullRow()).toMatchObject({ completeUntil, failuresInARow: 5 });
     Object.assign(test.api.failures, { isDown: false, errorStatus: null });
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
     expect(await paymentsOf(transId)).toHaveLength(1);
   });
 
   it('reports the period that the provider no longer lists', async () => {
     const { completeUntil } = await test.pullRow();
     test.api.failures.isDown = true;
-    pass(50 * 60);
-    await test.runsPulls();
+    await pullsAfter(50 * 60);
     test.api.failures.isDown = false;
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
     const state = await test.pullRow();
     expect(state.lostFrom).toEqual(completeUntil);
     expect(state.lostUntil?.getTime()).toBeGreaterThan((completeUntil?.getTime() ?? 0) + 2 * HOUR_MS);
@@ -266,10 +250,8 @@ describe('a pull of payments', () => {
 
   it('stores a row without an amount once, for staff', async () => {
     const { TransID: transId } = test.pays('SOLAR', 0n);
-    pass(15);
-    await test.runsPulls();
-    pass(15);
-    await test.runsPulls();
+    await pullsAfter(15);
+    await pullsAfter(15);
     const rejected = (await service.call('GET', '/notifications?filter[status]=rejected&limit=100')).body
       .data;
     expect(
@@ -293,8 +275,7 @@ describe('a pull of payments', () => {
     const row = { transactionId: billreference.slice(0, 10), amount: '500', billreference, ...fields };
     test.pull.behaviour.addedRows = [row];
     for (let run = 0; run < 2; run += 1) {
-      pass(15);
-      await test.runsPulls();
+      await pullsAfter(15);
     }
     const url = '/notifications?filter[status]=rejected&filter[source]=pull&limit=100';
     const rejected = (await service.call('GET', url)).body.data.filter(({ rawBody }: { rawBody: string }) =>

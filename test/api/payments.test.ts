@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
@@ -9,7 +9,7 @@ import {
   pay,
   reverse,
   setToday,
-  startTestService,
+  startServiceForTest,
   useService,
   wrongFields,
 } from '../support/harness.ts';
@@ -21,7 +21,7 @@ const CASH = 2;
 const BANK = 3;
 
 beforeEach(() => setToday(service, TODAY));
-afterEach(() => expectBooksToBalance(service.context));
+afterAll(() => expectBooksToBalance(service.context));
 
 const post = (body: Record<string, unknown>) =>
   service.call('POST', '/payments', { paymentMethodId: CASH, ...body });
@@ -116,15 +116,11 @@ describe('POST /payments', () => {
   });
 
   it('refuses decimals in a currency without decimals', async () => {
-    const { service: shillings, close } = await startTestService({ CURRENCY: 'UGX' });
-    try {
-      const { id } = await newAccount(shillings);
-      const half = { accountId: id, amount: 100.5, paymentMethodId: CASH };
-      expect(wrongFields(await shillings.call('POST', '/payments', half))).toEqual(['amount']);
-      expect((await pay(shillings, id, 100)).amount).toBe(100);
-    } finally {
-      await close();
-    }
+    const shillings = await startServiceForTest({ CURRENCY: 'UGX' });
+    const { id } = await newAccount(shillings);
+    const half = { accountId: id, amount: 100.5, paymentMethodId: CASH };
+    expect(wrongFields(await shillings.call('POST', '/payments', half))).toEqual(['amount']);
+    expect((await pay(shillings, id, 100)).amount).toBe(100);
   });
 });
 
@@ -183,10 +179,7 @@ describe('the transaction reference', () => {
     const { id } = await newAccount(service);
     const body = { accountId: id, amount: 10, transactionRef: 'at once' };
     const answers = await Promise.all(Array.from({ length: 10 }, () => post(body)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([
-      201,
-      ...Array.from({ length: 9 }, () => 409),
-    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
     expect((await accountNow(service, id)).paid).toBe(10);
   });
 });

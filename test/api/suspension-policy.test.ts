@@ -1,17 +1,16 @@
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { lastDayOfGrace } from '../../src/account-status/suspension-rules.ts';
 import { type AccountToSuspend, findAccountsToSuspend } from '../../src/account-status/suspension-store.ts';
 import { suspendLateAccounts } from '../../src/accounts/commands.ts';
 import { today } from '../../src/core/context.ts';
-import { createLog } from '../../src/core/log.ts';
 import type { PlainDate } from '../../src/core/values/dates.ts';
-import { runMinuteJobs } from '../../src/jobs.ts';
 import { cleanUpAfterwards, databaseUrl, type Ended, runToEnd } from '../acceptance/process.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   type Answer,
   accountNow,
+  dataOf,
   move,
   newAccount,
   newAccountThatIs,
@@ -19,6 +18,7 @@ import {
   notification,
   pay,
   reverse,
+  runJobs,
   setToday,
   useService,
 } from '../support/harness.ts';
@@ -40,22 +40,25 @@ beforeEach(async () => {
   // The accounts of earlier tests must not be late in this test.
   await sql`update pay_plans set auto_suspend = false`.execute(service.context.db);
 });
-afterEach(() => expectBooksToBalance(service.context));
+afterAll(() => expectBooksToBalance(service.context));
 
 async function newPlan(fields: object = {}): Promise<number> {
   plans += 1;
-  const answer = await service.call('POST', '/payplans', {
-    name: `Plan ${plans}`,
-    deposit: DEPOSIT,
-    instalmentAmount: 100,
-    instalmentCount: 10,
-    frequency: 'weekly',
-    graceDays: 7,
-    autoSuspend: true,
-    ...fields,
-  });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data.id;
+  return (
+    await dataOf(
+      service.call('POST', '/payplans', {
+        name: `Plan ${plans}`,
+        deposit: DEPOSIT,
+        instalmentAmount: 100,
+        instalmentCount: 10,
+        frequency: 'weekly',
+        graceDays: 7,
+        autoSuspend: true,
+        ...fields,
+      }),
+      201,
+    )
+  ).id;
 }
 
 /** An active account that has paid its deposit on the first day. */
@@ -200,7 +203,7 @@ describe('the suspension policy', () => {
   it('is one of the minute jobs', async () => {
     const account = await newPolicyAccount();
     setToday(service, FIRST_DAY_BEYOND);
-    await runMinuteJobs(service.context, createLog(service.context.config));
+    await runJobs(service);
     expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended' });
   });
 });
