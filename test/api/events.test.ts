@@ -5,6 +5,7 @@ import { deleteOldEvents } from '../../src/events/commands.ts';
 import {
   type Answer,
   accountNow,
+  dataOf,
   move,
   newAccount,
   newApiKey,
@@ -13,7 +14,7 @@ import {
   PASSWORD,
   pay,
   reverse,
-  startInstance,
+  startInstanceForTest,
   useService,
 } from '../support/harness.ts';
 import { REACHED_BY_MOVES, STATUS_MODEL } from '../support/status-model.ts';
@@ -27,17 +28,20 @@ async function eventsAfter(after?: number, filter = ''): Promise<Event[]> {
   const events: Event[] = [];
   for (let next = after; ; ) {
     const query = next === undefined ? '' : `&after=${next}`;
-    const answer = await service.call('GET', `/events?limit=1000${query}${filter}`);
-    expect(answer.status, answer.text).toBe(200);
-    events.push(...answer.body.data.events);
-    next = answer.body.data.after;
-    if (!answer.body.data.hasMore) return events;
+    const page = await dataOf(service.call('GET', `/events?limit=1000${query}${filter}`));
+    events.push(...page.events);
+    next = page.after;
+    if (!page.hasMore) return events;
   }
+}
+
+async function latestId(): Promise<number> {
+  return (await dataOf(service.call('GET', '/events?from=latest'))).after;
 }
 
 /** The events of some work. */
 async function eventsOf(work: () => Promise<unknown>): Promise<Event[]> {
-  const before = (await eventsAfter()).at(-1)?.id ?? 0;
+  const before = await latestId();
   await work();
   return eventsAfter(before);
 }
@@ -142,7 +146,7 @@ describe('a reader', () => {
 
   it('waits for an event whose transaction has not ended before it reads later ones', async () => {
     const { id } = await newAccount(service);
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     let commit = () => {};
     const open = new Promise<void>((resolve) => {
       commit = resolve;
@@ -189,7 +193,7 @@ describe('a reader', () => {
 
   it('gets only the types of its filter', async () => {
     const { id } = await newAccount(service);
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     await pay(service, id, 23_000);
     expect(typesOf(await eventsAfter(start, '&types=account.*'))).toEqual([
       'account.paid_until_changed',
@@ -214,7 +218,7 @@ describe('a reader', () => {
 describe('a user', () => {
   it('who asks for a type that the role may not read gets no event of this type', async () => {
     const token = await service.signInAs('agent');
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     const waiting = service.call('GET', `/events?after=${start}&types=user.*,payment.*&wait=20`, undefined, {
       token,
     });
@@ -230,7 +234,7 @@ describe('a user', () => {
   it('gets no event of a wait during which the role changed', async () => {
     const token = await service.signInAs('admin');
     const me = (await service.call('GET', '/auth/me', undefined, { token })).body.data;
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     const query = `/events?after=${start}&types=invitation.*&wait=20`;
     const waiting = service.call('GET', query, undefined, { token });
     await delay(300);
@@ -293,7 +297,7 @@ describe('a notification', () => {
 describe('waiting for events', () => {
   it('ends within half a second of the event', async () => {
     const { id } = await newAccount(service);
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     const waiting = service.call('GET', `/events?after=${start}&wait=20&types=payment.*`);
     await delay(700);
     await pay(service, id, 500);
@@ -304,7 +308,7 @@ describe('waiting for events', () => {
   });
 
   it('gives no events to a caller whose rights ended during the wait', async () => {
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     const created = await service.call('POST', '/api-keys', { name: 'Waits', permissions: ['events:read'] });
     const { id, key } = created.body.data;
     const query = `/events?after=${start}&wait=20&types=payment.*`;
@@ -318,14 +322,14 @@ describe('waiting for events', () => {
   }, 15_000);
 
   it('ends without an event after its time, with the id that was checked last', async () => {
-    const last = (await eventsAfter()).at(-1).id;
+    const last = await latestId();
     const answer = await service.call('GET', `/events?after=${last}&wait=1`);
     expect(answer.body.data).toEqual({ events: [], after: last, hasMore: false });
   });
 
   it('ignores events of other types', async () => {
     const { id } = await newAccount(service);
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     const waiting = service.call('GET', `/events?after=${start}&wait=2&types=user.created`);
     await delay(100);
     await pay(service, id, 500);
@@ -335,8 +339,8 @@ describe('waiting for events', () => {
   });
 
   it('ends when its instance stops', async () => {
-    const start = (await eventsAfter()).at(-1).id;
-    const other = await startInstance(service);
+    const start = await latestId();
+    const other = await startInstanceForTest(service);
     const options = { token: service.adminToken };
     const waiting = other.call('GET', `/events?after=${start}&wait=20`, undefined, options);
     await delay(500);
@@ -347,7 +351,7 @@ describe('waiting for events', () => {
   });
 
   it('is skipped if more events may be there already', async () => {
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     await sql`select setval('audit_entries_id_seq', ${start + 300_000})`.execute(service.context.db);
     const startedAt = performance.now();
     const answer = await service.call('GET', `/events?after=${start}&wait=10`);
@@ -357,7 +361,7 @@ describe('waiting for events', () => {
   });
 
   it('is limited for a caller, and holds no connection', async () => {
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     const token = await service.signInAs('finance');
     const waits = Array.from({ length: 11 }, () =>
       service.call('GET', `/events?after=${start}&wait=3&types=invoice.voided`, undefined, { token }),
@@ -365,7 +369,7 @@ describe('waiting for events', () => {
     await delay(500);
     expect(service.parts.pool.totalCount - service.parts.pool.idleCount).toBe(0);
     const statuses = (await Promise.all(waits)).map(({ status }) => status).sort();
-    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429]);
+    expect(statuses).toEqual([...Array(10).fill(200), 429]);
   });
 });
 
@@ -409,7 +413,7 @@ async function readStream(
 describe('a stream', () => {
   it('sends the events after an id, and each new one', async () => {
     const { id } = await newAccount(service);
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     await pay(service, id, 500);
     const { messages } = await readStream({ query: `?after=${start}` }, 2, () =>
       delay(500).then(() => pay(service, id, 501)),
@@ -432,8 +436,8 @@ describe('a stream', () => {
   });
 
   it('gets the latest id from a new instance only when running transactions have ended', async () => {
-    const last = (await eventsAfter()).at(-1).id;
-    const other = await startInstance(service);
+    const last = await latestId();
+    const other = await startInstanceForTest(service);
     const publishing = await service.parts.pool.connect();
     try {
       await publishing.query('begin');
@@ -445,13 +449,12 @@ describe('a stream', () => {
       expect((await waiting).body.data.after).toBeGreaterThanOrEqual(last);
     } finally {
       publishing.release(true);
-      await other.close();
     }
   });
 
   it('sends only the types of its filter', async () => {
     const { id } = await newAccount(service);
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     const { messages } = await readStream({ query: `?after=${start}&types=account.*` }, 1, () =>
       pay(service, id, 3_000),
     );
@@ -464,7 +467,7 @@ describe('a stream', () => {
       password: PASSWORD,
     });
     const token = login.body.data.accessToken;
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     const { hasEnded } = await readStream({ query: `?after=${start}&types=invoice.voided`, token }, 1, () =>
       service.call('POST', '/auth/logout', undefined, { token }),
     );
@@ -473,7 +476,7 @@ describe('a stream', () => {
 
   it('ends when its API key may no longer be used from its network', async () => {
     const { id, key } = await newApiKey(service, ['events:read'], { networks: ['127.0.0.1'] });
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     const query = `?after=${start}&types=invoice.voided`;
     const { hasEnded } = await readStream({ query, token: key }, 1, () =>
       service.call('PUT', `/api-keys/${id}`, { networks: ['192.0.2.0/24'] }),
@@ -497,7 +500,7 @@ describe('a stream', () => {
 describe('concurrent changes', () => {
   it('reach a reader that keeps the last id completely, and in order for each account', async () => {
     const accounts = await Promise.all(Array.from({ length: 20 }, () => newAccount(service)));
-    const start = (await eventsAfter()).at(-1).id;
+    const start = await latestId();
     const seen: Event[] = [];
     let isWriting = true;
     const reading = (async () => {
@@ -608,7 +611,7 @@ describe('the proof', () => {
 describe('old events', () => {
   it('are deleted after 30 days, and the refusal of an older `after` names the first id of the feed', async () => {
     const { id } = await newAccount(service);
-    const old = (await eventsAfter()).at(-1).id;
+    const old = await latestId();
     const now = service.clock.now();
     service.clock.set(new Date(now.getTime() + 31 * 86_400_000));
     await pay(service, id, 500);
