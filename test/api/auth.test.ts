@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import {
   type Answer,
+  dataOf,
   PASSWORD,
-  startInstance,
-  startTestService,
+  startInstanceForTest,
   type TestService,
   useService,
   wrongFields,
@@ -31,9 +31,7 @@ function registration(fields: Record<string, unknown> = {}) {
 }
 
 async function newUser(fields: Record<string, unknown> = {}) {
-  const answer = await post('/auth/register', registration(fields));
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+  return dataOf(post('/auth/register', registration(fields)), 201);
 }
 
 const statusOf = async (token: string, call: TestService['call'] = service.call) =>
@@ -42,6 +40,19 @@ const statusOf = async (token: string, call: TestService['call'] = service.call)
 function expectRefusal(answer: Answer, status: number, code: string): void {
   expect(answer.body, answer.text).toMatchObject({ success: false, error: { code } });
   expect(answer.status).toBe(status);
+}
+
+/** Production needs both. */
+const SECRETS = {
+  JWT_SECRET: 'a secret of this test, longer than 32 bytes',
+  WEBHOOK_SECRET: 'open sesame, open',
+};
+
+/** A service for the registration of first users. */
+const empty = useService();
+async function removeUsers(): Promise<void> {
+  await sql`delete from sessions`.execute(empty.context.db);
+  await sql`delete from users`.execute(empty.context.db);
 }
 
 describe('registration', () => {
@@ -78,32 +89,20 @@ describe('registration', () => {
   });
 
   it('makes the first user who registers an admin, although users without a password exist', async () => {
-    const { service: demo, close } = await startTestService();
-    try {
-      await sql`delete from sessions`.execute(demo.context.db);
-      await sql`update users set role = 'finance', password_hash = null`.execute(demo.context.db);
-      const roles: string[] = [];
-      for (let at = 0; at < 2; at += 1)
-        roles.push((await post('/auth/register', registration(), demo.call)).body.data.user.role);
-      expect(roles).toEqual(['admin', 'manager']);
-    } finally {
-      await close();
-    }
+    await sql`update users set role = 'finance', password_hash = null`.execute(empty.context.db);
+    const roles: string[] = [];
+    for (let at = 0; at < 2; at += 1)
+      roles.push((await post('/auth/register', registration(), empty.call)).body.data.user.role);
+    expect(roles).toEqual(['admin', 'manager']);
   });
 
   it('makes one admin when five first users register concurrently', async () => {
-    const { service: empty, close } = await startTestService();
-    try {
-      await sql`delete from sessions`.execute(empty.context.db);
-      await sql`delete from users`.execute(empty.context.db);
-      const answers = await Promise.all(
-        Array.from({ length: 5 }, () => post('/auth/register', registration(), empty.call)),
-      );
-      const roles = answers.map(({ body }) => body.data.user.role).sort();
-      expect(roles).toEqual(['admin', 'manager', 'manager', 'manager', 'manager']);
-    } finally {
-      await close();
-    }
+    await removeUsers();
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => post('/auth/register', registration(), empty.call)),
+    );
+    const roles = answers.map(({ body }) => body.data.user.role).sort();
+    expect(roles).toEqual(['admin', 'manager', 'manager', 'manager', 'manager']);
   });
 
   it('refuses an e-mail that is taken, in any letter case', async () => {
@@ -156,46 +155,30 @@ describe('registration', () => {
       'agent',
     ],
   ])('%s with %j answers %d', async (_where, environment, status, role) => {
-    const secrets = {
-      JWT_SECRET: 'a secret of this test, longer than 32 bytes',
-      WEBHOOK_SECRET: 'open sesame, open',
-    };
-    const { call, close } = await startInstance(service, { ...secrets, ...environment });
-    try {
-      const answer = await call('POST', '/auth/register', registration());
-      expect(answer.status, answer.text).toBe(status);
-      expect(answer.body.data?.user.role).toBe(role);
-      if (status === 403) expectRefusal(answer, 403, 'FORBIDDEN');
-    } finally {
-      await close();
-    }
+    const { call } = await startInstanceForTest(service, { ...SECRETS, ...environment });
+    const answer = await call('POST', '/auth/register', registration());
+    expect(answer.status, answer.text).toBe(status);
+    expect(answer.body.data?.user.role).toBe(role);
+    if (status === 403) expectRefusal(answer, 403, 'FORBIDDEN');
   });
 
   describe('in production', () => {
     const PRODUCTION = {
+      ...SECRETS,
       NODE_ENV: 'production',
-      JWT_SECRET: 'a secret of this test, longer than 32 bytes',
-      WEBHOOK_SECRET: 'open sesame, open',
       REGISTRATION: 'open',
       REGISTRATION_ROLE: 'viewer',
     };
 
     it('does not make the first user an admin', async () => {
-      const { service: empty, close } = await startTestService();
-      const production = await startInstance(empty, PRODUCTION);
-      try {
-        await sql`delete from sessions`.execute(empty.context.db);
-        await sql`delete from users`.execute(empty.context.db);
-        const first = await production.call('POST', '/auth/register', registration());
-        expect(first.body.data.user.role).toBe('viewer');
-      } finally {
-        await production.close();
-        await close();
-      }
+      await removeUsers();
+      const production = await startInstanceForTest(empty, PRODUCTION);
+      const first = await production.call('POST', '/auth/register', registration());
+      expect(first.body.data.user.role).toBe('viewer');
     });
 
     it('refuses a common password, and one from the user’s names, on every route that sets one', async () => {
-      const { call, close } = await startInstance(service, PRODUCTION);
+      const { call } = await startInstanceForTest(service, PRODUCTION);
       const [email, firstName, lastName] = ['amina.otieno@solar.example', 'Amina', 'Otieno'];
       const person = { email, firstName, lastName };
       const guessable = [
@@ -209,29 +192,29 @@ describe('registration', () => {
         'OtienoAmina',
         'Amina Otieno 1990!',
       ];
-      try {
-        for (const password of guessable) {
-          const registered = await call('POST', '/auth/register', { ...person, password });
-          expect(wrongFields(registered), password).toEqual(['password']);
-        }
-        const good = await call('POST', '/auth/register', { ...person, password: 'Amina counts 7 goats' });
-        expect(good.status, good.text).toBe(201);
-        const { accessToken: token, user } = good.body.data;
-        const [currentPassword, newPassword] = ['Amina counts 7 goats', 'otieno.amina!'];
-        const own = await call('PUT', '/auth/password', { currentPassword, newPassword }, { token });
-        expect(wrongFields(own)).toEqual(['newPassword']);
-        // This instance has another secret, so the admin signs in here.
-        const admin = await call('POST', '/auth/login', { email: 'admin@example.com', password: PASSWORD });
-        const asAdmin = { token: admin.body.data.accessToken };
-        const changed = await call('PUT', `/users/${user.id}`, { password: newPassword }, asAdmin);
-        expect(wrongFields(changed)).toEqual(['password']);
-        const renamed = { firstName: 'Njeri', password: 'Njeri Otieno' };
-        expect(wrongFields(await call('PUT', `/users/${user.id}`, renamed, asAdmin))).toEqual(['password']);
-        const made = { ...person, email: 'x@solar.example', role: 'viewer', password: 'x@solar.example' };
-        expect(wrongFields(await call('POST', '/users', made, asAdmin))).toEqual(['password']);
-      } finally {
-        await close();
+      for (const password of guessable) {
+        const registered = await call('POST', '/auth/register', { ...person, password });
+        expect(wrongFields(registered), password).toEqual(['password']);
       }
+      const good = await call('POST', '/auth/register', { ...person, password: 'Amina counts 7 goats' });
+      expect(good.status, good.text).toBe(201);
+      const { accessToken: token, user } = good.body.data;
+      const [currentPassword, newPassword] = ['Amina counts 7 goats', 'otieno.amina!'];
+      const own = await call('PUT', '/auth/password', { currentPassword, newPassword }, { token });
+      expect(wrongFields(own)).toEqual(['newPassword']);
+      // This instance has another secret, so the admin signs in here.
+      const admin = await call('POST', '/auth/login', { email: 'admin@example.com', password: PASSWORD });
+      const asAdmin = { token: admin.body.data.accessToken };
+      const changed = await call('PUT', `/users/${user.id}`, { password: newPassword }, asAdmin);
+      expect(wrongFields(changed)).toEqual(['password']);
+      const renamed = { firstName: 'Njeri', password: 'Njeri Otieno' };
+      expect(wrongFields(await call('PUT', `/users/${user.id}`, renamed, asAdmin))).toEqual(['password']);
+      const made = { ...person, email: 'x@solar.example', role: 'viewer', password: 'x@solar.example' };
+      expect(wrongFields(await call('POST', '/users', made, asAdmin))).toEqual(['password']);
+      const common = { ...made, password: 'Password1' };
+      expect(wrongFields(await call('POST', '/users', common, asAdmin))).toEqual(['password']);
+      const ofAdmin = await call('PUT', '/users/1', { password: '12345678' }, asAdmin);
+      expect(wrongFields(ofAdmin)).toEqual(['password']);
     });
   });
 });
@@ -446,14 +429,10 @@ describe('an access token', () => {
   });
 
   it('expires after the configured time', async () => {
-    const { call, close } = await startInstance(service, { ACCESS_TOKEN_TTL: '60' });
-    try {
-      const { accessToken, expiresIn } = (await login('admin@example.com', PASSWORD, call)).body.data;
-      const { exp = 0, iat = 0 } = decodeJwt(accessToken);
-      expect({ lifetime: exp - iat, expiresIn }).toEqual({ lifetime: 60, expiresIn: 60 });
-    } finally {
-      await close();
-    }
+    const { call } = await startInstanceForTest(service, { ACCESS_TOKEN_TTL: '60' });
+    const { accessToken, expiresIn } = (await login('admin@example.com', PASSWORD, call)).body.data;
+    const { exp = 0, iat = 0 } = decodeJwt(accessToken);
+    expect({ lifetime: exp - iat, expiresIn }).toEqual({ lifetime: 60, expiresIn: 60 });
   });
 });
 
@@ -556,17 +535,13 @@ describe('the end of a session', () => {
   });
 
   it('follows a logout on other instances within five seconds, and spares the user’s other sessions', async () => {
-    const { call, close } = await startInstance(service);
-    try {
-      const { accessToken, user } = await newUser();
-      const other = (await login(user.email)).body.data;
-      expect(await statusOf(accessToken, call)).toBe(200);
-      await service.call('POST', '/auth/logout', undefined, { token: accessToken });
-      await expect.poll(() => statusOf(accessToken, call), HOLDS_WITHIN).toBe(401);
-      expect(await statusOf(other.accessToken, call)).toBe(200);
-    } finally {
-      await close();
-    }
+    const { call } = await startInstanceForTest(service);
+    const { accessToken, user } = await newUser();
+    const other = (await login(user.email)).body.data;
+    expect(await statusOf(accessToken, call)).toBe(200);
+    await service.call('POST', '/auth/logout', undefined, { token: accessToken });
+    await expect.poll(() => statusOf(accessToken, call), HOLDS_WITHIN).toBe(401);
+    expect(await statusOf(other.accessToken, call)).toBe(200);
   });
 
   it('follows a change of the password, except for the session that changed it', async () => {

@@ -1,17 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { createCaller, notification, useService } from '../support/harness.ts';
+import {
+  createCaller,
+  notification,
+  startInstanceForTest,
+  useInstance,
+  useService,
+  whileHolding,
+} from '../support/harness.ts';
+
+const token = 'a token of the monitoring';
+const service = useService({ METRICS_TOKEN: token });
 
 describe('GET /metrics', () => {
-  const token = 'a token of the monitoring';
-  const service = useService({ METRICS_TOKEN: token });
+  const instance = useInstance(service, { METRICS_TOKEN: token });
 
   it('shows counters by route, never by path, to callers with the token', async () => {
-    await service.call('GET', '/accounts/424242');
-    const answer = await createCaller(service.origin)('GET', '/metrics', undefined, { token });
+    await instance.call('GET', '/accounts/424242', undefined, { token: service.adminToken });
+    const answer = await createCaller(instance.origin)('GET', '/metrics', undefined, { token });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toContain('text/plain');
     expect(answer.text).toMatch(
@@ -22,16 +30,19 @@ describe('GET /metrics', () => {
     expect(answer.text).not.toContain('424242');
   });
 
+  it('does not exist without METRICS_TOKEN', async () => {
+    const { origin } = await startInstanceForTest(service);
+    expect((await createCaller(origin)('GET', '/metrics')).status).toBe(404);
+  });
+
   it.each([[null], ['wrong'], ['']])('refuses %j', async (wrong) => {
-    const answer = await createCaller(service.origin)('GET', '/metrics', undefined, { token: wrong });
+    const answer = await createCaller(instance.origin)('GET', '/metrics', undefined, { token: wrong });
     expect(answer.status).toBe(401);
     expect(answer.text).not.toContain('nodejs_');
   });
 });
 
 describe('the figures of the business', () => {
-  const token = 'a token of the monitoring';
-  const service = useService({ METRICS_TOKEN: token });
   /** Reads the metrics of a new instance, because an instance caches the figures for some seconds. */
   async function scrape(completedAt?: Date): Promise<string> {
     const app = buildApp({ ...service.parts, jobsCompletedAt: () => completedAt });
@@ -78,18 +89,13 @@ describe('the figures of the business', () => {
   });
 
   it('are omitted while the database is slow, without delaying the others', async () => {
-    const blocker = new pg.Client(service.connection);
-    await blocker.connect();
-    try {
-      await blocker.query('begin; lock table notifications in access exclusive mode');
+    await whileHolding(service, 'lock table notifications in access exclusive mode', async () => {
       const began = performance.now();
       const text = await scrape();
       expect(performance.now() - began).toBeLessThan(3_000);
       expect(text).toContain('nodejs_eventloop_lag_seconds');
       expect(text).not.toMatch(/^ams_(waiting|oldest)/m);
-    } finally {
-      await blocker.end();
-    }
+    });
   });
 
   it('are read once for all requests within ten seconds', async () => {
@@ -105,8 +111,7 @@ describe('the figures of the business', () => {
 });
 
 describe('deploy/', () => {
-  const token = 'a token of the monitoring';
-  const service = useService({
+  const replicated = useService({
     METRICS_TOKEN: token,
     DATABASE_URL: 'postgres://ams@127.0.0.1:1/ams',
     DATABASE_REPLICA_URL: 'postgres://ams@127.0.0.1:1/ams', // Nothing listens there, so the replica is down.
@@ -116,7 +121,7 @@ describe('deploy/', () => {
   it.each(['grafana-dashboard.json', 'prometheus-alerts.yml'])(
     'uses only metrics that the service has: %s',
     async (file) => {
-      const { text } = await createCaller(service.origin)('GET', '/metrics', undefined, { token });
+      const { text } = await createCaller(replicated.origin)('GET', '/metrics', undefined, { token });
       expect(text).toContain('\nams_replica_up 0\n');
       const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
       const known = types.flatMap(([, name, type]) =>
@@ -129,7 +134,7 @@ describe('deploy/', () => {
   );
 
   it('shows every metric of the business on the dashboard', async () => {
-    const { text } = await createCaller(service.origin)('GET', '/metrics', undefined, { token });
+    const { text } = await createCaller(replicated.origin)('GET', '/metrics', undefined, { token });
     const dashboard = readFileSync('deploy/grafana-dashboard.json', 'utf8');
     const own = [...text.matchAll(/^# TYPE (ams_\S+) /gm)].map(([, name = '']) => name);
     expect(own.filter((name) => !dashboard.includes(name))).toEqual([]);
@@ -149,11 +154,3 @@ function metricsOf(expression: string): string[] {
     .replaceAll(/\b(by|without) *\([^)]*\)/g, '');
   return [...bare.matchAll(/\b[a-z_]\w*\b(?! *\()/g)].map(([name]) => name);
 }
-
-describe('without METRICS_TOKEN', () => {
-  const service = useService();
-
-  it('there is no /metrics', async () => {
-    expect((await createCaller(service.origin)('GET', '/metrics')).status).toBe(404);
-  });
-});

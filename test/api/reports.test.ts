@@ -3,14 +3,19 @@ import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'csv-parse/sync';
 import { sql } from 'kysely';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { openCopyPool } from '../../src/core/database/copy-pool.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { createRandom } from '../../tools/simulator/traffic.ts';
 import { expectBooksToBalance } from '../support/books.ts';
-import { portfolioOf, type RawPortfolio, readPortfolio } from '../support/expected-figures.ts';
-import { databaseOn } from '../support/global-setup.ts';
+import {
+  portfolioOf,
+  type RawPayment,
+  type RawPortfolio,
+  readAll,
+  readPortfolio,
+} from '../support/expected-figures.ts';
 import {
   type Answer,
   move,
@@ -19,7 +24,7 @@ import {
   pay,
   reverse,
   setToday,
-  startTestService,
+  startServiceForTest,
   type TestService,
   useService,
 } from '../support/harness.ts';
@@ -146,14 +151,11 @@ async function livePortfolio(service: TestService): Promise<void> {
   );
 }
 
-async function everything(service: TestService, path: string): Promise<Any[]> {
-  const rows: Any[] = [];
-  for (let page = 1; ; page += 1) {
-    const { body } = await service.call('GET', `${path}?limit=100&sort=id:asc&page=${page}`);
-    rows.push(...body.data);
-    if (page >= body.pagination.totalPages) return rows;
-  }
-}
+const readerOf = (service: TestService) => async (path: string) => (await service.call('GET', path)).body;
+
+/** The figures of a period. */
+const summaryOf = (service: TestService, startDate: string, endDate: string) =>
+  done(service, 'GET', `/reports/accounts/summary?startDate=${startDate}&endDate=${endDate}`);
 
 const cents = (amount: number) => Math.round(amount * 100);
 const units = (minor: number) => minor / 100;
@@ -161,16 +163,14 @@ const sum = <T>(rows: T[], of: (row: T) => number) => rows.reduce((total, row) =
 
 describe('GET /reports/accounts/summary', () => {
   const service = useService();
-  const get = async (path: string) => (await service.call('GET', path)).body;
   let raw: RawPortfolio;
 
   beforeAll(async () => {
     await livePortfolio(service);
-    raw = await readPortfolio(get);
+    raw = await readPortfolio(readerOf(service));
   }, 120_000);
 
-  const summary = (startDate: string, endDate: string) =>
-    done(service, 'GET', `/reports/accounts/summary?startDate=${startDate}&endDate=${endDate}`);
+  const summary = (startDate: string, endDate: string) => summaryOf(service, startDate, endDate);
 
   it('is tested on a portfolio with every status, lateness and kind of payment', async () => {
     const { byStatus, daysPastDue } = await summary('2026-11-01', '2026-11-30');
@@ -306,10 +306,7 @@ describe('GET /reports/accounts/summary', () => {
 
 describe('the figures of a past day', () => {
   const service = useService();
-  const summary = async (startDate: string, endDate: string) => {
-    const path = `/reports/accounts/summary?startDate=${startDate}&endDate=${endDate}`;
-    return (await service.call('GET', path)).body.data;
-  };
+  const summary = (startDate: string, endDate: string) => summaryOf(service, startDate, endDate);
   const LATER = '2027-01-01';
 
   /** Without the addresses of lists, which show the present day. */
@@ -369,7 +366,7 @@ describe('the figures of a past day', () => {
 
     const week = await summary('2028-03-13', '2028-03-19');
     expect(week.activated).toMatchObject({ count: 2, contractValue: 2 * paidOff.total });
-    const figures = portfolioOf(await readPortfolio(async (path) => (await service.call('GET', path)).body), {
+    const figures = portfolioOf(await readPortfolio(readerOf(service)), {
       startDate: '2028-03-13',
       endDate: '2028-03-19',
       today: '2028-04-10',
@@ -541,7 +538,7 @@ describe('GET /reports/payments', () => {
 
   it('returns all payments of the period, which add up to the totals of every grouping', async () => {
     const { rows, data, pagination } = await allRows('startDate=2026-10-28&endDate=2026-11-10');
-    const listed = (await everything(service, '/payments')).filter(
+    const listed = (await readAll<RawPayment & { id: number }>(readerOf(service), '/payments')).filter(
       ({ paymentDate }) => paymentDate >= '2026-10-28' && paymentDate <= '2026-11-10',
     );
     expect(rows.map(({ id }) => id).sort((a, b) => a - b)).toEqual(listed.map(({ id }) => id));
@@ -688,17 +685,13 @@ describe('GET /reports/payments', () => {
     ['UGX', 1_234, '1234'],
     ['TND', 1_234.005, '1234.005'],
   ])('prints amounts of %s with its decimals', async (currency, amount, text) => {
-    const { service: other, close } = await startTestService({ CURRENCY: currency });
-    try {
-      const account = await newAccount(other);
-      await done(other, 'POST', '/payments', { accountId: account.id, amount, paymentMethodId: 1 });
-      const answer = await other.call('GET', '/reports/payments?format=csv');
-      expect(parse(answer.text, { columns: true })).toMatchObject([{ amount: text, currency }]);
-      const { data } = (await other.call('GET', '/reports/payments')).body;
-      expect(data.rows).toMatchObject([{ amount, currency }]);
-    } finally {
-      await close();
-    }
+    const other = await startServiceForTest({ CURRENCY: currency });
+    const account = await newAccount(other);
+    await done(other, 'POST', '/payments', { accountId: account.id, amount, paymentMethodId: 1 });
+    const answer = await other.call('GET', '/reports/payments?format=csv');
+    expect(parse(answer.text, { columns: true })).toMatchObject([{ amount: text, currency }]);
+    const { data } = (await other.call('GET', '/reports/payments')).body;
+    expect(data.rows).toMatchObject([{ amount, currency }]);
   });
 });
 
@@ -712,12 +705,7 @@ async function exportsRunning(service: TestService): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-async function until(test: () => Promise<boolean>): Promise<void> {
-  for (let waited = 0; !(await test()); waited += 50) {
-    if (waited > 10_000) throw new Error('It did not become true within 10 s.');
-    await delay(50);
-  }
-}
+const SOON = { timeout: 10_000, interval: 50 };
 
 describe('a long export', () => {
   const service = useService();
@@ -791,9 +779,9 @@ describe('a long export', () => {
 
   it('ends on the server when the client disconnects', async () => {
     const { request } = await startReading();
-    await until(async () => (await exportsRunning(service)) === 1);
+    await expect.poll(() => exportsRunning(service), SOON).toBe(1);
     request.destroy();
-    await until(async () => (await exportsRunning(service)) === 0);
+    await expect.poll(() => exportsRunning(service), SOON).toBe(0);
     // An export whose reader leaves before the first byte ends too.
     for (let i = 0; i < 6; i += 1) {
       const hasty = http.get(`${service.origin}${QUERY}`, {
@@ -804,8 +792,8 @@ describe('a long export', () => {
       await delay(15 * i);
       hasty.destroy();
     }
-    await until(async () => (await exportsRunning(service)) === 0);
-    await until(async () => (await service.call('GET', SHORT)).status === 200);
+    await expect.poll(() => exportsRunning(service), SOON).toBe(0);
+    await expect.poll(async () => (await service.call('GET', SHORT)).status, SOON).toBe(200);
   });
 
   it('runs beside the export of another user; a third export, or a second one of the same user, is refused with a delay', async () => {
@@ -821,17 +809,11 @@ describe('a long export', () => {
     expect((await service.call('GET', '/reports/payments')).status).toBe(200);
     const [one] = await Promise.all([readToEnd(first.response), second.request.destroy()]);
     expect(one.failure).toBeNull();
-    await until(async () => (await service.call('GET', SHORT)).status === 200);
+    await expect.poll(async () => (await service.call('GET', SHORT)).status, SOON).toBe(200);
   });
 
   it('fails before anything is sent if its statement is wrong, and frees its slot', async () => {
-    const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(
-      service.context.db,
-    );
-    const pool = openCopyPool({
-      connection: databaseOn(inject('server'), rows[0]?.name ?? ''),
-      onConnectionLost: () => {},
-    });
+    const pool = openCopyPool({ connection: service.connection, onConnectionLost: () => {} });
     for (let i = 0; i < 4; i += 1)
       await expect(pool.open('user 1', 'select nothing', ['nothing'])).rejects.toThrow(/nothing/);
     const { value: stream } = await pool.open('user 1', "select 'a' as x", ['x']);
@@ -840,33 +822,31 @@ describe('a long export', () => {
   });
 });
 
-describe('summaries', () => {
-  const busy = useService();
+const small = useService();
 
+describe('summaries', () => {
   it('run two at a time; a third waits, and is then refused with a delay', async () => {
-    const { summaries } = busy.parts;
+    const { summaries } = small.parts;
     const running = ['user 8', 'user 9'].map((user) =>
       summaries.read(user, (tx) => sql`select pg_sleep(6)`.execute(tx)),
     );
-    const waiting = busy.call('GET', '/reports/accounts/summary');
-    expect((await busy.call('GET', '/accounts')).status).toBe(200);
+    const waiting = small.call('GET', '/reports/accounts/summary');
+    expect((await small.call('GET', '/accounts')).status).toBe(200);
     const { status, headers } = await waiting;
     expect([status, headers.get('retry-after')]).toEqual([503, '5']);
     await Promise.all(running);
-    expect((await busy.call('GET', '/reports/accounts/summary')).status).toBe(200);
+    expect((await small.call('GET', '/reports/accounts/summary')).status).toBe(200);
   }, 30_000);
 });
 
 describe('a payment dated before its account', () => {
-  const early = useService();
-
   it('is collected in its own month, so that months add up', async () => {
-    const { id: accountId } = await newAccount(early, { activationDate: '2026-11-02' });
+    const { id: accountId } = await newAccount(small, { activationDate: '2026-11-02' });
     const body = { accountId, amount: 1000, paymentMethodId: 2, paymentDate: '2026-10-30' };
-    expect((await early.call('POST', '/payments', body)).status).toBe(201);
+    expect((await small.call('POST', '/payments', body)).status).toBe(201);
     const collected = async (period: string) => {
-      const { body: answer } = await early.call('GET', `/reports/accounts/summary?${period}`);
-      return [answer.data.collected, answer.data.contractValue];
+      const answer = await done(small, 'GET', `/reports/accounts/summary?${period}`);
+      return [answer.collected, answer.contractValue];
     };
     // The payment is dated in October, before the account was recorded.
     expect(await collected('startDate=2026-10-01&endDate=2026-10-31')).toEqual([1000, 0]);

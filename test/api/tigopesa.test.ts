@@ -8,6 +8,7 @@ import {
   reverse,
   setToday,
   type TestService,
+  useInstance,
   useService,
 } from '../support/harness.ts';
 
@@ -36,7 +37,7 @@ function command(fields: Record<string, string>): string {
 }
 
 /** Posts bytes like a gateway. @returns the fields of the answer by name. */
-async function post(xml: string, query = '', to: TestService = service) {
+async function post(xml: string, query = '', to: Pick<TestService, 'origin'> = service) {
   const response = await fetch(`${to.origin}/api${ADDRESS}${query}`, {
     method: 'POST',
     headers: { 'content-type': 'text/xml' },
@@ -271,14 +272,15 @@ describe('a body that is not a bill payment', () => {
 });
 
 describe('with a secret', () => {
-  const secured = useService({ WEBHOOK_SECRET: 'a secret of the gateway' });
+  const secured = useInstance(service, { WEBHOOK_SECRET: 'a secret of the gateway' });
 
   it('bill payments without it, or with another, are refused and not stored', async () => {
-    const { accountNumber } = await newAccount(secured);
+    const { accountNumber } = await newAccount(service);
     const xml = command({ CUSTOMERREFERENCEID: accountNumber });
+    const before = await newestNotification();
     expect((await post(xml, '', secured)).status).toBe(401);
     expect((await post(xml, '?token=another', secured)).status).toBe(401);
-    expect((await secured.call('GET', '/notifications')).body.data).toEqual([]);
+    expect(await newestNotification()).toEqual(before);
     expect((await post(xml, '?token=a%20secret%20of%20the%20gateway', secured)).fields).toMatchObject({
       RESULT: 'TS',
     });
@@ -286,15 +288,17 @@ describe('with a secret', () => {
 });
 
 describe('with own business numbers', () => {
-  const numbered = useService({ PAYBILL_NUMBERS: '12345' });
+  const numbered = useInstance(service, { PAYBILL_NUMBERS: '12345' });
 
   it('bill payments to another number are refused', async () => {
-    const { accountNumber } = await newAccount(numbered);
+    const { accountNumber } = await newAccount(service);
     const to = (COMPANYNAME: string) =>
       post(command({ CUSTOMERREFERENCEID: accountNumber, COMPANYNAME }), '', numbered);
     expect((await to('54321')).fields).toMatchObject({ RESULT: 'TF', ERRORCODE: 'error100' });
-    const [kept] = (await numbered.call('GET', '/notifications')).body.data;
-    expect(kept).toMatchObject({ status: 'rejected', failure: 'refused: wrong_short_code' });
+    expect(await newestNotification()).toMatchObject({
+      status: 'rejected',
+      failure: 'refused: wrong_short_code',
+    });
     expect((await to('12345')).fields).toMatchObject({ RESULT: 'TS' });
   });
 });

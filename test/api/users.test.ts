@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createCaller, PASSWORD, startTestService, useService, wrongFields } from '../support/harness.ts';
+import { dataOf, PASSWORD, startServiceForTest, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService();
 let count = 0;
@@ -15,9 +15,7 @@ async function newUser(fields: Record<string, unknown> = {}) {
     role: 'manager',
     ...fields,
   };
-  const answer = await service.call('POST', '/users', body);
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+  return dataOf(service.call('POST', '/users', body), 201);
 }
 
 async function newEmployee(): Promise<number> {
@@ -34,9 +32,7 @@ function signIn(email: string, password = PASSWORD) {
 }
 
 async function tokenOf(email: string): Promise<string> {
-  const answer = await signIn(email);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data.accessToken;
+  return (await dataOf(signIn(email))).accessToken;
 }
 
 function auditOf(id: number) {
@@ -276,84 +272,57 @@ describe('PUT /users/:id', () => {
 
 describe('the last active admin', () => {
   it('can neither be disabled nor get another role', async () => {
-    const { service: own, close } = await startTestService();
-    try {
-      const me = (await own.call('GET', '/auth/me')).body.data;
-      const role = await own.call('PUT', `/users/${me.id}`, { role: 'manager' });
-      expect(wrongFields(role)).toEqual(['role']);
-      const active = await own.call('PUT', `/users/${me.id}`, { active: false, role: 'admin' });
-      expect(wrongFields(active)).toEqual(['active']);
-      expect(active.body.error.message).toMatch(/last active admin/);
-      expect((await own.call('PUT', `/users/${me.id}`, { role: 'admin', firstName: 'Still' })).status).toBe(
-        200,
-      );
+    const own = await startServiceForTest();
+    const me = (await own.call('GET', '/auth/me')).body.data;
+    const role = await own.call('PUT', `/users/${me.id}`, { role: 'manager' });
+    expect(wrongFields(role)).toEqual(['role']);
+    const active = await own.call('PUT', `/users/${me.id}`, { active: false, role: 'admin' });
+    expect(wrongFields(active)).toEqual(['active']);
+    expect(active.body.error.message).toMatch(/last active admin/);
+    expect((await own.call('PUT', `/users/${me.id}`, { role: 'admin', firstName: 'Still' })).status).toBe(
+      200,
+    );
 
-      // A disabled admin does not count.
-      const second = {
-        email: 'second@example.com',
-        password: PASSWORD,
-        firstName: 'A',
-        lastName: 'B',
-        role: 'admin',
-      };
-      const { id } = (await own.call('POST', '/users', second)).body.data;
-      expect((await own.call('PUT', `/users/${id}`, { active: false })).status).toBe(200);
-      expect(wrongFields(await own.call('PUT', `/users/${me.id}`, { role: 'viewer' }))).toEqual(['role']);
-      await own.call('PUT', `/users/${id}`, { active: true });
-      expect((await own.call('PUT', `/users/${me.id}`, { role: 'viewer' })).status).toBe(200);
-    } finally {
-      await close();
-    }
+    // A disabled admin does not count.
+    const second = {
+      email: 'second@example.com',
+      password: PASSWORD,
+      firstName: 'A',
+      lastName: 'B',
+      role: 'admin',
+    };
+    const { id } = (await own.call('POST', '/users', second)).body.data;
+    expect((await own.call('PUT', `/users/${id}`, { active: false })).status).toBe(200);
+    expect(wrongFields(await own.call('PUT', `/users/${me.id}`, { role: 'viewer' }))).toEqual(['role']);
+    await own.call('PUT', `/users/${id}`, { active: true });
+    expect((await own.call('PUT', `/users/${me.id}`, { role: 'viewer' })).status).toBe(200);
   });
 
   it('stays when two admins demote or disable each other concurrently', async () => {
-    const { service: own, close } = await startTestService();
-    try {
-      const fields = { password: PASSWORD, firstName: 'A', lastName: 'B', role: 'admin' };
-      const first = (await own.call('GET', '/auth/me')).body.data;
-      const made = await own.call('POST', '/users', { ...fields, email: 'other@example.com' });
-      const second = made.body.data;
-      const login = { email: 'other@example.com', password: PASSWORD };
-      const signedIn = await own.call('POST', '/auth/login', login, { token: null });
-      const otherToken = signedIn.body.data.accessToken;
-      for (let round = 0; round < 10; round++) {
-        const change = round % 2 ? { role: 'viewer' } : { active: false };
-        const answers = await Promise.all([
-          own.call('PUT', `/users/${second.id}`, change),
-          own.call('PUT', `/users/${first.id}`, change, { token: otherToken }),
-        ]);
-        const left = await own.context.db
-          .selectFrom('users')
-          .select('id')
-          .where('role', '=', 'admin')
-          .where('active', '=', true)
-          .execute();
-        expect(left).toHaveLength(1);
-        expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-        await own.context.db.updateTable('users').set({ role: 'admin', active: true }).execute();
-        await own.context.db.updateTable('sessions').set({ revoked_at: null }).execute();
-      }
-    } finally {
-      await close();
-    }
-  });
-});
-
-describe('in production', () => {
-  it('refuses a common password', async () => {
-    const { service: own, close } = await startTestService();
-    try {
-      // Only the password rule is set to production, because the harness registers its admin.
-      Object.assign(own.context, { config: { ...own.context.config, production: true } });
-      const call = createCaller(`${own.origin}/api`);
-      const options = { token: own.adminToken };
-      const fields = { email: 'p@example.com', firstName: 'A', lastName: 'B', role: 'agent' };
-      const created = await call('POST', '/users', { ...fields, password: 'Password1' }, options);
-      expect(wrongFields(created)).toEqual(['password']);
-      const changed = await call('PUT', '/users/1', { password: '12345678' }, options);
-      expect(wrongFields(changed)).toEqual(['password']);
-    } finally {
-      await close();
+    const own = await startServiceForTest();
+    const fields = { password: PASSWORD, firstName: 'A', lastName: 'B', role: 'admin' };
+    const first = (await own.call('GET', '/auth/me')).body.data;
+    const made = await own.call('POST', '/users', { ...fields, email: 'other@example.com' });
+    const second = made.body.data;
+    const login = { email: 'other@example.com', password: PASSWORD };
+    const signedIn = await own.call('POST', '/auth/login', login, { token: null });
+    const otherToken = signedIn.body.data.accessToken;
+    for (let round = 0; round < 10; round++) {
+      const change = round % 2 ? { role: 'viewer' } : { active: false };
+      const answers = await Promise.all([
+        own.call('PUT', `/users/${second.id}`, change),
+        own.call('PUT', `/users/${first.id}`, change, { token: otherToken }),
+      ]);
+      const left = await own.context.db
+        .selectFrom('users')
+        .select('id')
+        .where('role', '=', 'admin')
+        .where('active', '=', true)
+        .execute();
+      expect(left).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      await own.context.db.updateTable('users').set({ role: 'admin', active: true }).execute();
+      await own.context.db.updateTable('sessions').set({ revoked_at: null }).execute();
     }
   });
 });
