@@ -296,7 +296,6 @@ const DOCUMENTATION = '/api-docs';
 const START_PAGE = 'GET /';
 
 const service = useService();
-const tokens: Record<string, string> = {};
 /** API keys of each role. */
 const roleKeys: Record<string, string> = {};
 /** API keys with one permission, and with all others. */
@@ -305,7 +304,6 @@ const exceptKeys: Record<string, string> = {};
 
 beforeAll(async () => {
   for (const role of EVERYONE) {
-    tokens[role] = await service.signInAs(role);
     roleKeys[role] = (await newApiKey(service, role)).key;
   }
   for (const permission of API_KEY_PERMISSIONS) {
@@ -557,7 +555,7 @@ describe('a user', () => {
   it.each(restrictedRoutes)('without the permission gets 403 from $route', async ({ method, path, who }) => {
     for (const role of EVERYONE.filter((one) => !who.includes(one))) {
       for (const prefix of PREFIXES) {
-        const answer = await ask(prefix, method, path, undefined, tokens[role]);
+        const answer = await ask(prefix, method, path, undefined, await service.tokenOf(role));
         expectError(answer, 403, 'FORBIDDEN');
         expect(answer.body.error.details.roles.toSorted()).toEqual([...who].sort());
       }
@@ -566,7 +564,13 @@ describe('a user', () => {
 
   it.each(closedRoutes)('with the permission is not refused by $route', async ({ method, path, who }) => {
     for (const role of who) {
-      const answer = await ask('/api', method, `${path}?unknownParameter=1`, undefined, tokens[role]);
+      const answer = await ask(
+        '/api',
+        method,
+        `${path}?unknownParameter=1`,
+        undefined,
+        await service.tokenOf(role),
+      );
       expect(answer.status, `${role}: ${answer.text}`).toBe(400);
     }
   });
