@@ -8,6 +8,7 @@ import { bare, csvLine, csvText } from '../../src/core/values/csv.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
+  dataOf,
   move,
   newAccount,
   newCustomer,
@@ -88,9 +89,7 @@ async function quoteOf(id: number, query: Record<string, string | number> = {}) 
   const text = new URLSearchParams(
     Object.entries(query).map(([key, value]): [string, string] => [key, String(value)]),
   );
-  const answer = await service.call('GET', `/accounts/${id}/quote?${text}`);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+  return dataOf(service.call('GET', `/accounts/${id}/quote?${text}`));
 }
 
 /** The texts that a spreadsheet may run, and the separators that it may use. */

@@ -71,10 +71,7 @@ describe('POST /customers', () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => service.call('POST', '/customers', body)),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([
-      201,
-      ...Array.from({ length: 9 }, () => 409),
-    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type Answer, newAccount, newCustomer, notify, pay, useService } from '../support/harness.ts';
+import { type Answer, dataOf, newAccount, newCustomer, notify, pay, useService } from '../support/harness.ts';
 
 /** DUPLICATE_ENTRY names the row that already exists, so that a caller need not search for it. */
 const service = useService();
@@ -14,9 +14,7 @@ let names = 0;
 const newName = () => `Name ${++names}`;
 
 async function created(path: string, body: object): Promise<number> {
-  const answer = await service.call('POST', path, body);
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data.id;
+  return (await dataOf(service.call('POST', path, body), 201)).id;
 }
 
 describe('DUPLICATE_ENTRY', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newApiKey, newCustomer, useService } from '../support/harness.ts';
+import { dataOf, newApiKey, newCustomer, useService } from '../support/harness.ts';
 
 const service = useService();
 
@@ -40,9 +40,7 @@ const RESOURCES: [string, () => Promise<number>, object][] = [
 ];
 
 async function create(path: string, body: object): Promise<number> {
-  const answer = await service.call('POST', path, body);
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data.id;
+  return (await dataOf(service.call('POST', path, body), 201)).id;
 }
 
 describe.each(RESOURCES)('PUT %s/:id', (path, newId, change) => {

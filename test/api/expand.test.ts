@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
+  dataOf,
   newAccount,
   newApiKey,
   newCustomer,
@@ -27,11 +28,7 @@ beforeAll(async () => {
   invoiceId = (await service.call('POST', '/invoices', { accountId: account.id, items })).body.data.id;
 });
 
-const read = async (path: string) => {
-  const answer = await service.call('GET', path);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
-};
+const read = (path: string) => dataOf(service.call('GET', path));
 const expandedAccount = () => ({
   id: account.id,
   accountNumber: account.accountNumber,

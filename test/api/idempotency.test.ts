@@ -3,9 +3,8 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { repeatable } from '../../src/core/http/idempotency.ts';
-import { runMinuteJobs } from '../../src/jobs.ts';
 import { send } from '../security/wire.ts';
-import { newAccount, pay, useService } from '../support/harness.ts';
+import { newAccount, pay, runJobs, useService } from '../support/harness.ts';
 
 const service = useService();
 
@@ -192,7 +191,7 @@ describe('Idempotency-Key', () => {
     const began = Date.now();
     const payAfter = async (hours: number) => {
       service.clock.set(new Date(began + hours * HOUR_MS));
-      await runMinuteJobs(service.context, service.parts.log);
+      await runJobs(service);
       const body = { accountId, amount: 6, paymentMethodId: 2 };
       return (await service.call('POST', '/payments', body, withKey('a day'))).body.data.id;
     };

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Answer,
+  dataOf,
   PASSWORD,
   startTestService,
   type TestService,
@@ -35,15 +36,11 @@ const names = { firstName: 'Njeri', lastName: 'Kamau' };
 
 async function invite(fields: Record<string, unknown> = {}) {
   const body = { email: freshEmail(), role: 'agent', ...fields };
-  const answer = await service.call('POST', '/users/invitations', body);
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+  return dataOf(service.call('POST', '/users/invitations', body), 201);
 }
 
-async function inviteToLink(userId: number) {
-  const answer = await service.call('POST', `/users/${userId}/invitations`, {});
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+function inviteToLink(userId: number) {
+  return dataOf(service.call('POST', `/users/${userId}/invitations`, {}), 201);
 }
 
 function register(fields: Record<string, unknown>): Promise<Answer> {

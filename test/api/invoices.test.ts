@@ -3,7 +3,7 @@ import { inflateSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { newAccount, newCustomer, setToday, useService, wrongFields } from '../support/harness.ts';
+import { dataOf, newAccount, newCustomer, setToday, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService({
   COMPANY_NAME: 'Jua Nguvu Solar',
@@ -18,10 +18,8 @@ beforeAll(async () => {
   accountId = (await newAccount(service)).id;
 });
 
-async function issue(items: Record<string, unknown>[] = [item], id = accountId) {
-  const answer = await service.call('POST', '/invoices', { accountId: id, items });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data;
+function issue(items: Record<string, unknown>[] = [item], id = accountId) {
+  return dataOf(service.call('POST', '/invoices', { accountId: id, items }), 201);
 }
 
 describe('POST /invoices', () => {

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
 import { type Jobs, runMinuteJobs, type Step, startJobs } from '../../src/jobs.ts';
-import { accountNow, newAccount, setToday, useService } from '../support/harness.ts';
+import { accountNow, dataOf, newAccount, setToday, useService } from '../support/harness.ts';
 
 /** The steps themselves are tested with their features. */
 const service = useService();
@@ -170,15 +170,18 @@ describe('the minute jobs', () => {
 
 /** A pay plan whose late accounts are suspended. */
 async function newWatchedPlan(): Promise<number> {
-  const answer = await service.call('POST', '/payplans', {
-    name: 'Watched',
-    deposit: 1000,
-    instalmentAmount: 100,
-    instalmentCount: 10,
-    frequency: 'weekly',
-    graceDays: 7,
-    autoSuspend: true,
-  });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.data.id;
+  return (
+    await dataOf(
+      service.call('POST', '/payplans', {
+        name: 'Watched',
+        deposit: 1000,
+        instalmentAmount: 100,
+        instalmentCount: 10,
+        frequency: 'weekly',
+        graceDays: 7,
+        autoSuspend: true,
+      }),
+      201,
+    )
+  ).id;
 }

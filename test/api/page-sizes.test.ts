@@ -136,7 +136,7 @@ beforeAll(async () => {
   const receiver = await startReceiver();
   // In JSON a byte that is not UTF-8 becomes three.
   receiver.answer = (_received, response) => response.end(Buffer.alloc(10_000, 0xff));
-  const types = Array.from({ length: 50 }, () => 'webhook_endpoint.resend_requested');
+  const types = Array(50).fill('webhook_endpoint.resend_requested');
   const url = `${receiver.url}?${'漢'.repeat(1_900)}`;
   const endpoint = await done('POST', '/webhook-endpoints', { url, types, description: long(200) });
   await done('POST', `/webhook-endpoints/${endpoint.id}/test`, {});

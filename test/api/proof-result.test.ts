@@ -5,14 +5,12 @@ import { buildApp } from '../../src/app.ts';
 import { startJobs } from '../../src/jobs.ts';
 import { CHECKS } from '../../src/proof/checks-store.ts';
 import { queueDailyCheck, recordResult } from '../../src/proof/commands.ts';
-import { newAccount, pay, setToday, type TestService, useService } from '../support/harness.ts';
+import { dataOf, newAccount, pay, setToday, type TestService, useService } from '../support/harness.ts';
 
 const DAY = '2026-11-02';
 
-async function lastProof(service: TestService) {
-  const answer = await service.call('GET', '/reports/proof/last');
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+function lastProof(service: TestService) {
+  return dataOf(service.call('GET', '/reports/proof/last'));
 }
 
 async function prove(service: TestService): Promise<void> {

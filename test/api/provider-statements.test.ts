@@ -2,17 +2,18 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runMinuteJobs } from '../../src/jobs.ts';
 import { workOnStatement } from '../../src/provider-statements/commands.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
+  dataOf,
   newAccount,
   newCustomer,
   notification,
   notify,
   pay,
   reverse,
+  runJobs,
   setToday,
   startTestService,
   type TestService,
@@ -23,7 +24,6 @@ import {
 
 const service = useService();
 useJobs(service);
-const runJobs = () => runMinuteJobs(service.context, service.parts.log);
 
 beforeAll(() => setToday(service, '2026-11-30'));
 
@@ -104,24 +104,17 @@ async function ended(id: number) {
 }
 
 async function uploaded(body: string) {
-  const answer = await upload(body);
-  expect(answer.status, answer.text).toBe(201);
-  return ended(answer.body.data.id);
+  return ended((await dataOf(upload(body), 201)).id);
 }
 
 async function started(id: number, stage: string, body?: object) {
-  const answer = await service.call('POST', `/reconciliations/statements/${id}/${stage}`, body);
-  expect(answer.status, answer.text).toBe(200);
+  await dataOf(service.call('POST', `/reconciliations/statements/${id}/${stage}`, body));
   return ended(id);
 }
 
 async function linesOf(id: number, query = '') {
-  const answer = await service.call(
-    'GET',
-    `/reconciliations/statements/${id}/lines?sort=lineNumber:asc&limit=100${query}`,
-  );
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+  const path = `/reconciliations/statements/${id}/lines?sort=lineNumber:asc&limit=100${query}`;
+  return dataOf(service.call('GET', path));
 }
 
 /** Lines and total of each result that has lines. */
@@ -133,10 +126,8 @@ function figures(statement: { results: Record<string, { lines: number; total: nu
   );
 }
 
-async function notified(to: Pick<TestService, 'call'>, fields: Record<string, unknown>) {
-  const answer = await notify(to, { TransTime: '20261102101530', ...fields });
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+function notified(to: Pick<TestService, 'call'>, fields: Record<string, unknown>) {
+  return dataOf(notify(to, { TransTime: '20261102101530', ...fields }));
 }
 
 async function paymentsOf(transId: string) {
@@ -589,11 +580,8 @@ describe('a file that is not a statement', () => {
 
   it('leaves nothing when its sender disconnects', async () => {
     const before = await count();
-    const { port } = new URL(service.origin);
-    const socket = connect(Number(port), '127.0.0.1');
-    socket.write(
-      `POST /api/reconciliations/statements HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nAuthorization: Bearer ${service.adminToken}\r\nContent-Length: 100000\r\n\r\n${file([line(newReceipt(), '1')])}`,
-    );
+    const { socket } = await open('/reconciliations/statements', 'text/csv', 100_000);
+    socket.write(file([line(newReceipt(), '1')]));
     const atWork = async () => {
       const { rows } = await sql<{ n: number }>`
         select count(*) as n from pg_stat_activity where datname = current_database() and query like 'copy provider%'
@@ -686,7 +674,7 @@ describe('a payment that is missing in the books', () => {
     // A busy machine may leave some to the minute job.
     const outcomes = new Set(answers.map(({ outcome }) => outcome));
     expect(['matched', 'repeated', 'pending']).toEqual(expect.arrayContaining([...outcomes]));
-    await runJobs();
+    await runJobs(service);
     for (const { id } of accounts) expect((await accountNow(service, id)).paid).toBe(50);
     expect(figures(await started(statement.id, 'match'))).toMatchObject({ matched: [40, 400] });
     await expectBooksToBalance(service.context);
@@ -732,7 +720,7 @@ describe('a manual payment whose transaction a statement reports', () => {
     const receipt = newReceipt();
     days += 1;
     const day = `2026-02-${String(days).padStart(2, '0')}`;
-    const agent = await service.signInAs('agent');
+    const agent = await service.tokenOf('agent');
     const record = (fields: object = {}, token = agent) =>
       service.call(
         'POST',
@@ -759,9 +747,7 @@ describe('a manual payment whose transaction a statement reports', () => {
   async function resolve(receipt: string, paymentId: number | null) {
     const [conflict] = await conflictsOf(receipt);
     const path = `/notifications/${conflict.id}/resolve`;
-    const answer = await service.call('POST', path, { paymentId, reason: 'asked the customer' });
-    expect(answer.status, answer.text).toBe(200);
-    return answer.body.data;
+    return dataOf(service.call('POST', path, { paymentId, reason: 'asked the customer' }));
   }
 
   const paidOn = async (...accounts: { id: number }[]) =>
@@ -841,7 +827,7 @@ describe('a manual payment whose transaction a statement reports', () => {
   it('is refused after the upload, for every method and role', async () => {
     const { meant, other, receipt, record, agent, body } = await diverted();
     const statement = await uploaded(body);
-    const finance = await service.signInAs('finance');
+    const finance = await service.tokenOf('finance');
     const spelling = { transactionRef: ` ${receipt.toLowerCase().replace('skb', 'skb ')}` };
     for (const fields of [{}, { paymentMethodId: CASH }, spelling]) {
       for (const [token, id] of [
@@ -1023,7 +1009,7 @@ describe('work on a statement', () => {
     );
 
     await leave(statement.id, `status = 'received'`);
-    await runJobs();
+    await runJobs(service);
     expect(await ended(statement.id)).toEqual({ ...statement, updatedAt: expect.any(String) });
 
     // The first line was imported, but the position was not stored.
@@ -1032,7 +1018,7 @@ describe('work on a statement', () => {
     await leave(statement.id, `status = 'importing', imported_to_line = 0, imported_count = 0`);
     await sql`update provider_statement_lines set result = 'missing_in_books', payment_id = null
       where statement_id = ${statement.id}`.execute(service.context.db);
-    await runJobs();
+    await runJobs(service);
     const after = await ended(statement.id);
     expect([figures(after), after.progress.imported]).toEqual([{ matched: [3, 6] }, 3]);
     for (const receipt of [one, two, three]) expect(await paymentsOf(receipt)).toHaveLength(1);
@@ -1041,7 +1027,7 @@ describe('work on a statement', () => {
       statement.id,
       `status = 'reconciling', reconciling_date = '2026-05-31', reconciled_to_line = 7`,
     );
-    await runJobs();
+    await runJobs(service);
     expect((await ended(statement.id)).progress.reconciled).toBe(2);
     await expectBooksToBalance(service.context);
   });

@@ -1,12 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { accountNow, move, newAccount, pay, reverse, setToday, useService } from '../support/harness.ts';
+import {
+  accountNow,
+  dataOf,
+  move,
+  newAccount,
+  pay,
+  reverse,
+  setToday,
+  useService,
+} from '../support/harness.ts';
 
 const service = useService();
 
-async function scheduleOf(id: number) {
-  const answer = await service.call('GET', `/accounts/${id}/schedule`);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+function scheduleOf(id: number) {
+  return dataOf(service.call('GET', `/accounts/${id}/schedule`));
 }
 
 describe('GET /accounts/:id/schedule', () => {

@@ -1,5 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newAccount, newApiKey, newCustomer, pay, useService, wrongFields } from '../support/harness.ts';
+import {
+  dataOf,
+  newAccount,
+  newApiKey,
+  newCustomer,
+  pay,
+  useService,
+  wrongFields,
+} from '../support/harness.ts';
 
 const service = useService();
 let customerId: number;
@@ -20,9 +28,7 @@ beforeAll(async () => {
 
 async function search(q: string, query = '', token?: string) {
   const path = `/search?q=${encodeURIComponent(q)}${query}`;
-  const answer = await service.call('GET', path, undefined, token === undefined ? {} : { token });
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+  return dataOf(service.call('GET', path, undefined, token === undefined ? {} : { token }));
 }
 const titles = async (q: string, query = '') =>
   (await search(q, query)).map(({ title }: { title: string }) => title);

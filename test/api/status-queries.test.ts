@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runMinuteJobs } from '../../src/jobs.ts';
 import { openBook } from '../../tools/simulator/provider-api/book.ts';
 import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 import {
@@ -13,7 +12,17 @@ import {
   USUAL_STATUS_PLAN,
 } from '../../tools/simulator/provider-api/status.ts';
 import { expectBooksToBalance } from '../support/books.ts';
-import { type Answer, accountNow, newAccount, notify, pay, useJobs, useService } from '../support/harness.ts';
+import {
+  type Answer,
+  accountNow,
+  dataOf,
+  newAccount,
+  notify,
+  pay,
+  runJobs,
+  useJobs,
+  useService,
+} from '../support/harness.ts';
 
 const SECRET = 'secret-of-the-webhook';
 const WITH_SECRET = { query: `?token=${SECRET}` };
@@ -67,21 +76,15 @@ function paid(fields: { reference?: string; payer?: string } = {}) {
 
 /** Posts a notification. @returns the id of its payment. */
 async function notified(body: Record<string, unknown>): Promise<number> {
-  const answer = await notify(service, body, WITH_SECRET);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data.paymentId;
+  return (await dataOf(notify(service, body, WITH_SECRET))).paymentId;
 }
 
-async function ask(path: string, body?: object) {
-  const answer = await service.call('POST', `${path}/status-queries`, body);
-  expect(answer.status, answer.text).toBe(202);
-  return answer.body.data;
+function ask(path: string, body?: object) {
+  return dataOf(service.call('POST', `${path}/status-queries`, body), 202);
 }
 
-async function read(id: number) {
-  const answer = await service.call('GET', `/status-queries/${id}`);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data;
+function read(id: number) {
+  return dataOf(service.call('GET', `/status-queries/${id}`));
 }
 
 async function becomes(id: number, expected: object) {
@@ -94,7 +97,7 @@ async function becomes(id: number, expected: object) {
 
 async function pass(minutes: number): Promise<void> {
   service.clock.set(new Date(service.context.clock.now().getTime() + minutes * MINUTE_MS));
-  await runMinuteJobs(service.context, service.parts.log);
+  await runJobs(service);
 }
 
 async function rejectedNotifications() {

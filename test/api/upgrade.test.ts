@@ -1,17 +1,18 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
-import { runMinuteJobs } from '../../src/jobs.ts';
 import { readMigrationFiles } from '../../src/platform/migrations/files.ts';
 import { runChecks } from '../../src/proof/checks-store.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
+  dataOf,
   newAccount,
   notification,
   notify,
   pay,
   reverse,
+  runJobs,
   useJobs,
   useService,
 } from '../support/harness.ts';
@@ -245,7 +246,7 @@ describe('0018_statement_reports', () => {
     await upgrade();
     await expectBooksToBalance(service.context);
     expect((await statement()).status).toBe('matching');
-    await runMinuteJobs(service.context, service.parts.log);
+    await runJobs(service);
     await expect.poll(async () => (await statement()).status, { timeout: 5_000 }).toBe('done');
     expect((await statement()).results).toMatchObject({
       matched: { lines: 0 },
@@ -256,8 +257,6 @@ describe('0018_statement_reports', () => {
   });
 
   async function resolve(id: number, paymentId: number | null) {
-    const answer = await service.call('POST', `/notifications/${id}/resolve`, { paymentId, reason: 'asked' });
-    expect(answer.status, answer.text).toBe(200);
-    return answer.body.data;
+    return dataOf(service.call('POST', `/notifications/${id}/resolve`, { paymentId, reason: 'asked' }));
   }
 });

@@ -11,6 +11,7 @@ import { lockPaymentRows } from '../../src/payments/store.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
+  dataOf,
   move,
   newAccount,
   newCustomer,
@@ -26,9 +27,7 @@ const service = useService();
 beforeAll(() => setToday(service, '2026-11-02'));
 
 async function post(fields: Record<string, unknown>): Promise<number> {
-  const answer = await notify(service, fields);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data.paymentId;
+  return (await dataOf(notify(service, fields))).paymentId;
 }
 
 afterAll(() => expectBooksToBalance(service.context));
