@@ -141,11 +141,9 @@ export async function startTestService(environment: Record<string, string> = {})
       }),
     async signInAs(role) {
       users += 1;
-      const token = await register(call, `user${users}@example.com`);
-      await pools.pool.query('update users set role = $1 where email_key = $2', [
-        role,
-        `user${users}@example.com`,
-      ]);
+      const email = `user${users}@example.com`;
+      const token = await register(call, email);
+      await pools.pool.query('update users set role = $1 where email_key = $2', [role, email]);
       return token;
     },
     tokenOf(role) {
