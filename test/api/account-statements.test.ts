@@ -142,7 +142,7 @@ describe('GET /accounts/:id/statement', () => {
           }),
           { minLength: 3, maxLength: 9 },
         ),
-        async (happenings) => {
+        async (steps) => {
           let day = new Date('2026-11-02T09:00:00Z');
           const dayText = (back = 0) =>
             new Date(day.getTime() - back * 86_400_000).toISOString().slice(0, 10);
@@ -153,7 +153,7 @@ describe('GET /accounts/:id/statement', () => {
           const moveCredit = (from: number, what: string, body: object) =>
             service.call('POST', `/accounts/${from}/credit/${what}`, { reason: 'a step', ...body });
           const payments: number[] = [];
-          for (const { kind, amount, days } of happenings) {
+          for (const { kind, amount, days } of steps) {
             if (kind === 'pay-all') payments.push((await pay(service, id, 24_000)).id);
             else if (kind === 'refund') await moveCredit(id, 'refund', { amount: amount / 1_000 });
             else if (kind === 'give')

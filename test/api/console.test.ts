@@ -91,7 +91,7 @@ describe('GET / of the console', () => {
 });
 
 describe('GET /assets/:file of the console', () => {
-  it('sends a file that browsers keep for ever, compressed if that saves a packet', async () => {
+  it('sends a file that browsers cache permanently, compressed if that saves a packet', async () => {
     const script = await get('/assets/main-Ab_1-x.js', { 'accept-encoding': 'br' });
     expect(script.headers).toMatchObject({
       'content-type': 'text/javascript; charset=utf-8',

@@ -214,7 +214,7 @@ describe('a template', () => {
   });
 });
 
-it('of imported rows has every cell of the import', async () => {
+it('an export of imported rows has every cell of the import', async () => {
   const names = ['employees', 'products', 'customers'] as const;
   const cellsOf = (name: (typeof names)[number]) =>
     FORMAT[name].columns
@@ -241,7 +241,7 @@ it('of imported rows has every cell of the import', async () => {
   }
 });
 
-it('of payments that were taken off accounts is imported again, with the credit that left before', async () => {
+it('an export of payments that were taken off accounts is imported again, with the credit that left before', async () => {
   const source = await startServiceForTest();
   const target = await startServiceForTest();
   const jobs = startRequestJobs(target);

@@ -16,7 +16,7 @@ describe('Idempotency-Key', () => {
     const { id: accountId } = await newAccount(service);
     const body = { accountId, amount: 12.34, paymentMethodId: 2 };
     const first = await service.call('POST', '/payments', body, withKey('once'));
-    // the alias is the same path, and the order of the keys says nothing
+    // The alias is the same path, and the order of the fields does not matter.
     const reordered = { paymentMethodId: 2, amount: 12.34, accountId };
     const second = await service.call('POST', '/v1/payments', reordered, withKey('once'));
     expect(first.status).toBe(201);
@@ -27,7 +27,7 @@ describe('Idempotency-Key', () => {
     expect((await service.call('GET', `/accounts/${accountId}`)).body.data.paid).toBe(12.34);
   });
 
-  /** Sends one POST with one key to each target, which goes out as it is spelled. */
+  /** Sends the same POST with the same key to each target, without changing its spelling. */
   async function postEach(targets: string[], key: string, body: unknown) {
     const replies = [];
     for (const path of targets) {

@@ -281,11 +281,11 @@ describe('two instances', () => {
     const other = await startInstanceForTest(service);
     const accounts = await Promise.all(Array.from({ length: 40 }, () => newAccount(service)));
     const all = accounts.map(({ id, accountNumber }) => ({ id, accountNumber, ref: nextReference() }));
-    const tell = (at: Pick<TestService, 'call'>, one: (typeof all)[number]) =>
+    const report = (at: Pick<TestService, 'call'>, one: (typeof all)[number]) =>
       notify(at, { TransID: one.ref, BillRefNumber: one.accountNumber, TransAmount: '100' });
     for (const send of [
       (at: Pick<TestService, 'call'>, one: (typeof all)[number]) => post(at, one.id, `${one.ref}H`),
-      tell,
+      report,
     ]) {
       const answers = await Promise.all([
         ...all.map((one) => send(service, one)),
@@ -293,7 +293,7 @@ describe('two instances', () => {
       ]);
       for (const [n, one] of all.entries()) {
         const pair = [answers[n], answers[2 * all.length - 1 - n]] as Answer[];
-        expect(statusesOf(pair).sort(), one.ref).toEqual(send === tell ? [200, 200] : [201, 409]);
+        expect(statusesOf(pair).sort(), one.ref).toEqual(send === report ? [200, 200] : [201, 409]);
       }
     }
     for (const { id } of all) expect((await accountNow(service, id)).paid).toBe(200);

@@ -322,7 +322,7 @@ describe('the figures of a past day', () => {
     const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0] = ids;
     await newAccount(service, { activationDate: '2026-03-20' });
     const seen = new Map<string, Any>();
-    const happenings: Record<string, () => Promise<unknown>> = {
+    const changes: Record<string, () => Promise<unknown>> = {
       '2026-03-05': () => pay(service, first, 2_000),
       '2026-03-11': () => move(service, second, 'suspended'),
       '2026-03-20': () => activateDueAccounts(service.context, NOT_STOPPING),
@@ -336,9 +336,9 @@ describe('the figures of a past day', () => {
       '2026-09-01': () => pay(service, fifth, 2_400),
       '2026-10-10': () => pay(service, second, 30_000),
     };
-    for (const [day, happening] of Object.entries(happenings)) {
+    for (const [day, change] of Object.entries(changes)) {
       setToday(service, day);
-      await happening();
+      await change();
       seen.set(day, figuresOf(await summary('2026-03-04', day)));
     }
     setToday(service, LATER);

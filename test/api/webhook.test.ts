@@ -503,8 +503,8 @@ describe('a transaction that staff recorded first', () => {
       const sent = notification({ BillRefNumber: account.accountNumber, TransAmount: '10' });
       const body = { accountId: account.id, amount: 10, paymentMethodId: CASH, transactionRef: sent.TransID };
       const enter = () => service.call('POST', '/payments', body);
-      const tell = () => notify(service, sent);
-      const calls = round % 2 ? [enter(), tell(), tell()] : [tell(), enter(), tell()];
+      const report = () => notify(service, sent);
+      const calls = round % 2 ? [enter(), report(), report()] : [report(), enter(), report()];
       for (const answer of await Promise.all(calls)) expect([200, 201, 409]).toContain(answer.status);
     }
     expect((await accountNow(service, account.id)).paid).toBe(10 * rounds);

@@ -221,5 +221,5 @@ export async function passProvider(browser: Browser, location: string, person: s
     const posted = await browser.send(url, { method: 'POST', body: person });
     url = new URL(posted.headers.get('location') ?? '', url).href;
   }
-  throw new Error('The provider redirects for ever.');
+  throw new Error('The provider still redirects after ten requests.');
 }
