@@ -22,16 +22,16 @@ import { readConfig } from '../dist/config.js';
 import { today } from '../dist/core/context.js';
 import { addDays, systemClock } from '../dist/core/values/dates.js';
 import { paymentsCsv } from '../dist/reports/payments-store.js';
-import { FIRST_OPEN_ACCOUNT, openAccounts } from './lib/load.mjs';
+import { FIRST_OPEN_ACCOUNT } from './lib/load.mjs';
 import { openBench, readOptions } from './lib/open-bench.mjs';
+import { pgbench } from './lib/pgbench.mjs';
 import { answering, freePort, memoryMbOf, SECRET, signIn, stop } from './lib/programs.mjs';
 import { reconcile, unreconciledOf } from './lib/reconcile.mjs';
 import { conditions, describeSize, log, medianOf, round, table } from './lib/report.mjs';
+import { measureRounds, wrkAndUsage } from './lib/rounds.mjs';
 import { pgbenchScript, templateOf, typesOf } from './lib/statements.mjs';
-import { usage, usedPerRequest } from './lib/usage.mjs';
 import { workloads } from './lib/workloads.mjs';
 import { describeWrites, measureWrites } from './lib/writes.mjs';
-import { wrk } from './lib/wrk.mjs';
 
 const run = promisify(execFile);
 const options = readOptions(['accounts', 'customers', 'only']);
@@ -75,7 +75,6 @@ async function measure() {
   const service = await programs.startService(url);
   await delay(2_000); // The first run of the minute jobs.
   const bare = await startBare(chosen, templates);
-  writeFileSync(scratchFile('numbers'), openAccounts(size));
   const tokens = [];
   for (let user = 0; user < connections; user += 1) tokens.push(await signIn(service.base, `bench-${user}`));
   const results = [];
@@ -103,55 +102,33 @@ async function measure() {
 
 async function measureOne(workload, statements, { service, bare, headers, tokens }) {
   const { script, defines } = pgbenchScript(statements, await typesOf(database, statements), workload.ranges);
-  writeFileSync(scratchFile('pgbench.sql'), script);
-  const shared = { workload, connections, scratch, tokens, numbers: scratchFile('numbers') };
+  const shared = { workload, connections, scratch, tokens };
   const signed = workload.isOfMany ? { ...headers, authorization: 'Bearer {token}' } : headers;
-  const takes = [];
   await database.query('checkpoint');
-  for (let roundIndex = 0; roundIndex <= rounds; roundIndex += 1) {
-    const duration = roundIndex === 0 ? 8 : seconds; // the first warms up
-    const take = {};
-    const runs = [
-      async () => {
-        const before = await usage({ database, redis, services: [service] });
-        take.a = await wrk({ ...shared, base: service.base, headers: signed, seconds: duration });
-        const after = await usage({ database, redis, services: [service] });
-        take.used = usedPerRequest(before, after, take.a.requests);
-      },
-      async () => {
-        take.b = await pgbench(scratchFile('pgbench.sql'), defines, duration);
-      },
-      async () => {
-        const { base, prefix, program } = bare;
-        const before = await usage({ database, redis, services: [{ program }] });
-        take.c = await wrk({ ...shared, base, headers: {}, seconds: duration, prefix });
-        const after = await usage({ database, redis, services: [{ program }] });
-        take.bareUsed = usedPerRequest(before, after, take.c.requests);
-      },
-    ];
-    // The programs take turns in running first, because the first write to a page after a checkpoint writes the whole page to the log.
-    const first = roundIndex % runs.length;
-    for (const runNext of [...runs.slice(first), ...runs.slice(0, first)]) await runNext();
-    const failures = [take.a.failures, take.c.failures];
-    if (failures.some((count) => count > 0))
-      throw new Error(`${workload.name}: ${failures.join(' and ')} failures`);
-    if (roundIndex > 0) takes.push(take);
-  }
+  const takes = await measureRounds(options, {
+    a: (seconds) =>
+      wrkAndUsage(
+        { database, redis, services: [service] },
+        { ...shared, base: service.base, headers: signed, seconds },
+      ),
+    b: (seconds) => pgbench({ script, defines, url, connections, seconds, scratch }),
+    c: (seconds) =>
+      wrkAndUsage(
+        { database, redis, services: [bare] },
+        { ...shared, base: bare.base, prefix: bare.prefix, headers: {}, seconds },
+      ),
+  });
   const line = {
     name: workload.name,
     statements: statements.length,
     ...{ a: medianOf(takes, ({ a }) => a.perSecond), b: medianOf(takes, ({ b }) => b) },
     ...{ c: medianOf(takes, ({ c }) => c.perSecond), p50: medianOf(takes, ({ a }) => a.p50) },
     ...{ p99: medianOf(takes, ({ a }) => a.p99), bareP99: medianOf(takes, ({ c }) => c.p99) },
-    ...{
-      ab: medianOf(takes, ({ a, b }) => a.perSecond / b),
-      ac: medianOf(takes, ({ a, c }) => a.perSecond / c.perSecond),
-    },
-    ...{
-      cpuMs: medianOf(takes, ({ used }) => used.service),
-    },
-    bareCpuMs: medianOf(takes, ({ bareUsed }) => bareUsed.service),
-    redisCalls: medianOf(takes, ({ used }) => used.redisScripts),
+    ab: medianOf(takes, ({ a, b }) => a.perSecond / b),
+    ac: medianOf(takes, ({ a, c }) => a.perSecond / c.perSecond),
+    cpuMs: medianOf(takes, ({ a }) => a.used.service),
+    bareCpuMs: medianOf(takes, ({ c }) => c.used.service),
+    redisCalls: medianOf(takes, ({ a }) => a.used.redisScripts),
   };
   log(
     `${line.name}: a ${round(line.a)} b ${round(line.b)} c ${round(line.c)} /s, a/b ${line.ab.toFixed(2)} a/c ${line.ac.toFixed(2)}`,
@@ -270,32 +247,18 @@ async function record({ base }, workload, headers) {
     await response.arrayBuffer();
   }
   const lines = readFileSync(scratchFile('seen'), 'utf8').slice(seen).trim().split('\n');
-  const used = Object.entries(marks).filter(
-    ([name]) => name in workload.bare.variables || name in workload.ranges,
-  );
+  const used = Object.entries(marks).filter(([name]) => name in workload.ranges);
   return templateOf(
     lines.map((line) => JSON.parse(line)),
     Object.fromEntries(used),
   );
 }
 
-async function pgbench(script, defines, duration) {
-  const args = ['-n', '-M', 'prepared', '-c', connections, '-j', 2, '-T', duration, '-f', script];
-  const texts = defines.flatMap((define) => ['-D', define]);
-  const { stdout } = await run('pgbench', [...args, ...texts, url].map(String)).catch(({ stderr }) => {
-    throw new Error(`pgbench: ${stderr.slice(0, 500)}`);
-  });
-  const failed = /number of failed transactions: (\d+)/.exec(stdout)?.[1];
-  if (failed !== '0') throw new Error(stdout);
-  return Number(/tps = ([\d.]+)/.exec(stdout)[1]);
-}
-
 async function startBare(chosen, templates) {
   const port = await freePort();
   // Each route has its own prefix, because several workloads may have the same path.
-  const routes = chosen.map(({ method, bare }, i) => ({
+  const routes = chosen.map(({ bare }, i) => ({
     ...bare,
-    method,
     path: `/${i}${bare.path}`,
     statements: templates[i],
   }));

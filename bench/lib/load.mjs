@@ -17,19 +17,20 @@ import { currencyOf, prepareDatabase } from '../../dist/database-preparation.js'
 
 const SERVER = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@localhost:55432/postgres';
 
-/** Creates a migrated database with the demo catalogue. @param server - the URL of any database on the same server. */
-export async function createDatabase(name, server = SERVER) {
-  const created = await createEmptyDatabase(name, server);
+/** Creates a migrated database with the demo catalogue. */
+export async function createDatabase(name) {
+  const created = await createEmptyDatabase(name);
   const config = readConfig({ NODE_ENV: 'test' });
   await prepareDatabase(created.url, config, currencyOf(config));
   return created;
 }
 
-export async function createEmptyDatabase(name, server = SERVER) {
+/** @param options - of `create database`. @param server - the URL of any database on the server. */
+export async function createEmptyDatabase(name, options = '', server = SERVER) {
   const database = `ams_bench_${name}_${process.pid}`;
   const url = new URL(server);
   url.pathname = `/${database}`;
-  await onServer(server, `create database ${database}`);
+  await onServer(server, `create database ${database} ${options}`);
   return { url: url.href, drop: () => onServer(server, `drop database ${database} with (force)`) };
 }
 
@@ -41,9 +42,9 @@ export function sizes({ payments = 1_000_000, accounts = Math.ceil(payments / 10
  * Opens the books for a benchmark: a database that was loaded before, which keeps the rows that the benchmark adds, or new books in
  * a new database.
  */
-export async function openBooks(name, { database, server, payments, accounts, customers }) {
+export async function openBooks(name, { database, payments, accounts, customers }) {
   if (database) return { url: database, size: await sizeOf(database), drop: async () => {} };
-  const books = await createDatabase(name, server);
+  const books = await createDatabase(name);
   const size = sizes({ payments, accounts, customers });
   try {
     await fill(books.url, size);
@@ -76,14 +77,6 @@ export function openAccounts({ accounts }) {
 
 /** A part of a name that 1% of the customers have. */
 export const SEARCHED_NAME = 'tieno';
-
-/** An audit row for each payment, in the order of the columns. The loader does not insert these rows. */
-export const AUDIT_OF_PAYMENTS = `
-  select id, null::bigint, 'mobilemoney', 'payment.record', 'payment', id, null::jsonb,
-    jsonb_build_object('accountId', account_id, 'amountMinor', amount_minor, 'paymentMethodId', payment_method_id,
-      'transactionRef', transaction_ref, 'valueDate', payment_date),
-    gen_random_uuid()::text, created_at
-  from public.payments order by id`;
 
 /**
  * Fills the database. 70% of the accounts are active, 30% are suspended, and a few are repossessed. Each payment has a notification

@@ -33,11 +33,11 @@ export function readOptions(further = [], defaults = {}) {
  * Opens books, a database client that is not connected yet, a Redis client if BENCH_REDIS_URL is set, and programs in a scratch
  * folder. `close` ends and removes all of them.
  */
-export async function openBench(name, { database: address, payments, accounts, customers }) {
+export async function openBench(name, options) {
   const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
   const programs = openPrograms(scratch);
   const redis = process.env.BENCH_REDIS_URL ? new Redis(process.env.BENCH_REDIS_URL) : undefined;
-  const books = await openBooks(name, { database: address, payments, accounts, customers });
+  const books = await openBooks(name, options);
   const database = new pg.Client({ connectionString: books.url });
 
   async function close() {

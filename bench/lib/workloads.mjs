@@ -2,20 +2,19 @@ import { FIRST_OPEN_ACCOUNT, SEARCHED_NAME } from './load.mjs';
 
 /**
  * The requests of the benchmark, sent on 32 connections. `{account}`, `{customer}`, `{accountNumber}` and `{reference}` are
- * variables that differ between calls. `bare` gives the names under which the bare handler finds them in the path, query or body.
+ * variables that differ between calls.
  *
- * @returns for each workload: name, method, path, body, headers, ranges of the numeric variables, and `bare`.
+ * @returns for each workload: name, method, path, body, headers, the ranges of accounts and customers, and for reads the route of the
+ *   bare handler: its path, and the names under which it finds the variables in the path or query.
  */
 export function workloads({ accounts, customers }) {
   const account = [FIRST_OPEN_ACCOUNT, accounts];
   const one = FIRST_OPEN_ACCOUNT + 1;
-  const reference = [1_000_000_000, 999_999_999_999_999];
   const payment = {
     method: 'POST',
     path: '/payments',
     headers: { 'idempotency-key': '{reference}' },
     body: '{"accountId":{account},"amount":12.34,"paymentMethodId":2,"transactionRef":"{reference}"}',
-    bare: { path: '/api/payments', variables: { account: 'accountId', reference: 'transactionRef' } },
   };
   const fixed = (path) => ({
     method: 'GET',
@@ -51,7 +50,7 @@ export function workloads({ accounts, customers }) {
       name: 'GET /customers?search=, a name that 1 % of the customers have',
       ...fixed(`/customers?search=${SEARCHED_NAME}`),
     },
-    { name: 'POST /payments with an Idempotency-Key', ...payment, ranges: { account, reference } },
+    { name: 'POST /payments with an Idempotency-Key', ...payment, ranges: { account } },
     {
       name: 'POST webhook, matched by account number',
       method: 'POST',
@@ -59,12 +58,8 @@ export function workloads({ accounts, customers }) {
       body:
         '{"TransactionType":"Pay Bill","TransID":"{reference}","TransTime":"20260105101530","TransAmount":"12.34",' +
         '"BusinessShortCode":"600638","BillRefNumber":"{accountNumber}","MSISDN":"254799999999","account":{account}}',
-      ranges: { account, reference },
-      bare: {
-        path: '/api/webhooks/payments/mobilemoney',
-        variables: { account: 'account', accountNumber: 'BillRefNumber', reference: 'TransID' },
-      },
+      ranges: { account },
     },
-    { name: 'POST /payments, all on one account', ...payment, ranges: { account: [one, one], reference } },
+    { name: 'POST /payments, all on one account', ...payment, ranges: { account: [one, one] } },
   ];
 }

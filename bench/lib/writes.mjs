@@ -1,22 +1,18 @@
 /**
  * Measures how fast payments are recorded, compared with programs that do not use the statements of this service: (d) a bare
  * Fastify and pg handler with one plain insert, and (e) pgbench with the smallest transaction that keeps a balance (plain.mjs). All
- * checks of the service are on: token, rights, limits, ledger, audit, access log. Each round runs all three, and they take turns in
- * running first. Part of run.mjs.
+ * checks of the service are on: token, rights, limits, ledger, audit, access log. Part of run.mjs.
  */
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { FIRST_OPEN_ACCOUNT, openAccounts } from './load.mjs';
+import { pgbench } from './pgbench.mjs';
 import { createPlainTables, dropPlainTables, minimalTransaction } from './plain.mjs';
 import { answering, freePort } from './programs.mjs';
 import { log, medianOf, round, table } from './report.mjs';
-import { usage, usedPerRequest } from './usage.mjs';
+import { measureRounds, wrkAndUsage } from './rounds.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
-
-const run = promisify(execFile);
 
 /** @returns a line for each workload that writes. Each ratio is the median of the ratios of all rounds. */
 export async function measureWrites({
@@ -30,49 +26,28 @@ export async function measureWrites({
   service,
   headers,
 }) {
-  const { rounds, seconds, connections } = options;
-  const scratchFile = (name) => join(scratch, name);
+  const { connections } = options;
   await createPlainTables(database, size);
   const handler = await startHandler(programs, url);
-  writeFileSync(scratchFile('numbers'), openAccounts(size));
-  const script = scratchFile('minimal.sql');
-  writeFileSync(script, minimalTransaction([FIRST_OPEN_ACCOUNT, size.accounts]));
+  const numbers = join(scratch, 'numbers');
+  writeFileSync(numbers, openAccounts(size));
+  const script = minimalTransaction([FIRST_OPEN_ACCOUNT, size.accounts]);
   const plain = workloads(size).find(({ name }) => name.startsWith('POST /payments'));
   const results = [];
   for (const workload of writing(size, connections).filter(({ name }) => name.includes(options.only ?? ''))) {
-    const takes = [];
     await database.query('checkpoint');
-    for (let roundIndex = 0; roundIndex <= rounds; roundIndex += 1) {
-      const duration = roundIndex === 0 ? 8 : seconds; // the first run only warms up
-      const take = {};
-      const shared = { scratch, numbers: scratchFile('numbers'), seconds: duration };
-      const runs = [
-        async () => {
-          const before = await usage({ database, redis, services: [service] });
-          take.a = await wrk({
-            ...shared,
-            workload,
-            connections: workload.connections,
-            base: service.base,
-            headers,
-          });
-          const after = await usage({ database, redis, services: [service] });
-          take.used = usedPerRequest(before, after, take.a.requests);
-        },
-        async () => {
-          take.d = await wrk({ ...shared, workload: plain, connections, base: handler, headers: {} });
-        },
-        async () => {
-          take.e = await pgbench(script, { url, connections, duration });
-        },
-      ];
-      const first = roundIndex % runs.length;
-      for (const runNext of [...runs.slice(first), ...runs.slice(0, first)]) await runNext();
-      if (take.a.failures + take.d.failures > 0) {
-        throw new Error(`${workload.name}: ${take.a.failures} and ${take.d.failures} failures`);
-      }
-      if (roundIndex > 0) takes.push(take);
-    }
+    const takes = await measureRounds(options, {
+      a: (seconds) =>
+        wrkAndUsage(
+          { database, redis, services: [service] },
+          {
+            ...{ scratch, numbers, workload, connections: workload.connections },
+            ...{ base: service.base, headers, seconds },
+          },
+        ),
+      d: (seconds) => wrk({ scratch, workload: plain, connections, base: handler, headers: {}, seconds }),
+      e: (seconds) => pgbench({ script, url, connections, seconds, scratch }),
+    });
     const line = {
       name: workload.name,
       a: medianOf(takes, ({ a }) => a.perSecond),
@@ -82,9 +57,9 @@ export async function measureWrites({
       ae: medianOf(takes, ({ a, e }) => a.perSecond / e),
       p50: medianOf(takes, ({ a }) => a.p50),
       p99: medianOf(takes, ({ a }) => a.p99),
-      service: medianOf(takes, ({ used }) => used.service),
-      postgres: medianOf(takes, ({ used }) => used.postgres),
-      wal: medianOf(takes, ({ used }) => used.walBytes),
+      service: medianOf(takes, ({ a }) => a.used.service),
+      postgres: medianOf(takes, ({ a }) => a.used.postgres),
+      wal: medianOf(takes, ({ a }) => a.used.walBytes),
     };
     log(
       `${line.name}: a ${round(line.a)} d ${round(line.d)} e ${round(line.e)} /s, a/d ${line.ad.toFixed(2)} ` +
@@ -120,14 +95,6 @@ async function startHandler(programs, url) {
   const base = `http://127.0.0.1:${port}`;
   await answering(base, program);
   return base;
-}
-
-async function pgbench(script, { url, connections, duration }) {
-  const args = ['-n', '-M', 'prepared', '-c', connections, '-j', 2, '-T', duration, '-f', script, url];
-  const { stdout } = await run('pgbench', args.map(String));
-  const failed = /number of failed transactions: (\d+)/.exec(stdout)?.[1];
-  if (failed !== '0') throw new Error(stdout);
-  return Number(/tps = ([\d.]+)/.exec(stdout)[1]);
 }
 
 export function describeWrites(results) {

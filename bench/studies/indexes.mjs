@@ -14,7 +14,8 @@ import pg from 'pg';
 import { formatAccountNumber } from '../../dist/accounts/account-number-rules.js';
 import { readConfig } from '../../dist/config.js';
 import { startService } from '../../dist/service.js';
-import { AUDIT_OF_PAYMENTS, createDatabase, fill, SEARCHED_NAME, sizes } from '../lib/load.mjs';
+import { createDatabase, createEmptyDatabase, fill, SEARCHED_NAME, sizes } from '../lib/load.mjs';
+import { table } from '../lib/report.mjs';
 
 const text = { type: 'string' };
 const { values: options } = parseArgs({
@@ -26,7 +27,7 @@ const NARROW = 0.01;
 /** Smaller tables may be read as a whole. */
 const LARGE_TABLE = 10_000;
 
-const said = [];
+const sentStatements = [];
 recordStatements();
 const { url, drop } = await databaseToUse();
 const database = new pg.Client({ connectionString: url });
@@ -34,7 +35,14 @@ await database.connect();
 let service;
 
 try {
-  await database.query(`insert into audit_entries overriding system value ${AUDIT_OF_PAYMENTS}`);
+  // An audit row for each payment, which the loader does not insert.
+  await database.query(`
+    insert into audit_entries overriding system value
+    select id, null::bigint, 'mobilemoney', 'payment.record', 'payment', id, null::jsonb,
+      jsonb_build_object('accountId', account_id, 'amountMinor', amount_minor, 'paymentMethodId', payment_method_id,
+        'transactionRef', transaction_ref, 'valueDate', payment_date),
+      gen_random_uuid()::text, created_at
+    from payments order by id`);
   await database.query(
     `select setval(pg_get_serial_sequence('audit_entries', 'id'), max(id)) from audit_entries`,
   );
@@ -121,7 +129,7 @@ function recordStatements() {
   const query = pg.Client.prototype.query;
   pg.Client.prototype.query = function recorded(...given) {
     const [config] = given;
-    if (typeof config?.text === 'string') said.push({ text: config.text, values: config.values });
+    if (typeof config?.text === 'string') sentStatements.push({ text: config.text, values: config.values });
     return query.apply(this, given);
   };
 }
@@ -132,19 +140,10 @@ async function databaseToUse() {
     await fill(made.url, sizes({ payments: Number(options.payments ?? 200_000) }));
     return made;
   }
-  const given = new URL(options.database);
-  const copy = new URL(given);
-  copy.pathname = `${given.pathname}_indexes_${process.pid}`;
-  const server = new URL(given);
-  server.pathname = '/postgres';
-  const onServer = async (statement) => {
-    const client = new pg.Client({ connectionString: server.href });
-    await client.connect();
-    await client.query(statement);
-    await client.end();
-  };
-  await onServer(`create database ${copy.pathname.slice(1)} template ${given.pathname.slice(1)}`);
-  return { url: copy.href, drop: () => onServer(`drop database ${copy.pathname.slice(1)} with (force)`) };
+  const server = new URL(options.database);
+  const template = server.pathname.slice(1);
+  server.pathname = '/postgres'; // A database with a connection cannot be copied.
+  return createEmptyDatabase('indexes', `template ${template}`, server.href);
 }
 
 async function largeTables() {
@@ -198,12 +197,12 @@ async function ask(path, query, token, large) {
   const takes = [];
   let answer;
   for (let i = 0; i < 2; i += 1) {
-    said.length = 0;
+    sentStatements.length = 0;
     const start = performance.now();
     answer = await call('GET', `${path}?${query}`, undefined, token);
     takes.push(performance.now() - start);
   }
-  const statements = said.filter(({ text }) => /^\s*(\/\*.*?\*\/)?\s*(select|with)/i.test(text));
+  const statements = sentStatements.filter(({ text }) => /^\s*(\/\*.*?\*\/)?\s*(select|with)/i.test(text));
   const seqScans = new Set();
   for (const statement of statements) {
     for (const name of await seqScansOf(statement)) if (large.has(name)) seqScans.add(name);
@@ -318,8 +317,4 @@ async function call(method, path, body, token) {
   const text = await response.text();
   if (response.status >= 500) throw new Error(`${method} ${path}: ${text.slice(0, 300)}`);
   return { status: response.status, body: isJson ? JSON.parse(text) : text };
-}
-
-function table(head, lines) {
-  return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

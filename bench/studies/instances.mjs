@@ -18,7 +18,7 @@ import { startNginx } from '../lib/nginx.mjs';
 import { openBench, readOptions } from '../lib/open-bench.mjs';
 import { memoryMbOf, SECRET, signIn } from '../lib/programs.mjs';
 import { conditions, describeSize, loadBefore, log, medianOf, round, table } from '../lib/report.mjs';
-import { usage, usedPerRequest } from '../lib/usage.mjs';
+import { wrkAndUsage } from '../lib/rounds.mjs';
 import { workloads } from '../lib/workloads.mjs';
 import { wrk } from '../lib/wrk.mjs';
 
@@ -82,10 +82,7 @@ async function measure() {
 
 async function measureOne(call, { base, services }, running) {
   const answeredBefore = await Promise.all(services.map(answered));
-  const before = await usage({ database, redis, ...running });
-  const take = await wrk({ ...call, base, seconds });
-  const after = await usage({ database, redis, ...running });
-  if (take.failures > 0) throw new Error(`${call.workload.name}: ${take.failures} failures`);
+  const take = await wrkAndUsage({ database, redis, ...running }, { ...call, base, seconds });
   const answeredAfter = await Promise.all(services.map(answered));
   const { rows } = await database.query(
     `select count(*)::int as n from pg_stat_activity
@@ -94,7 +91,6 @@ async function measureOne(call, { base, services }, running) {
   return {
     ...take,
     shares: answeredAfter.map((count, i) => (count - answeredBefore[i]) / take.requests),
-    used: usedPerRequest(before, after, take.requests),
     connectionsOfServices: rows[0].n,
   };
 }

@@ -8,20 +8,18 @@
  * The time is the processor time of the session until the commit, so that other programs on the machine do not count. If the
  * session never waits for the disk, a lock is held for at most this time. Linux only, with PostgreSQL on the same machine; see bench/lib/load.mjs for BENCH_DATABASE_URL.
  */
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { readMigrationFiles } from '../../dist/platform/migrations/files.js';
 import { migrate } from '../../dist/platform/migrations/runner.js';
 import { createEmptyDatabase, fill, sizes } from '../lib/load.mjs';
+import { cpuMsOf } from '../lib/programs.mjs';
 
 const text = { type: 'string' };
 const { values: options } = parseArgs({ options: { payments: text, from: text } });
 const size = sizes({ payments: Number(options.payments ?? 1_000_000) });
 const from = options.from ?? '0008';
-/** The clock ticks of Linux in /proc/<pid>/stat. */
-const TICKS_PER_SECOND = 100;
 /**
  * The lock modes, strongest first, and which requests wait while a migration holds such a lock. Weaker modes stop no request.
  */
@@ -70,7 +68,7 @@ async function measure({ statements, isTransaction }, pid) {
   const { rows: before } = await client.query(
     `select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`,
   );
-  const start = processorSeconds(pid);
+  const start = cpuMsOf(pid);
   let locks = [];
   if (isTransaction) {
     await client.query('begin');
@@ -80,7 +78,7 @@ async function measure({ statements, isTransaction }, pid) {
   } else {
     for (const statement of statements) await client.query(statement);
   }
-  return { seconds: processorSeconds(pid) - start, locks };
+  return { seconds: (cpuMsOf(pid) - start) / 1000, locks };
 }
 
 /** The strongest lock of each of the tables. */
@@ -93,12 +91,4 @@ async function readLocks(tables) {
     [Object.keys(MODES), tables],
   );
   return rows;
-}
-
-function processorSeconds(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  const [user, system] = [fields[11], fields[12]].map(Number);
-  return (user + system) / TICKS_PER_SECOND;
 }

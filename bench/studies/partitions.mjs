@@ -15,9 +15,8 @@ import { createDatabase, fill, openAccounts, sizes } from '../lib/load.mjs';
 import { openBench, readOptions } from '../lib/open-bench.mjs';
 import { SECRET, signIn } from '../lib/programs.mjs';
 import { conditions, describeSize, log, medianOf, table } from '../lib/report.mjs';
-import { usage, usedPerRequest } from '../lib/usage.mjs';
+import { wrkAndUsage } from '../lib/rounds.mjs';
 import { workloads } from '../lib/workloads.mjs';
-import { wrk } from '../lib/wrk.mjs';
 
 const options = readOptions([], { payments: 500_000, rounds: 5, seconds: 5, connections: 16 });
 const { rounds, seconds, connections } = options;
@@ -26,7 +25,7 @@ const MONTHS = 24;
 
 const bench = await openBench('plain', options);
 const { scratch, programs, url, size, database } = bench;
-const divided = await createDatabase('divided', process.env.BENCH_DATABASE_URL);
+const divided = await createDatabase('divided');
 const partitioned = new pg.Client({ connectionString: divided.url });
 
 try {
@@ -92,23 +91,14 @@ async function compare(workload, books, numbers) {
     for (const i of turn % 2 === 0 ? [0, 1] : [1, 0]) {
       const { client, service, token } = books[i];
       const headers = { authorization: `Bearer ${token}`, 'x-webhook-secret': SECRET };
-      const before = await usage({ database: client, services: [service] });
-      const shared = {
-        scratch,
-        numbers,
-        seconds,
-        connections: workload.connections ?? connections,
-        workload,
-        headers,
-      };
-      const result = await wrk({ ...shared, base: service.base });
-      if (result.failures > 0) throw new Error(`${workload.name}: ${result.failures} failures`);
-      const used = usedPerRequest(
-        before,
-        await usage({ database: client, services: [service] }),
-        result.requests,
+      const { used, perSecond } = await wrkAndUsage(
+        { database: client, services: [service] },
+        {
+          ...{ scratch, numbers, seconds, connections: workload.connections ?? connections },
+          ...{ workload, headers, base: service.base },
+        },
       );
-      take[i] = { ...used, perSecond: result.perSecond };
+      take[i] = { ...used, perSecond };
     }
     if (turn > 0) takes.push(take);
   }
