@@ -2,35 +2,29 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import pg from 'pg';
+import type pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startPaying } from '../faults/clients.ts';
 import { expectBooksToHold } from './books.ts';
-import { cents, openAccount, PASSWORD, read, readPayments, registerAdmin, sumOf } from './client.ts';
+import { cents, openAccount, read, readPayments, registerAdmin, signIn, sumOf } from './client.ts';
 import {
   cleanUpAfterwards,
   emptyDatabase,
   NO_RATE_LIMITS,
   newDatabase,
   newFolder,
-  type RunningService,
   report,
   runCli,
   startService,
 } from './process.ts';
+import { runStatement } from './statements.ts';
 
 cleanUpAfterwards();
 
 const LEFT_OUT = ['sessions', 'refresh_tokens', 'oauth_states'];
 
-async function query<Row extends pg.QueryResultRow>(connectionString: string, text: string) {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  try {
-    return (await client.query<Row>(text)).rows;
-  } finally {
-    await client.end();
-  }
+async function query<Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> {
+  return (await runStatement(url, text)).rows;
 }
 
 /** The number of rows of every table. */
@@ -45,15 +39,6 @@ async function rowCounts(url: string): Promise<Record<string, number>> {
     counts[name] = Number(row?.count);
   }
   return counts;
-}
-
-async function expectToSignIn(service: RunningService): Promise<string> {
-  const answer = await service.call('POST', '/auth/login', {
-    email: 'admin@example.com',
-    password: PASSWORD,
-  });
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data.accessToken;
 }
 
 describe('a backup', () => {
@@ -106,7 +91,7 @@ describe('a backup', () => {
 
     const next = await startService({ ...NO_RATE_LIMITS, DATABASE_URL: restored });
     expect((await next.call('GET', '/auth/me', undefined, { token })).status).toBe(401);
-    const fresh = await expectToSignIn(next);
+    const fresh = await signIn(next, 'admin@example.com');
     expect(await readPayments(next, fresh, marked.id)).toMatchObject([before.body.data]);
     // Ids continue after those of the backup, and the triggers are active again.
     const account = await openAccount(next, fresh);
@@ -219,7 +204,7 @@ test('the embedded database is backed up while the service runs, and restored in
   const restoring = await runCli('restore', environment(to), file);
   expect(restoring.status, restoring.stderr).toBe(0);
   const next = await startService(environment(to));
-  const fresh = await expectToSignIn(next);
+  const fresh = await signIn(next, 'admin@example.com');
   expect(cents((await read(next, fresh, `/accounts/${account.id}`)).paid)).toBe(500);
   const running = await runCli('restore', environment(to), file);
   expect(running.stderr).toContain('The database is in use');

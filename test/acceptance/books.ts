@@ -1,7 +1,9 @@
+import { expect } from 'vitest';
 import type { Connection } from '../../src/core/database/db.ts';
 import { openLongReads } from '../../src/core/database/long-reads.ts';
 import { PROOF_READS } from '../../src/proof/store.ts';
 import { expectChecksToPass } from '../support/books.ts';
+import { runCli } from './process.ts';
 
 /** Runs every check of the books directly on the database of the running processes. */
 export async function expectBooksToHold(connection: Connection): Promise<void> {
@@ -11,4 +13,11 @@ export async function expectBooksToHold(connection: Connection): Promise<void> {
   } finally {
     await verifier.close();
   }
+}
+
+/** Runs `npm run verify`. @returns its output. */
+export async function expectVerifyToPass(databaseUrl: string): Promise<string> {
+  const { status, stdout, stderr } = await runCli('verify', { DATABASE_URL: databaseUrl });
+  expect(status, stdout + stderr).toBe(0);
+  return stdout;
 }

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import type { RunningService } from './process.ts';
+import type { AdminCalls } from '../support/imports.ts';
+import { type Ended, type Environment, type RunningService, runCli } from './process.ts';
 
 export const PASSWORD = 'a long enough password';
 
@@ -13,6 +14,29 @@ export async function registerAdmin(
   expect(answer.status, answer.text).toBe(201);
   expect(answer.body.data.user.role).toBe('admin');
   return answer.body.data.accessToken;
+}
+
+export const BOSS = 'boss@example.com';
+
+/** Runs `npm run create-admin`. */
+export function createAdmin(
+  environment: Environment,
+  { email = BOSS, password = PASSWORD } = {},
+): Promise<Ended> {
+  const names = ['--first-name', 'The', '--last-name', 'Boss'];
+  return runCli('create-admin', { ...environment, ADMIN_PASSWORD: password }, '--email', email, ...names);
+}
+
+/** @returns the access token of a new session. */
+export async function signIn(service: RunningService, email: string, password = PASSWORD): Promise<string> {
+  const answer = await service.call('POST', '/auth/login', { email, password });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data.accessToken;
+}
+
+/** The service with the calls of an admin, for the functions of `test/support/`. */
+export function adminCalls({ origin, call }: RunningService, token: string): AdminCalls {
+  return { origin, adminToken: token, call: (method, path, body) => call(method, path, body, { token }) };
 }
 
 /** An account of the weekly demo plan (2,000 and 52 × 400) for a new customer. */
@@ -69,6 +93,14 @@ export async function readPayments(
   }
 }
 
+export const STATEMENT_HEADER =
+  'Receipt No.,Completion Time,Transaction Status,Paid In,Withdrawn,Other Party Info,A/C No.\r\n';
+
+/** A line of a provider's statement: a payment of 1.00. */
+export function statementLine(receipt: string, account: string): string {
+  return `${receipt},2026-01-02 10:00:00,Completed,1.00,,254700000000 - Some Payer,${account}\r\n`;
+}
+
 /** An amount of an answer in whole cents, so that sums are exact. */
 export function cents(amount: number): number {
   return Math.round(amount * 100);
@@ -78,6 +110,15 @@ export function sumOf(numbers: Iterable<number>): number {
   let sum = 0;
   for (const number of numbers) sum += number;
   return sum;
+}
+
+export function median(numbers: readonly number[]): number {
+  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+}
+
+/** The item of the n-th turn, if the items take turns. */
+export function inTurn<T>(items: readonly T[], n: number): T {
+  return items[n % items.length] as T;
 }
 
 /** Does the work for each item, with a limit of concurrent items. */

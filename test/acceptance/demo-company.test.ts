@@ -1,15 +1,14 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/core/log.ts';
 import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
 import { addDemoCompany } from '../../src/demo/company.ts';
-import { registerAdmin } from './client.ts';
+import { expectVerifyToPass } from './books.ts';
+import { read, registerAdmin } from './client.ts';
 import {
   cleanUpAfterwards,
-  type Environment,
   emptyDatabase,
   failToStart,
   launch,
@@ -18,9 +17,9 @@ import {
   newFolder,
   ROOT,
   report,
-  runCli,
   startService,
 } from './process.ts';
+import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 cleanUpAfterwards();
@@ -43,11 +42,7 @@ test('DEMO_DATA=company adds a company with a year of payments, once, and its bo
     expect(status, text).toBe(200);
     return body.pagination.total as number;
   };
-  const list = async (path: string) => {
-    const { status, body, text } = await service.call('GET', path, undefined, { token });
-    expect(status, text).toBe(200);
-    return body.data;
-  };
+  const list = (path: string) => read(service, token, path);
   const accounts = await count('/accounts');
   const payments = await count('/payments');
   expect(accounts).toBe(306); // 6 of them were imported.
@@ -61,13 +56,7 @@ test('DEMO_DATA=company adds a company with a year of payments, once, and its bo
   expect(await count('/reconciliations')).toBeGreaterThan(40);
   expect(await count('/notifications?filter[outcome]=conflict')).toBe(2);
   expect(await count('/notifications?filter[status]=rejected')).toBe(3);
-  const { body: statements } = await service.call(
-    'GET',
-    '/reconciliations/statements?sort=createdAt:asc',
-    undefined,
-    { token },
-  );
-  const [clean, different] = statements.data;
+  const [clean, different] = await list('/reconciliations/statements?sort=createdAt:asc');
   expect(clean.status).toBe('done');
   expect(clean.results.matched.lines).toBe(clean.progress.payments);
   expect(clean.progress.reconciled).toBeGreaterThan(0);
@@ -104,7 +93,7 @@ test('DEMO_DATA=company adds a company with a year of payments, once, and its bo
     'payment.reversed',
   ]);
   await service.stop();
-  await expectProofToPass(environment);
+  await expectVerifyToPass(environment.DATABASE_URL);
 
   const again = await startService(environment);
   expect(again.output()).not.toMatch(FIRST_MONTH);
@@ -134,7 +123,7 @@ test('an interrupted demo company is reported with its remedy, and its books pas
       'database for DATABASE_URL. To keep the incomplete company, set DEMO_DATA=on.',
   );
   await (await startService({ ...environment, DEMO_DATA: 'on' })).stop();
-  await expectProofToPass(environment);
+  await expectVerifyToPass(environment.DATABASE_URL);
 });
 
 test('a database with a customer gets no demo company', async () => {
@@ -165,40 +154,29 @@ async function companyOfToday() {
     now: new Date('2026-10-20T15:00:00Z'),
     accounts: 25,
   });
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    const rows = async (query: string) => (await client.query(query)).rows;
-    return {
-      customers: await rows('select id, first_name, last_name, phone, kyc_status from customers order by id'),
-      accounts: await rows(
-        'select id, status, paid_minor, credit_minor, next_due_date::text from accounts order by id',
-      ),
-      payments: await rows(
-        `select id, account_id, amount_minor, status, transaction_ref, payment_date::text,
-           date_trunc('hour', created_at) as hour from payments order by id`,
-      ),
-      commissions: await rows('select id, period, status, total_minor from commissions order by id'),
-      invoices: await rows('select number, status, total_minor from invoices order by id'),
-      conflicts: await rows(
-        `select trans_id, amount_minor from notifications where outcome = 'conflict' order by id`,
-      ),
-      approvals: await rows('select action, account_id, amount_minor, status from approvals order by id'),
-      imports: await rows('select id, status from imports order by id'),
-      problems: await rows(
-        'select import_id, file, line, column_name, problem from import_problems order by id',
-      ),
-      deliveries: await rows(
-        'select event_type, outcome from webhook_deliveries order by event_type, outcome, attempt',
-      ),
-      lines: await rows('select statement_id, receipt, result from provider_statement_lines order by id'),
-    };
-  } finally {
-    await client.end();
-  }
-}
-
-async function expectProofToPass({ DATABASE_URL = '' }: Environment): Promise<void> {
-  const { status, stdout } = await runCli('verify', { DATABASE_URL });
-  expect(status, stdout).toBe(0);
+  const rows = async (query: string) => (await runStatement(url, query)).rows;
+  return {
+    customers: await rows('select id, first_name, last_name, phone, kyc_status from customers order by id'),
+    accounts: await rows(
+      'select id, status, paid_minor, credit_minor, next_due_date::text from accounts order by id',
+    ),
+    payments: await rows(
+      `select id, account_id, amount_minor, status, transaction_ref, payment_date::text,
+         date_trunc('hour', created_at) as hour from payments order by id`,
+    ),
+    commissions: await rows('select id, period, status, total_minor from commissions order by id'),
+    invoices: await rows('select number, status, total_minor from invoices order by id'),
+    conflicts: await rows(
+      `select trans_id, amount_minor from notifications where outcome = 'conflict' order by id`,
+    ),
+    approvals: await rows('select action, account_id, amount_minor, status from approvals order by id'),
+    imports: await rows('select id, status from imports order by id'),
+    problems: await rows(
+      'select import_id, file, line, column_name, problem from import_problems order by id',
+    ),
+    deliveries: await rows(
+      'select event_type, outcome from webhook_deliveries order by event_type, outcome, attempt',
+    ),
+    lines: await rows('select statement_id, receipt, result from provider_statement_lines order by id'),
+  };
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { notification } from '../support/harness.ts';
-import { registerAdmin } from './client.ts';
+import { registerAdmin, STATEMENT_HEADER, statementLine } from './client.ts';
 import {
   cleanUpAfterwards,
   freePort,
@@ -162,11 +162,8 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
   });
 
   test('lets a statement of 1.9 MB through, and leaves refusals to the service', async () => {
-    const line = (n: number) =>
-      `NGX${n},2026-01-02 10:00:00,Completed,1.00,,254700000000 - Some Payer,unknown\r\n`;
-    const heading =
-      'Receipt No.,Completion Time,Transaction Status,Paid In,Withdrawn,Other Party Info,A/C No.\r\n';
-    const statement = heading + Array.from({ length: 25_000 }, (_, n) => line(n)).join('');
+    const lines = Array.from({ length: 25_000 }, (_, n) => statementLine(`NGX${n}`, 'unknown'));
+    const statement = STATEMENT_HEADER + lines.join('');
     expect(Buffer.byteLength(statement)).toBeGreaterThan(1_900_000);
     const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'text/csv' };
     const accepted = await send('POST', '/api/v1/reconciliations/statements', statement, headers);

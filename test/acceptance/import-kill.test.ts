@@ -1,16 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, test, vi } from 'vitest';
-import { read, registerAdmin } from './client.ts';
-import {
-  cleanUpAfterwards,
-  NO_RATE_LIMITS,
-  newDatabase,
-  type RunningService,
-  report,
-  runCli,
-  startService,
-} from './process.ts';
+import { ended, uploadImport, work } from '../support/imports.ts';
+import { expectVerifyToPass } from './books.ts';
+import { adminCalls, read, registerAdmin } from './client.ts';
+import { cleanUpAfterwards, NO_RATE_LIMITS, newDatabase, report, startService } from './process.ts';
 
 // Another instance takes over the job of a killed one within about 30 seconds.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 30_000 });
@@ -44,16 +37,17 @@ test('an import whose service is killed in the middle of the run leaves nothing,
   const environment = { ...NO_RATE_LIMITS, DATABASE_URL: database, DEMO_DATA: 'off', LOG_LEVEL: 'warn' };
   const killed = await startService(environment);
   const token = await registerAdmin(killed);
-  const id = await upload(killed, token);
-  await ask(killed, token, id, 'check');
-  expect(await ended(killed, token, id)).toMatchObject({ status: 'checked', errors: 0 });
+  const calls = adminCalls(killed, token);
+  const id = await uploadImport(calls, FILES);
+  expect(await work(calls, id, 'check')).toMatchObject({ status: 'checked', errors: 0 });
 
   const client = new pg.Client(database);
   await client.connect();
   try {
     // The run writes the payments and then waits for this lock, with its transaction open.
     await client.query('begin; lock table ledger_entries in share mode');
-    await ask(killed, token, id, 'run');
+    const asked = await calls.call('POST', `/imports/${id}/run`);
+    expect(asked.status, asked.text).toBe(200);
     await untilRunWaits(client);
     await killed.kill();
     expect(await rowsIn(client)).toEqual({ customers: 0, accounts: 0, payments: 0, entries: 0, events: 0 });
@@ -63,7 +57,7 @@ test('an import whose service is killed in the middle of the run leaves nothing,
 
     const startedAt = Date.now();
     const restarted = await startService(environment);
-    expect(await ended(restarted, token, id)).toMatchObject({
+    expect(await ended(adminCalls(restarted, token), id)).toMatchObject({
       status: 'done',
       failure: null,
       rows: { customers: ACCOUNTS, accounts: ACCOUNTS, payments: ACCOUNTS },
@@ -80,73 +74,32 @@ test('an import whose service is killed in the middle of the run leaves nothing,
   } finally {
     await client.end();
   }
-  const verified = await runCli('verify', { DATABASE_URL: database, DEMO_DATA: 'off' });
-  expect(verified.status, verified.stdout + verified.stderr).toBe(0);
+  await expectVerifyToPass(database);
 });
 
 function numbered(line: (n: number) => string): string[] {
   return Array.from({ length: ACCOUNTS }, (_, index) => line(index + 1));
 }
 
-async function upload(service: RunningService, token: string): Promise<number> {
-  const created = await service.call('POST', '/imports', undefined, { token });
-  expect(created.status, created.text).toBe(201);
-  const { id } = created.body.data;
-  for (const [file, lines] of Object.entries(FILES)) {
-    const response = await fetch(`${service.origin}/api/imports/${id}/files/${file}`, {
-      method: 'PUT',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv' },
-      body: lines.join('\r\n'),
-    });
-    expect(response.status, await response.text()).toBe(200);
-  }
-  return id;
-}
-
-async function ask(service: RunningService, token: string, id: number, work: 'check' | 'run'): Promise<void> {
-  const { status, text } = await service.call('POST', `/imports/${id}/${work}`, undefined, { token });
-  expect(status, text).toBe(200);
-}
-
-/** The import as soon as no job works on it. */
-async function ended(service: RunningService, token: string, id: number) {
-  let row = await read(service, token, `/imports/${id}`);
-  await until(`import ${id} ends`, async () => {
-    row = await read(service, token, `/imports/${id}`);
-    return row.status !== 'checking' && row.status !== 'running';
-  });
-  return row;
-}
-
 /** Waits until a transaction that has written payments waits for the ledger. */
 async function untilRunWaits(client: pg.Client): Promise<void> {
-  await until('the run waits for the ledger', async () => {
-    const { rowCount } = await client.query(
+  const waiting = () =>
+    client.query(
       `select from pg_locks waiting join pg_locks held using (pid)
        where waiting.relation = 'ledger_entries'::regclass and not waiting.granted
          and held.relation = 'payments'::regclass and held.mode = 'RowExclusiveLock' and held.granted`,
     );
-    return rowCount !== 0;
-  });
+  await expect.poll(async () => (await waiting()).rowCount, { timeout: WAIT_MS, interval: 100 }).not.toBe(0);
 }
 
 /** Waits until PostgreSQL has noticed that the process of the run is dead. */
 async function untilNoRun(client: pg.Client): Promise<void> {
-  await until('PostgreSQL ends the run', async () => {
-    const { rowCount } = await client.query(
+  const running = () =>
+    client.query(
       `select from pg_stat_activity
        where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`,
     );
-    return rowCount === 0;
-  });
-}
-
-async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
-  const endsAt = Date.now() + WAIT_MS;
-  while (!(await isTrue())) {
-    if (Date.now() > endsAt) throw new Error(`It takes too long until ${what}.`);
-    await sleep(100);
-  }
+  await expect.poll(async () => (await running()).rowCount, { timeout: WAIT_MS, interval: 100 }).toBe(0);
 }
 
 async function rowsIn(client: pg.Client) {

@@ -1,18 +1,19 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { notification } from '../support/harness.ts';
 import { expectBooksToHold } from './books.ts';
 import {
   cents,
   inParallel,
+  inTurn,
   openAccount,
-  PASSWORD,
   read,
   readPayments,
   registerAdmin,
+  signIn,
   sumOf,
 } from './client.ts';
 import {
@@ -26,6 +27,7 @@ import {
   report,
   startService,
 } from './process.ts';
+import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 cleanUpAfterwards();
@@ -177,11 +179,7 @@ describe('three instances', () => {
   });
 
   test('end a session on all instances within five seconds of a logout', async () => {
-    const login = await instance(0).call('POST', '/auth/login', {
-      email: 'admin@example.com',
-      password: PASSWORD,
-    });
-    const session = { token: login.body.data.accessToken as string };
+    const session = { token: await signIn(instance(0), 'admin@example.com') };
     for (const service of instances) {
       expect((await service.call('GET', '/auth/me', undefined, session)).status).toBe(200);
     }
@@ -210,9 +208,9 @@ describe.skipIf(!redisUrl)('three instances that share a Redis', () => {
   afterAll(() => Promise.all(limited.map((service) => service.stop())));
 
   test('allow a user exactly the limit, over all instances', async () => {
-    const user = await registerAdmin(limited[0] as RunningService, caller.headers);
+    const user = await registerAdmin(inTurn(limited, 0), caller.headers);
     const answers = await inParallel(30, Array.from({ length: 3 * LIMIT }), (_, n) =>
-      of(limited, n).call('GET', '/products', undefined, { token: user }),
+      inTurn(limited, n).call('GET', '/products', undefined, { token: user }),
     );
     const count = (status: number) => answers.filter((answer) => answer.status === status).length;
     expect([count(200), count(429)]).toEqual([LIMIT, 2 * LIMIT]);
@@ -222,7 +220,7 @@ describe.skipIf(!redisUrl)('three instances that share a Redis', () => {
   test('allow an address exactly five sign-ins, over all instances', async () => {
     const body = { email: 'nobody@example.com', password: 'not the password' };
     const answers = await inParallel(15, Array.from({ length: 15 }), (_, n) =>
-      of(limited, n).call('POST', '/auth/login', body, caller),
+      inTurn(limited, n).call('POST', '/auth/login', body, caller),
     );
     const statuses = answers.map((answer) => answer.status).sort();
     expect(statuses).toEqual([401, 401, 401, 401, 401, ...Array.from({ length: 10 }, () => 429)]);
@@ -235,11 +233,7 @@ function start(environment: Environment): Promise<RunningService> {
 
 /** Returns the instances in turn. */
 function instance(n: number): RunningService {
-  return of(instances, n);
-}
-
-function of(services: RunningService[], n: number): RunningService {
-  return services[n % services.length] as RunningService;
+  return inTurn(instances, n);
 }
 
 function randomByte(): number {
@@ -247,13 +241,7 @@ function randomByte(): number {
 }
 
 async function query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return (await client.query<Row>(text, values)).rows;
-  } finally {
-    await client.end();
-  }
+  return (await runStatement(url, text, values)).rows;
 }
 
 /** Today by the clock of the database, in the business time zone. */

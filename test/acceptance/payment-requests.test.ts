@@ -10,6 +10,8 @@ import {
   type Prompt,
   type PromptPlan,
 } from '../../tools/simulator/provider-api/stk-push.ts';
+import { expectVerifyToPass } from './books.ts';
+import { inParallel, registerAdmin } from './client.ts';
 import {
   cleanUpAfterwards,
   type Ended,
@@ -18,7 +20,6 @@ import {
   NO_RATE_LIMITS,
   newDatabase,
   report,
-  runCli,
   startService,
 } from './process.ts';
 
@@ -94,18 +95,14 @@ it(`${REQUESTS} requests at once end in a correct state, and no payment is lost 
   };
   let service = await startService(environment);
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
-  const registered = await service.call('POST', '/auth/register', {
-    ...{ email: 'amina@example.com', password: 'a long enough password' },
-    ...{ firstName: 'Amina', lastName: 'Otieno' },
-  });
-  const token: string = registered.body.data.accessToken;
+  const token = await registerAdmin(service);
   const accounts = await openAccounts((path, body) => service.call('POST', path, body, { token }));
 
   // Each request is repeated with its key until it is answered, as a client does.
   let killed: Promise<Ended> | undefined;
   let created = 0;
   const start = Date.now();
-  await inParallel(accounts, async ({ id, phone }, n) => {
+  await inParallel(AT_ONCE, accounts, async ({ id, phone }, n) => {
     const headers = { 'idempotency-key': `request ${n}` };
     for (;;) {
       const path = `/accounts/${id}/payment-requests`;
@@ -194,8 +191,7 @@ it(`${REQUESTS} requests at once end in a correct state, and no payment is lost 
   report([...counts].map(([status, count]) => `${status} ${count}`).join(', '));
   await pool.end();
   await service.stop();
-  const verified = await runCli('verify', { DATABASE_URL: databaseUrl });
-  expect(verified.status, verified.stdout + verified.stderr).toBe(0);
+  await expectVerifyToPass(databaseUrl);
 });
 
 interface Shown {
@@ -266,15 +262,4 @@ interface Bulk {
 
 function idsOf({ items }: Bulk): number[] {
   return items.map(({ data }) => data?.id ?? 0);
-}
-
-async function inParallel<Item>(
-  items: readonly Item[],
-  work: (item: Item, n: number) => Promise<void>,
-): Promise<void> {
-  const waiting = [...items.entries()];
-  const takeNext = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) await work(next[1], next[0]);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, takeNext));
 }

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { freePort, newFolder } from './process.ts';
+import { executes, runStatement } from './statements.ts';
 
 /** A PgBouncer in transaction mode that a test may stop and start. */
 export interface PgBouncer {
@@ -59,7 +59,7 @@ export async function createPgBouncer(server: string, settings: readonly string[
       // PgBouncer refuses to run as root.
       const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : [];
       program = spawn(PROGRAM ?? '', ['-q', ...user, configuration], { cwd: folder, stdio: 'ignore' });
-      while (!(await answers(consoleUrl))) {
+      while (!(await executes(consoleUrl, 'show version'))) {
         if (program.exitCode !== null) throw new Error(`PgBouncer ended with ${program.exitCode}.`);
         await sleep(25);
       }
@@ -69,7 +69,7 @@ export async function createPgBouncer(server: string, settings: readonly string[
       program.kill('SIGTERM');
       await ended;
     },
-    reconnect: () => tell(consoleUrl, 'reconnect'),
+    reconnect: async () => void (await runStatement(consoleUrl, 'reconnect')),
   };
 }
 
@@ -79,25 +79,5 @@ function runs(program: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    await tell(url, 'show version');
-    return true;
-  } catch {
-    return false; // PgBouncer is still starting.
-  }
-}
-
-async function tell(connectionString: string, command: string): Promise<void> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000 });
-  client.on('error', () => {}); // The query reports the error.
-  await client.connect();
-  try {
-    await client.query(command);
-  } finally {
-    await client.end();
   }
 }

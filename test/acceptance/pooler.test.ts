@@ -1,13 +1,24 @@
-import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { send, startPaying, strangeOf } from '../faults/clients.ts';
-import { createPostgres, type FragilePostgres, runStatement } from '../faults/postgres.ts';
+import { type PayingClients, send, startPaying, strangeOf } from '../faults/clients.ts';
+import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
 import { notification } from '../support/harness.ts';
 import { expectBooksToHold } from './books.ts';
-import { cents, inParallel, openAccount, read, readPayments, registerAdmin } from './client.ts';
+import {
+  cents,
+  createAdmin,
+  inParallel,
+  inTurn,
+  openAccount,
+  read,
+  readPayments,
+  registerAdmin,
+  STATEMENT_HEADER,
+  statementLine,
+} from './client.ts';
+import { nextVersion } from './next-version.ts';
 import { createPgBouncer, hasPgBouncer, type PgBouncer } from './pgbouncer.ts';
 import {
   cleanUpAfterwards,
@@ -16,13 +27,12 @@ import {
   failToStart,
   NO_RATE_LIMITS,
   newFolder,
-  ROOT,
   type RunningService,
   report,
   runCli,
-  runToEnd,
   startService,
 } from './process.ts';
+import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 });
 cleanUpAfterwards();
@@ -123,8 +133,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
   test('two instances start together and neither lose nor double payments, notifications and repeats', async () => {
     instances = await Promise.all([startService(environment), startService(environment)]);
     token = await registerAdmin(instance(0));
-    const origins = instances.map(({ origin }) => origin);
-    const paying = await startPaying(origins, instance(0), token, { clients: 32 });
+    const paying = await payThroughBoth(32);
     const account = await openAccount(instance(1), token);
     const body = notification({ TransAmount: '401.37', BillRefNumber: account.accountNumber });
     const told = await inParallel(30, Array.from({ length: 30 }), (_, n) =>
@@ -155,16 +164,12 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     );
     const pooled = backends.filter(({ name }) => name.includes(' - 127.0.0.1:'));
     expect(pooled).toHaveLength(POOL_SIZE);
-    await paying.stop();
-    expect(strangeOf(paying.outcomes)).toEqual([]);
-    report(`pooler: ${await paying.compare(instance(1))}`);
+    report(`pooler: ${await expectAllPaid(paying, instance(1))}`);
     await expectBooksToHold(direct);
   });
 
   test('exports, the proof and summaries bypass the pooler while clients pay', async () => {
-    const paying = await startPaying([instance(0).origin, instance(1).origin], instance(0), token, {
-      clients: 8,
-    });
+    const paying = await payThroughBoth();
     await sleep(500);
     const period = 'startDate=2026-01-01&endDate=2026-01-31';
     const proof = await read(instance(1), token, '/reports/proof?date=2026-01-05');
@@ -180,19 +185,14 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     expect(names).toContain('account-management-service export');
     expect(names).toContain('account-management-service'); // the proof and the summary
     expect(names.filter((name) => name.includes(' export - '))).toEqual([]);
-    await paying.stop();
-    expect(strangeOf(paying.outcomes)).toEqual([]);
-    await paying.compare(instance(0));
+    await expectAllPaid(paying, instance(0));
   });
 
   test('an upload may take longer than the time-outs of the role', async () => {
     const account = await openAccount(instance(0), token);
-    const lines = Array.from(
-      { length: 50 },
-      (_, n) => `POOL${n},2026-01-02 10:00:00,Completed,1.00,,254700000000 - A,${account.accountNumber}\r\n`,
-    );
+    const lines = Array.from({ length: 50 }, (_, n) => statementLine(`POOL${n}`, account.accountNumber));
     async function* slowly() {
-      yield 'Receipt No.,Completion Time,Transaction Status,Paid In,Withdrawn,Other Party Info,A/C No.\r\n';
+      yield STATEMENT_HEADER;
       for (const part of [lines.slice(0, 25), lines.slice(25)]) {
         await sleep(3_500); // 7 s in all; a statement of the role ends after 5
         yield part.join('');
@@ -251,9 +251,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     expect(performance.now() - began).toBeLessThan(2_000);
     await busy;
 
-    const paying = await startPaying([instance(0).origin, instance(1).origin], instance(0), token, {
-      clients: 8,
-    });
+    const paying = await payThroughBoth();
     await sleep(500);
     await pooler.stop();
     expect(await ready()).toBe(503);
@@ -261,9 +259,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await expect.poll(ready, { timeout: 5_000, interval: 50 }).toBe(200);
     const back = performance.now();
     await expect.poll(() => paying.lastSuccess() > back, { timeout: 5_000, interval: 20 }).toBe(true);
-    await paying.stop();
-    expect(strangeOf(paying.outcomes)).toEqual([]);
-    report(`pooler, stopped and started: ${await paying.compare(instance(1))}`);
+    report(`pooler, stopped and started: ${await expectAllPaid(paying, instance(1))}`);
     await expectBooksToHold(direct);
   });
 
@@ -273,19 +269,11 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     instances[0] = await startService(environment);
     await instance(0).kill();
     instances[0] = await startService(environment);
-    await paying.stop();
-    expect(strangeOf(paying.outcomes)).toEqual([]);
-    await paying.compare(instance(0));
+    await expectAllPaid(paying, instance(0));
   });
 
   test('the commands bypass the pooler', async () => {
-    const admins = ['--email', 'boss@example.com', '--first-name', 'The', '--last-name', 'Boss'];
-    const created = await runCli(
-      'create-admin',
-      { ...environment, ADMIN_PASSWORD: 'a long enough password' },
-      ...admins,
-    );
-    expect(created.stderr).toBe('');
+    expect((await createAdmin(environment)).stderr).toBe('');
     const file = join(await newFolder(), 'ams.gz');
     const taken = await runCli('backup', environment, file);
     expect(taken.stderr).toBe('');
@@ -298,21 +286,11 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
   });
 
   test('a migration of the next version may take longer than a request, and payments continue meanwhile', async () => {
-    const next = await newFolder();
-    await mkdir(join(next, 'dist'));
-    for (const folder of ['dist', 'migrations'])
-      await cp(join(ROOT, folder), join(next, folder), { recursive: true });
-    for (const name of ['node_modules', 'package.json']) await symlink(join(ROOT, name), join(next, name));
-    await writeFile(
-      join(next, 'migrations', '9999_next.sql'),
-      'select pg_sleep(7);\nalter table payments add column next text;\n',
-    );
-    const paying = await startPaying([instance(0).origin, instance(1).origin], instance(0), token, {
-      clients: 8,
+    const migrate = await nextVersion({
+      '9999_next': 'select pg_sleep(7);\nalter table payments add column next text;\n',
     });
-    const migrate = () =>
-      runToEnd([process.execPath, join(next, 'dist', 'cli', 'migrate.js')], environment, next);
-    const ends = await Promise.all([migrate(), migrate()]);
+    const paying = await payThroughBoth();
+    const ends = await Promise.all([migrate(environment), migrate(environment)]);
     // On a busy machine the migration may try again.
     for (const { status, stderr } of ends)
       expect([status, stderr]).toEqual([
@@ -324,21 +302,31 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
       'applied 9999_next',
     ]);
     await sleep(500);
-    await paying.stop();
-    expect(strangeOf(paying.outcomes)).toEqual([]);
-    report(`pooler, during a migration: ${await paying.compare(instance(0))}`);
+    report(`pooler, during a migration: ${await expectAllPaid(paying, instance(0))}`);
     await expectBooksToHold(direct);
     expect(await rowsOf(EXCLUSIVE_LOCKS)).toEqual([]);
   });
 
   function instance(n: number): RunningService {
-    return instances[n % instances.length] as RunningService;
+    return inTurn(instances, n);
+  }
+
+  function payThroughBoth(clients = 8): Promise<PayingClients> {
+    const origins = instances.map(({ origin }) => origin);
+    return startPaying(origins, instance(0), token, { clients });
   }
 
   async function rowsOf<Row>(statement: string): Promise<Row[]> {
     return (await runStatement(admin, statement)).rows as Row[];
   }
 });
+
+/** Stops the clients. Expects that no call failed in an unexpected way and no payment is lost. @returns the figures as text. */
+async function expectAllPaid(paying: PayingClients, reader: RunningService): Promise<string> {
+  await paying.stop();
+  expect(strangeOf(paying.outcomes)).toEqual([]);
+  return paying.compare(reader);
+}
 
 /** Makes the role the owner of the database. @returns the address for the role. */
 async function ownedBy(role: string, admin: string): Promise<string> {

@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/core/log.ts';
 import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
 import { addDemoCompany } from '../../src/demo/company.ts';
-import { registerAdmin } from './client.ts';
+import { read, registerAdmin } from './client.ts';
 import { sumsOf, withoutIds } from './moved-portfolio.ts';
 import {
   cleanUpAfterwards,
@@ -62,18 +62,15 @@ async function run(command: string, database: string, ...parameters: string[]): 
 async function figuresOf(database: string) {
   const service = await startService({ ...NO_RATE_LIMITS, DATABASE_URL: database, DEMO_DATA: 'off' });
   const token = await registerAdmin(service);
-  const read = async (path: string) => {
-    const { status, body, text } = await service.call('GET', path, undefined, { token });
-    expect(status, `${path}: ${text}`).toBe(200);
-    return body.data;
-  };
-  const accounts = await read('/accounts?limit=100&sort=id:asc');
+  const accounts = await read(service, token, '/accounts?limit=100&sort=id:asc');
   expect(accounts).toHaveLength(ACCOUNTS + IMPORTED_ACCOUNTS);
   const statements = [];
   for (const { id, accountNumber } of accounts) {
-    statements.push({ accountNumber, statement: withoutIds(await read(`/accounts/${id}/statement`)) });
+    const statement = await read(service, token, `/accounts/${id}/statement`);
+    statements.push({ accountNumber, statement: withoutIds(statement) });
   }
-  const summary = await read('/reports/accounts/summary?startDate=2020-01-01&endDate=2099-12-31');
+  const path = '/reports/accounts/summary?startDate=2020-01-01&endDate=2099-12-31';
+  const summary = await read(service, token, path);
   await service.stop();
   return { statements, summary: withoutIds(summary) };
 }

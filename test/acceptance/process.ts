@@ -5,10 +5,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { afterAll, inject } from 'vitest';
 import { databaseOn } from '../support/global-setup.ts';
 import { createCaller } from '../support/harness.ts';
+import { runStatement } from './statements.ts';
 
 export type Environment = Record<string, string>;
 
@@ -63,7 +63,8 @@ export function cleanUpAfterwards(): void {
   afterAll(async () => {
     for (const child of children.keys()) killGroup(child);
     await Promise.all(children.values());
-    for (const name of databases) await onServer(`drop database if exists ${name} with (force)`);
+    for (const name of databases)
+      await runStatement(inject('server'), `drop database if exists ${name} with (force)`);
     for (const folder of folders) {
       await untilNoProcessIn(folder);
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -158,7 +159,7 @@ export function emptyDatabase(): Promise<string> {
 async function createDatabase(options = ''): Promise<string> {
   const name = `ams_acceptance_${crypto.randomUUID().replaceAll('-', '')}`;
   databases.push(name);
-  await onServer(`create database ${name} ${options}`);
+  await runStatement(inject('server'), `create database ${name} ${options}`);
   return databaseUrl(name);
 }
 
@@ -215,6 +216,12 @@ export async function untilNoProcessIn(folder: string): Promise<void> {
     if (Date.now() > deadline) throw new Error(`These processes do not end:\n${left.join('\n')}`);
     await sleep(50);
   }
+}
+
+/** The resident memory of a process now (VmRSS), or the most that it has used (VmHWM). Linux only. */
+export function memoryMbOf({ pid }: RunningService, kind: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`^${kind}:\\s*(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
 }
 
 /** Prints figures of a test. */
@@ -304,15 +311,5 @@ function workingFolder(pid: string): string {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
     return '(another user)';
-  }
-}
-
-async function onServer(statement: string): Promise<void> {
-  const client = new pg.Client(inject('server'));
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
   }
 }

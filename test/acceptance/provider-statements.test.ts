@@ -1,6 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test, vi } from 'vitest';
-import { cents, openAccount, read, readPayments, registerAdmin, sumOf } from './client.ts';
+import {
+  cents,
+  openAccount,
+  read,
+  readPayments,
+  registerAdmin,
+  STATEMENT_HEADER,
+  statementLine,
+  sumOf,
+} from './client.ts';
 import {
   cleanUpAfterwards,
   NO_RATE_LIMITS,
@@ -28,11 +37,8 @@ beforeAll(async () => {
 });
 
 function statement(): string {
-  const rows = Array.from(
-    { length: LINES },
-    (_, n) => `KILL${n},2026-01-02 10:00:00,Completed,1.00,,254700000000 - A,${account.accountNumber}`,
-  );
-  return `Receipt No.,Completion Time,Transaction Status,Paid In,Withdrawn,Other Party Info,A/C No.\r\n${rows.join('\r\n')}\r\n`;
+  const lines = Array.from({ length: LINES }, (_, n) => statementLine(`KILL${n}`, account.accountNumber));
+  return STATEMENT_HEADER + lines.join('');
 }
 
 const now = () => read(service, token, '/reconciliations/statements/1');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createPostgres, type FragilePostgres, runStatement } from '../faults/postgres.ts';
+import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
 import { type Answer, createCaller } from '../support/harness.ts';
 import { openAccount, registerAdmin } from './client.ts';
 import {
@@ -9,11 +9,11 @@ import {
   type Environment,
   NO_RATE_LIMITS,
   newFolder,
-  ROOT,
   type RunningService,
-  runToEnd,
+  runCli,
   startService,
 } from './process.ts';
+import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 cleanUpAfterwards();
@@ -148,12 +148,12 @@ describe('with a replica', () => {
   });
 
   test('proves the books and exports the portfolio from the replica by commands with --replica', async () => {
-    const proof = await runToEnd(['node', 'dist/cli/verify.js', '--replica'], environment, ROOT);
+    const proof = await runCli('verify', environment, '--replica');
     expect(proof.status, proof.stdout + proof.stderr).toBe(0);
     expect(proof.stderr).toBe('');
     expect(proof.stdout).toMatch(/The checks read everything that was acknowledged before 2\S+Z\./);
     const folder = `${await newFolder()}/out`;
-    const exported = await runToEnd(['node', 'dist/cli/export.js', folder, '--replica'], environment, ROOT);
+    const exported = await runCli('export', environment, folder, '--replica');
     expect(exported.status, exported.stderr).toBe(0);
     expect(exported.stdout).toContain(`payments.csv: ${paid} rows`);
     expect(exported.stdout).toMatch(/The files contain everything that was acknowledged before 2\S+Z\./);
@@ -161,7 +161,7 @@ describe('with a replica', () => {
 
   test('reads the primary if the address leads to another database', async () => {
     const other = { ...environment, DATABASE_REPLICA_URL: standby.address('postgres') };
-    const proof = await runToEnd(['node', 'dist/cli/verify.js', '--replica'], other, ROOT);
+    const proof = await runCli('verify', other, '--replica');
     expect(proof.status, proof.stdout + proof.stderr).toBe(0);
     expect(proof.stderr).toContain('Reports use the primary: the replica is not a standby of this database.');
   });

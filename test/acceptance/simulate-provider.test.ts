@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { read } from './client.ts';
+import { expectVerifyToPass } from './books.ts';
+import { read, signIn } from './client.ts';
 import {
   cleanUpAfterwards,
   type Ended,
@@ -14,7 +15,6 @@ import {
   ROOT,
   type RunningService,
   report,
-  runCli,
   runToEnd,
   startService,
 } from './process.ts';
@@ -61,10 +61,8 @@ async function simulate(options: string[]): Promise<Simulation> {
     TEST_CLOCK: 'on',
   });
   await vi.waitFor(() => expect(output()).toContain('accounts opened'), 20_000);
-  const signedIn = await service.call('POST', '/auth/login', USER);
-  expect(signedIn.status, signedIn.text).toBe(200);
-  const stop = () => child.kill('SIGINT');
-  return { service, token: signedIn.body.data.accessToken, output, stop, ended, databaseUrl };
+  const token = await signIn(service, USER.email, USER.password);
+  return { service, token, output, stop: () => child.kill('SIGINT'), ended, databaseUrl };
 }
 
 /** Lets time pass for the service, until the program has ended. */
@@ -153,8 +151,7 @@ test('a service finds every payment of the simulated provider, although notifica
   report(`${end.stdout.match(/C\d{5}: /g)?.length} payments of customers, ${lost.length} notifications lost`);
 
   await service.stop();
-  const verified = await runCli('verify', { DATABASE_URL: databaseUrl });
-  expect(verified.status, verified.stdout + verified.stderr).toBe(0);
+  await expectVerifyToPass(databaseUrl);
 });
 
 test('the simulated provider reports a payment that the service does not show', async () => {

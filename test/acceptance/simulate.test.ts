@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { read } from './client.ts';
+import { read, signIn } from './client.ts';
 import {
   cleanUpAfterwards,
   type Environment,
@@ -35,12 +35,6 @@ function tableOf(output: string): Map<string, string[]> {
   return new Map(
     rows.map((row) => row.trim().split(/ {2,}/)).map(([label = '', ...cells]) => [label, cells]),
   );
-}
-
-async function signIn(service: RunningService): Promise<string> {
-  const answer = await service.call('POST', '/auth/login', { email: EMAIL, password: PASSWORD });
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data.accessToken;
 }
 
 test('the service shows simulated traffic exactly as it was sent, within its default limits', async () => {
@@ -112,7 +106,7 @@ test('simulated traffic can pay existing accounts', async () => {
   const run = await simulate(service, ['--rate', '40', '--seconds', '2', '--existing', '--accounts', '3']);
   expect(run.status, run.stdout + run.stderr).toBe(0);
   expect(run.stdout).toContain('3 accounts found');
-  const accounts = await read(service, await signIn(service), '/accounts?limit=100');
+  const accounts = await read(service, await signIn(service, EMAIL, PASSWORD), '/accounts?limit=100');
   expect(accounts).toHaveLength(3);
   expect((await service.stop()).status).toBe(0);
 });

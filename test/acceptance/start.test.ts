@@ -2,9 +2,17 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import pg from 'pg';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { inParallel, openAccount, PASSWORD, read, registerAdmin } from './client.ts';
+import {
+  BOSS,
+  createAdmin,
+  inParallel,
+  openAccount,
+  PASSWORD,
+  read,
+  registerAdmin,
+  signIn,
+} from './client.ts';
 import {
   cleanUpAfterwards,
   type Ended,
@@ -21,6 +29,7 @@ import {
   startService,
   untilNoProcessIn,
 } from './process.ts';
+import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000, maxConcurrency: 3 });
 cleanUpAfterwards();
@@ -190,8 +199,6 @@ describe('a mistake in the configuration', () => {
 });
 
 describe('the commands', () => {
-  const admin = ['--email', 'boss@example.com', '--first-name', 'The', '--last-name', 'Boss'];
-
   test('work on a stopped embedded database and stop it again afterwards', async () => {
     const DATA_DIR = await newFolder();
     const environment = { DATA_DIR, DEMO_DATA: 'off' };
@@ -201,9 +208,7 @@ describe('the commands', () => {
       status: 0,
       stdout: expect.stringContaining('up to date'),
     });
-    expect(
-      await runCli('create-admin', { ...environment, ADMIN_PASSWORD: PASSWORD }, ...admin),
-    ).toMatchObject({
+    expect(await createAdmin(environment)).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('boss@example.com can sign in'),
     });
@@ -211,7 +216,7 @@ describe('the commands', () => {
     expect(await processesIn(DATA_DIR)).toEqual([]);
 
     const service = await startService(environment);
-    const token = await signIn(service);
+    const token = await signIn(service, BOSS);
     expect(await read(service, token, '/products')).toHaveLength(5);
     await service.stop();
   });
@@ -224,12 +229,8 @@ describe('the commands', () => {
       status: 0,
       stdout: expect.stringContaining('up to date'),
     });
-    expect(
-      await runCli('create-admin', { ...environment, ADMIN_PASSWORD: PASSWORD }, ...admin),
-    ).toMatchObject({
-      status: 0,
-    });
-    const token = await signIn(service);
+    expect(await createAdmin(environment)).toMatchObject({ status: 0 });
+    const token = await signIn(service, BOSS);
     expect(await read(service, token, '/products')).toEqual([]);
     expect(await runCli('seed', environment)).toMatchObject({ status: 0 });
     expect(await runCli('seed', environment)).toMatchObject({
@@ -261,10 +262,7 @@ describe('the commands', () => {
     );
     expect(clean.stdout).toMatch(/\nAll \d+ checks pass\. Amounts are in KES\.\n$/);
 
-    const client = new pg.Client(DATABASE_URL);
-    await client.connect();
-    await client.query('update accounts set paid_minor = paid_minor + 1');
-    await client.end();
+    await runStatement(DATABASE_URL, 'update accounts set paid_minor = paid_minor + 1');
     const damaged = await runCli('verify', environment);
     expect(damaged.status).toBe(1);
     expect(damaged.stdout).toMatch(/^FAILS {2}balances_equal_ledger: /m);
@@ -275,19 +273,17 @@ describe('the commands', () => {
 
   test('explain in one line what is wrong with the arguments of create-admin', async () => {
     const environment = { DATABASE_URL: await newDatabase() };
-    const password = { ADMIN_PASSWORD: PASSWORD };
-    const unnamed = await runCli('create-admin', { ...environment, ...password });
+    const unnamed = await runCli('create-admin', { ...environment, ADMIN_PASSWORD: PASSWORD });
     expect(unnamed).toMatchObject({ status: 1, stderr: expect.stringContaining('Usage:') });
-    const short = await runCli('create-admin', { ...environment, ADMIN_PASSWORD: 'short' }, ...admin);
+    const short = await createAdmin(environment, { password: 'short' });
     expect(short).toMatchObject({ status: 1, stderr: expect.stringContaining('password: ') });
-    const wrongAdmin = ['--email', 'boss@example', ...admin.slice(2)];
-    const noAddress = await runCli('create-admin', { ...environment, ...password }, ...wrongAdmin);
+    const noAddress = await createAdmin(environment, { email: 'boss@example' });
     expect(noAddress).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('email: must be an e-mail'),
     });
-    expect((await runCli('create-admin', { ...environment, ...password }, ...admin)).status).toBe(0);
-    const twice = await runCli('create-admin', { ...environment, ...password }, ...admin);
+    expect((await createAdmin(environment)).status).toBe(0);
+    const twice = await createAdmin(environment);
     expect(twice.status).toBe(1);
     expect(twice.stderr).not.toContain('    at ');
   });
@@ -299,21 +295,16 @@ describe('a test clock', () => {
     const service = await startService({ DATABASE_URL: url, TEST_CLOCK: 'on' });
     const setClock = () => service.call('PUT', '/test/clock', { now: '2031-03-05T09:00:00Z' });
     expect((await setClock()).status).toBe(200);
-    const client = new pg.Client(url);
-    await client.connect();
-    await client.query('alter table sessions rename to sessions_away');
+    await runStatement(url, 'alter table sessions rename to sessions_away');
     expect((await setClock()).status).toBe(503);
     expect(service.output()).toContain('minute job: delete expired sessions: failed');
-    await client.query('alter table sessions_away rename to sessions');
-    await client.end();
+    await runStatement(url, 'alter table sessions_away rename to sessions');
     expect((await setClock()).status).toBe(200);
     await service.stop();
   });
 });
 
 describe('production', () => {
-  const admin = ['--email', 'boss@example.com', '--first-name', 'The', '--last-name', 'Boss'];
-
   test.each(['embedded', 'DATABASE_URL'])(
     'starts with payment methods and without demo data: %s',
     async (kind) => {
@@ -327,10 +318,9 @@ describe('production', () => {
         'registration is closed',
       ).toBe(403);
       expect((await service.call('PUT', '/test/clock', { now: null })).status).toBe(404);
-      const created = await runCli('create-admin', { ...environment, ADMIN_PASSWORD: PASSWORD }, ...admin);
-      expect(created).toMatchObject({ status: 0 });
+      expect(await createAdmin(environment)).toMatchObject({ status: 0 });
 
-      const token = await signIn(service);
+      const token = await signIn(service, BOSS);
       expect(await read(service, token, '/payment-methods')).toHaveLength(4);
       expect(await read(service, token, '/products')).toEqual([]);
       expect(await read(service, token, '/payplans')).toEqual([]);
@@ -342,9 +332,8 @@ describe('production', () => {
   test('logs JSON with level names: the start with versions, each request with its caller, and the stop', async () => {
     const environment = { ...PRODUCTION, DATABASE_URL: await newDatabase() };
     const service = await startService(environment);
-    const created = await runCli('create-admin', { ...environment, ADMIN_PASSWORD: PASSWORD }, ...admin);
-    expect(created).toMatchObject({ status: 0 });
-    const token = await signIn(service);
+    expect(await createAdmin(environment)).toMatchObject({ status: 0 });
+    const token = await signIn(service, BOSS);
     const { id: userId } = await read(service, token, '/auth/me');
     const { stdout } = await service.stop('SIGTERM');
     const lines: Record<string, unknown>[] = linesOf(stdout).map((line) => JSON.parse(line));
@@ -409,10 +398,4 @@ async function openConnection(port: number): Promise<Socket> {
 
 function person(email: string) {
   return { email, password: PASSWORD, firstName: 'Some', lastName: 'Body' };
-}
-
-async function signIn(service: RunningService): Promise<string> {
-  const answer = await service.call('POST', '/auth/login', { email: 'boss@example.com', password: PASSWORD });
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data.accessToken;
 }

@@ -1,26 +1,22 @@
-import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { longestPause, startPaying, strangeOf } from '../faults/clients.ts';
-import { runStatement } from '../faults/postgres.ts';
 import { createCaller } from '../support/harness.ts';
 import { expectBooksToHold } from './books.ts';
 import { registerAdmin } from './client.ts';
+import { nextVersion } from './next-version.ts';
 import {
   cleanUpAfterwards,
   type Environment,
   emptyDatabase,
   failToStart,
   NO_RATE_LIMITS,
-  newFolder,
-  ROOT,
   type RunningService,
   report,
-  runToEnd,
   startService,
 } from './process.ts';
+import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 });
 cleanUpAfterwards();
@@ -50,31 +46,17 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-/** This version with additional migrations. */
-async function nextVersion(migrations: Record<string, string>): Promise<string> {
-  const folder = await newFolder();
-  await mkdir(join(folder, 'dist'));
-  for (const name of ['dist', 'migrations'])
-    await cp(join(ROOT, name), join(folder, name), { recursive: true });
-  for (const name of ['node_modules', 'package.json']) await symlink(join(ROOT, name), join(folder, name));
-  for (const [name, text] of Object.entries(migrations))
-    await writeFile(join(folder, 'migrations', `${name}.sql`), text);
-  return folder;
-}
-
-const migrateTo = (folder: string) =>
-  runToEnd([process.execPath, join(folder, 'dist', 'cli', 'migrate.js')], environment, folder);
 const readiness = async () => (await createCaller(service.origin)('GET', '/readyz')).status;
 
 describe('a migration of the next version', () => {
   test('gives up a lock that it does not get, so that payments continue, and tries again until it gets the lock', async () => {
-    const next = await nextVersion(COMPATIBLE);
+    const migrate = await nextVersion(COMPATIBLE);
     const paying = await startPaying([service.origin], service, token, { clients: 8, pauseMs: 10 });
     const reader = new pg.Client(environment.DATABASE_URL);
     await reader.connect();
     await reader.query(`set application_name = 'a long report'; begin; select from payments limit 1`);
     const from = performance.now();
-    const migrating = migrateTo(next);
+    const migrating = migrate(environment);
     await sleep(6_000);
     expect(await readiness()).toBe(200);
     await reader.end();
@@ -97,9 +79,9 @@ describe('a migration of the next version', () => {
   });
 
   test('builds an index while two processes migrate and payments continue', async () => {
-    const next = await nextVersion({ ...COMPATIBLE, ...CONCURRENT });
+    const migrate = await nextVersion({ ...COMPATIBLE, ...CONCURRENT });
     const paying = await startPaying([service.origin], service, token, { clients: 4, pauseMs: 10 });
-    const ends = await Promise.all([migrateTo(next), migrateTo(next)]);
+    const ends = await Promise.all([migrate(environment), migrate(environment)]);
     expect(ends.map(({ status, stderr }) => [status, stderr])).toEqual([
       [0, ''],
       [0, ''],
@@ -118,8 +100,8 @@ describe('a migration of the next version', () => {
     const again = await startService(environment);
     expect((await again.call('GET', '/payments', undefined, { token })).status).toBe(200);
     await again.stop();
-    const next = await nextVersion({ ...COMPATIBLE, ...CONCURRENT, ...BREAKING });
-    expect(await migrateTo(next)).toMatchObject({ status: 0 });
+    const migrate = await nextVersion({ ...COMPATIBLE, ...CONCURRENT, ...BREAKING });
+    expect(await migrate(environment)).toMatchObject({ status: 0 });
     await expect.poll(readiness, { timeout: 5_000 }).toBe(503);
     expect(await failToStart(environment)).toMatchObject({
       status: 1,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { cents, inParallel, openAccount, readPayments, sumOf } from '../acceptance/client.ts';
+import { cents, inParallel, inTurn, openAccount, readPayments, sumOf } from '../acceptance/client.ts';
 import type { RunningService } from '../acceptance/process.ts';
+import { send as sendRequest } from '../security/wire.ts';
 
 /** The result of one request. No status if the connection broke. */
 export interface Outcome {
@@ -15,55 +15,30 @@ export interface Outcome {
   body: string;
 }
 
-const agent = new http.Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 const GIVE_UP_MS = 60_000;
 const PAUSE_MS = 50;
 
-/** Sends a request at a low cost for the client: the body of the answer stays text. */
-export function send(
+/** Sends a request. If the connection breaks, the outcome has no status. */
+export async function send(
   origin: string,
   method: string,
   path: string,
   { token, body, headers }: { token?: string; body?: unknown; headers?: Record<string, string> } = {},
 ): Promise<Outcome> {
   const began = performance.now();
-  const payload = body === undefined ? undefined : JSON.stringify(body);
-  return new Promise((resolve) => {
-    const done = (status: number | undefined, retryAfter?: string, text = '') =>
-      resolve({
-        status,
-        ms: performance.now() - began,
-        at: performance.now(),
-        retryAfter,
-        body: text,
-      });
-    const request = http.request(
-      `${origin}${path}`,
-      {
-        method,
-        agent,
-        headers: {
-          ...(payload !== undefined && {
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(payload),
-          }),
-          ...(token && { authorization: `Bearer ${token}` }),
-          ...headers,
-        },
-      },
-      (response) => {
-        let text = '';
-        response.setEncoding('utf8');
-        response.on('data', (chunk: string) => {
-          text += chunk;
-        });
-        response.on('end', () => done(response.statusCode, response.headers['retry-after'], text));
-        response.on('error', () => done(undefined));
-      },
-    );
-    request.on('error', () => done(undefined));
-    request.end(payload);
-  });
+  const reply = await sendRequest(origin, {
+    ...{ method, path },
+    ...(token && { token }),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(headers && { headers }),
+  }).catch(() => undefined);
+  return {
+    status: reply?.status,
+    ms: performance.now() - began,
+    at: performance.now(),
+    retryAfter: reply?.headers['retry-after'],
+    body: reply?.text ?? '',
+  };
 }
 
 /** A payment in the records of a client. */
@@ -119,8 +94,7 @@ export async function startPaying(
   }
 
   async function pay(client: number): Promise<void> {
-    const target = targets[client % targets.length];
-    if (!target) throw new Error('There is no account to pay on.');
+    const target = inTurn(targets, client);
     for (let n = 1; !stopping; n++) {
       const reference =
         `${isByStaff(client) ? 'STAFF' : 'PHONE'}-${client}-${n}-${randomUUID().slice(0, 8)}`.toUpperCase();
@@ -156,7 +130,7 @@ export async function startPaying(
     const began = performance.now();
     for (;;) {
       sent += 1;
-      const outcome = await send(origins[sent % origins.length] ?? '', 'POST', path, request);
+      const outcome = await send(inTurn(origins, sent), 'POST', path, request);
       outcomes.push(outcome);
       if (outcome.status === 200 || outcome.status === 201) {
         const { data } = JSON.parse(outcome.body) as { data: { id?: number; paymentId?: number | null } };

@@ -1,16 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectBooksToHold } from '../acceptance/books.ts';
-import { registerAdmin } from '../acceptance/client.ts';
+import { inTurn, registerAdmin } from '../acceptance/client.ts';
 import {
   cleanUpAfterwards,
+  type Environment,
   NO_RATE_LIMITS,
   type RunningService,
   report,
   startService,
 } from '../acceptance/process.ts';
+import { runStatement } from '../acceptance/statements.ts';
 import { send, startPaying, strangeOf } from './clients.ts';
-import { createPostgres, type FragilePostgres, runStatement } from './postgres.ts';
+import { createPostgres, type FragilePostgres } from './postgres.ts';
 
 cleanUpAfterwards();
 
@@ -27,30 +29,29 @@ describe('three instances under 20 paying clients', () => {
   let url: string;
   let instances: RunningService[];
   let token: string;
-  const start = () => startService({ ...NO_RATE_LIMITS, DATABASE_URL: url, LOG_LEVEL: 'warn' });
-  const startOn = (port: number) =>
-    startService({ ...NO_RATE_LIMITS, DATABASE_URL: url, LOG_LEVEL: 'warn', PORT: String(port) });
+  const start = (settings: Environment = {}) =>
+    startService({ ...NO_RATE_LIMITS, DATABASE_URL: url, LOG_LEVEL: 'warn', ...settings });
 
   beforeAll(async () => {
     url = await postgres.newDatabase();
     instances = await Promise.all([start(), start(), start()]);
-    token = await registerAdmin(of(instances, 0));
+    token = await registerAdmin(inTurn(instances, 0));
   });
 
   afterAll(() => Promise.all(instances.map((service) => service.stop())));
 
   test('lose and double no payment when instances are killed ten times with SIGKILL', async () => {
     const origins = instances.map(({ origin }) => origin);
-    const paying = await startPaying(origins, of(instances, 0), token, { clients: 20 });
+    const paying = await startPaying(origins, inTurn(instances, 0), token, { clients: 20 });
     for (let kill = 0; kill < 10; kill++) {
       await sleep(300 + Math.random() * 700);
-      const victim = of(instances, kill);
+      const victim = inTurn(instances, kill);
       await victim.kill();
-      instances[kill % instances.length] = await startOn(victim.port);
+      instances[kill % instances.length] = await start({ PORT: String(victim.port) });
     }
     await paying.stop();
     expect(strangeOf(paying.outcomes)).toEqual([]);
-    report(`ten kill -9 of an instance: ${await paying.compare(of(instances, 0))}`);
+    report(`ten kill -9 of an instance: ${await paying.compare(inTurn(instances, 0))}`);
     await expectBooksToHold(url);
   });
 
@@ -58,7 +59,7 @@ describe('three instances under 20 paying clients', () => {
     'survive five %s restarts of PostgreSQL, answer only 503 meanwhile, and lose nothing',
     async (mode) => {
       const origins = instances.map(({ origin }) => origin);
-      const paying = await startPaying(origins, of(instances, 0), token, { clients: 20 });
+      const paying = await startPaying(origins, inTurn(instances, 0), token, { clients: 20 });
       const backMs: number[] = [];
       for (let restart = 0; restart < 5; restart++) {
         await sleep(500 + Math.random() * 1_000);
@@ -75,7 +76,7 @@ describe('three instances under 20 paying clients', () => {
       expect(paying.outcomes.filter(({ status }) => status === undefined)).toEqual([]);
       const refused = paying.outcomes.filter(({ status }) => status === 503).length;
       report(
-        `five ${mode} restarts of PostgreSQL: ${await paying.compare(of(instances, 0))}, ${refused} answered 503; ` +
+        `five ${mode} restarts of PostgreSQL: ${await paying.compare(inTurn(instances, 0))}, ${refused} answered 503; ` +
           `first success after ${backMs.join(', ')} ms`,
       );
       await expectBooksToHold(url);
@@ -119,7 +120,3 @@ test('three instances migrate an empty database once, although some are killed m
   expect(Math.max(...readyMs)).toBeLessThan(30_000);
   report(`ten first starts of three: all ready after ${readyMs.join(', ')} ms`);
 });
-
-function of(services: RunningService[], n: number): RunningService {
-  return services[n % services.length] as RunningService;
-}

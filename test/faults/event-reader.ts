@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { inTurn } from '../acceptance/client.ts';
 import { send } from './clients.ts';
 
 export interface SeenEvent {
@@ -22,7 +23,7 @@ export function startReading(origins: readonly string[], token: string) {
   async function read(): Promise<void> {
     while (!isStopping) {
       const path = `/api/events?after=${after}&limit=1000&wait=1`;
-      const { status, body } = await send(origins[requests++ % origins.length] ?? '', 'GET', path, { token });
+      const { status, body } = await send(inTurn(origins, requests++), 'GET', path, { token });
       if (status === 200) {
         const { data } = JSON.parse(body) as { data: { events: SeenEvent[]; after: number } };
         events.push(...data.events);

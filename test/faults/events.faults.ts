@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToHold } from '../acceptance/books.ts';
-import { inParallel, openAccount, registerAdmin } from '../acceptance/client.ts';
+import { inParallel, inTurn, openAccount, registerAdmin } from '../acceptance/client.ts';
 import {
   cleanUpAfterwards,
   freePort,
@@ -15,9 +15,10 @@ import {
   report,
   startService,
 } from '../acceptance/process.ts';
+import { runStatement } from '../acceptance/statements.ts';
 import { send, startPaying } from './clients.ts';
 import { expectGaplessVersions, startReading } from './event-reader.ts';
-import { createPostgres, type FragilePostgres, runStatement } from './postgres.ts';
+import { createPostgres, type FragilePostgres } from './postgres.ts';
 
 cleanUpAfterwards();
 
@@ -173,7 +174,7 @@ async function payInBulk(
   accountIds: readonly number[],
 ): Promise<number[]> {
   const items = Array.from({ length: ITEMS_PER_CALL }, (_, item) => ({
-    ...{ accountId: accountIds[(call + item) % accountIds.length], amount: 1, paymentMethodId: 2 },
+    ...{ accountId: inTurn(accountIds, call + item), amount: 1, paymentMethodId: 2 },
     transactionRef: `BULK-${call}-${item}`,
   }));
   const headers = { 'idempotency-key': `bulk ${call}` };

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToHold } from '../acceptance/books.ts';
-import { inParallel, openAccount, registerAdmin } from '../acceptance/client.ts';
+import { inParallel, inTurn, openAccount, registerAdmin } from '../acceptance/client.ts';
 import {
   cleanUpAfterwards,
   NO_RATE_LIMITS,
@@ -41,12 +41,12 @@ test('one instance under 300 clients answers accepted calls soon, and refuses th
   const accounts = await inParallel(5, Array.from({ length: 50 }), () => openAccount(service, token));
   const clients = Array.from({ length: 300 }, (_, client) => client);
   const call = (client: number) => {
-    const account = accounts[client % accounts.length];
+    const { id } = inTurn(accounts, client);
     return client % 3
-      ? send(service.origin, 'GET', `/api/accounts/${account?.id}`, { token })
+      ? send(service.origin, 'GET', `/api/accounts/${id}`, { token })
       : send(service.origin, 'POST', '/api/payments', {
           token,
-          body: { accountId: account?.id, amount: 1, paymentMethodId: 2 },
+          body: { accountId: id, amount: 1, paymentMethodId: 2 },
         });
   };
   // The instance and the clients have warmed up, so neither compiles code during the measurement.
@@ -177,7 +177,7 @@ test('provoked deadlocks reach no client', async () => {
   const accounts = await inParallel(5, Array.from({ length: 6 }), () => openAccount(service, token));
   const post = (path: string, body: unknown) => send(service.origin, 'POST', `/api${path}`, { token, body });
   const paid = await inParallel(10, Array.from({ length: 300 }), async (_, n) => {
-    const accountId = accounts[n % accounts.length]?.id;
+    const accountId = inTurn(accounts, n).id;
     const { body } = await post('/payments', { accountId, amount: 1, paymentMethodId: 2 });
     return (JSON.parse(body) as { data: { id: number } }).data.id;
   });
@@ -197,12 +197,12 @@ test('provoked deadlocks reach no client', async () => {
     ...paid.slice(150).map((id) => () => post(`/payments/${id}/reverse`, { reason: 'a test of locks' })),
     ...unmatched.flatMap((id, n) =>
       [0, 1].map(
-        (other) => () => post(`/payments/${id}/assign`, { accountId: accounts[(n + other) % 6]?.id }),
+        (other) => () => post(`/payments/${id}/assign`, { accountId: inTurn(accounts, n + other).id }),
       ),
     ),
     ...Array.from(
       { length: 60 },
-      (_, n) => () => post('/payments', { accountId: accounts[n % 6]?.id, amount: 3, paymentMethodId: 2 }),
+      (_, n) => () => post('/payments', { accountId: inTurn(accounts, n).id, amount: 3, paymentMethodId: 2 }),
     ),
   ];
   const outcomes = await inParallel(100, calls, (call) => call());

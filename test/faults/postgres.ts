@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { findProgram, type Program } from '../../src/platform/embedded-postgres/program.ts';
 import {
   chooseAccount,
@@ -13,6 +12,7 @@ import {
   type SystemAccount,
 } from '../../src/platform/embedded-postgres/run-as.ts';
 import { freePort, newFolder } from '../acceptance/process.ts';
+import { executes, runStatement } from '../acceptance/statements.ts';
 
 /** A PostgreSQL server that a test may stop, freeze and kill. */
 export interface FragilePostgres {
@@ -88,7 +88,7 @@ async function manage(
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ];
     server = spawn(postgres, args, { ...optionsOf(account, folder), stdio: 'ignore' });
-    while (!(await accepts(address('postgres')))) {
+    while (!(await executes(address('postgres'), 'select 1'))) {
       if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode}.`);
       await sleep(25);
     }
@@ -140,27 +140,6 @@ function killNow(pid: number): void {
     process.kill(pid, 'SIGKILL');
   } catch {
     // The process has just ended.
-  }
-}
-
-async function accepts(connectionString: string): Promise<boolean> {
-  try {
-    await runStatement(connectionString, 'select 1');
-    return true;
-  } catch {
-    return false; // The server is still starting.
-  }
-}
-
-/** Runs one statement on a separate connection. */
-export async function runStatement(connectionString: string, statement: string): Promise<pg.QueryResult> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000 });
-  client.on('error', () => {}); // The query reports the error.
-  await client.connect();
-  try {
-    return await client.query(statement);
-  } finally {
-    await client.end();
   }
 }
 

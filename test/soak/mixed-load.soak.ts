@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRandom } from '../../tools/simulator/traffic.ts';
 import { expectBooksToHold } from '../acceptance/books.ts';
-import { inParallel, PASSWORD } from '../acceptance/client.ts';
+import { inParallel, median, PASSWORD } from '../acceptance/client.ts';
 import { cleanUpAfterwards, report, runToEnd } from '../acceptance/process.ts';
 import { percentile, send } from '../faults/clients.ts';
 import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
@@ -233,11 +233,6 @@ function windowUntil(samples: readonly Sample[], end: number): Sample[] {
   // The last sample is taken a moment after its time.
   const slackMs = SAMPLE_EVERY_MS / 2;
   return samples.filter(({ at }) => at > end - WINDOW_MS && at <= end + slackMs);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
 function sumOfTimes(tallies: Traffic['tallies']): number {

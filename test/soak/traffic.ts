@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { createRandom } from '../../tools/simulator/traffic.ts';
-import { cents, inParallel, PASSWORD, sumOf } from '../acceptance/client.ts';
+import { cents, inParallel, inTurn, PASSWORD, sumOf } from '../acceptance/client.ts';
 import type { RunningService } from '../acceptance/process.ts';
 import { send } from '../faults/clients.ts';
 import { readAll } from '../support/expected-figures.ts';
@@ -524,8 +524,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
     const { as, method = 'GET', path, body, key, status = 200, done } = ask;
     const user = askerOf(as);
     sent += 1;
-    const origin = origins[sent % origins.length] ?? '';
-    const outcome = await send(origin, method, `/api${path}`, {
+    const outcome = await send(inTurn(origins, sent), method, `/api${path}`, {
       ...(user && { token: user.token }),
       body,
       headers: {

@@ -16,8 +16,9 @@ import {
   report,
   startService,
 } from '../acceptance/process.ts';
+import { runStatement } from '../acceptance/statements.ts';
 import { type Outcome, percentile, send, startPaying } from '../faults/clients.ts';
-import { createPostgres, type FragilePostgres, runStatement } from '../faults/postgres.ts';
+import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
 import { createCaller } from '../support/harness.ts';
 import { buildCommit, earlierCommits, migrationsSince, startsOnNewerDatabase } from './earlier.ts';
 

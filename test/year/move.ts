@@ -1,16 +1,16 @@
 import { expect } from 'vitest';
-import { inParallel, read, registerAdmin } from '../acceptance/client.ts';
+import { expectVerifyToPass } from '../acceptance/books.ts';
+import { adminCalls, inParallel, read, registerAdmin } from '../acceptance/client.ts';
 import { sumsOf, withoutIds } from '../acceptance/moved-portfolio.ts';
 import {
   emptyDatabase,
   NO_RATE_LIMITS,
   type RunningService,
   report,
-  runToEnd,
   startService,
 } from '../acceptance/process.ts';
 import { exportFiles } from '../support/export-files.ts';
-import { type AdminCalls, importAll } from '../support/imports.ts';
+import { importAll } from '../support/imports.ts';
 
 const READERS = 6;
 const LONGEST_IMPORT_MS = 20 * 60_000;
@@ -31,17 +31,18 @@ export async function expectTheSameAfterMove(
   { moment, periods, accountIds }: { moment: string; periods: [string, string][]; accountIds: number[] },
 ): Promise<void> {
   const began = performance.now();
-  const files = await exportFiles(callsOf(source));
+  const files = await exportFiles(adminCalls(source.service, source.token));
   const url = await emptyDatabase();
   const environment = { ...NO_RATE_LIMITS, DATABASE_URL: url, DEMO_DATA: 'off', LOG_LEVEL: 'warn' };
   const service = await startService({ ...environment, TEST_CLOCK: 'on', ACCESS_TOKEN_TTL: '86400' });
   const target = { service, token: await registerAdmin(service), url };
+  const calls = adminCalls(service, target.token);
   const set = await service.call('PUT', '/test/clock', { now: moment });
   expect(set.status, set.text).toBe(200);
 
-  const done = await importAll(callsOf(target), files, LONGEST_IMPORT_MS);
+  const done = await importAll(calls, files, LONGEST_IMPORT_MS);
   expect(done).toMatchObject({ warnings: 0, differences: 0 });
-  const again = await exportFiles(callsOf(target));
+  const again = await exportFiles(calls);
   expect(Object.keys(again)).toEqual(Object.keys(files));
   for (const [file, bytes] of Object.entries(files))
     expect(firstDifference(bytes, again[file as keyof typeof again]), file).toBeUndefined();
@@ -54,9 +55,9 @@ export async function expectTheSameAfterMove(
     const path = `/reports/accounts/summary?startDate=${startDate}&endDate=${endDate}`;
     expect(withoutIds(await readOf(target, path)), path).toEqual(withoutIds(await readOf(source, path)));
   }
-  const sums = sumsOf(await verify(source));
+  const sums = sumsOf(await expectVerifyToPass(source.url));
   expect(sums).toHaveProperty('ledger_events');
-  expect(sumsOf(await verify(target))).toEqual(sums);
+  expect(sumsOf(await expectVerifyToPass(url))).toEqual(sums);
   report(
     `moved to an empty database in ${((performance.now() - began) / 1_000).toFixed(0)} s: ` +
       `${accountIds.length} statements, ${periods.length} summaries and the sums of verify are equal, and a second export is identical`,
@@ -71,22 +72,6 @@ function firstDifference(expected: Buffer, found: Buffer) {
   return { line: line + 1, expected: a[line], found: b[line] };
 }
 
-function callsOf({ service, token }: Instance): AdminCalls {
-  return {
-    origin: service.origin,
-    adminToken: token,
-    call: (method, path, body) => service.call(method, path, body, { token }),
-  };
-}
-
 function readOf({ service, token }: Instance, path: string) {
   return read(service, token, path);
-}
-
-async function verify({ url }: Instance): Promise<string> {
-  const { status, stdout, stderr } = await runToEnd([process.execPath, 'dist/cli/verify.js'], {
-    DATABASE_URL: url,
-  });
-  expect(status, stdout + stderr).toBe(0);
-  return stdout;
 }
