@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerAdmin } from '../acceptance/client.ts';
 import {
   cleanUpAfterwards,
+  memoryMbOf,
   NO_RATE_LIMITS,
   newDatabase,
   type RunningService,
@@ -36,11 +36,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop();
 });
-
-function memoryMb(kind: 'VmRSS' | 'VmHWM'): number {
-  const status = readFileSync(`/proc/${service.pid}/status`, 'utf8');
-  return Number(new RegExp(`^${kind}:\\s*(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
-}
 
 function head(lines: string[], path = '/api/customers'): string {
   return [
@@ -149,11 +144,11 @@ const ATTACKS: [what: string, make: () => Iterable<string | Buffer>, statuses: n
 describe('refused within a second, in the envelope, with the memory as it was', () => {
   it('is each of these bodies, alone and twenty times concurrently', async () => {
     await sleep(500);
-    const start = memoryMb('VmRSS');
+    const start = memoryMbOf(service);
     const rounds: string[] = [];
     let slowest = { what: '', ms: 0 };
     for (const [what, make, statuses] of ATTACKS) {
-      const before = memoryMb('VmRSS');
+      const before = memoryMbOf(service);
       const { text, ms } = await sendBytes(service.origin, make());
       const [top = '', answer = ''] = text.split('\r\n\r\n');
       const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(top)?.[1]);
@@ -164,7 +159,7 @@ describe('refused within a second, in the envelope, with the memory as it was', 
         expect(top.toLowerCase(), what).toContain(header);
       expect(ms, what).toBeLessThan(REFUSED_WITHIN_MS);
       if (ms > slowest.ms) slowest = { what, ms };
-      const grown = memoryMb('VmRSS') - before;
+      const grown = memoryMbOf(service) - before;
       if (grown > 10) rounds.push(`${what} +${Math.round(grown)} MB`);
       expect(grown, `${what}: memory`).toBeLessThan(MEMORY_MB);
     }
@@ -176,17 +171,15 @@ describe('refused within a second, in the envelope, with the memory as it was', 
       for (const [, make] of ATTACKS.slice(3)) {
         await Promise.all(Array.from({ length: 20 }, () => sendBytes(service.origin, make(), 3_000)));
       }
-      return memoryMb('VmRSS');
+      return memoryMbOf(service);
     };
-    const [first, second, third, fourth] = [
-      await twentyOfEach(),
-      await twentyOfEach(),
-      await twentyOfEach(),
-      await twentyOfEach(),
-    ];
+    const first = await twentyOfEach();
+    const second = await twentyOfEach();
+    const third = await twentyOfEach();
+    const fourth = await twentyOfEach();
     report(
       `each twenty times at once: ${Math.round(start)} MB at first, ${Math.round(first)} MB after, ` +
-        `${[second, third, fourth].map(Math.round).join(', ')} MB after three more rounds, ${Math.round(memoryMb('VmHWM'))} MB at most`,
+        `${[second, third, fourth].map(Math.round).join(', ')} MB after three more rounds, ${Math.round(memoryMbOf(service, 'VmHWM'))} MB at most`,
     );
     // The heap does not shrink at once, and garbage collection has no fixed times. So the test only checks that the heap stops
     // growing.

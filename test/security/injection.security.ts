@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRandom } from '../../tools/simulator/traffic.ts';
 import { report } from '../acceptance/process.ts';
 import {
   committedDescription,
@@ -8,7 +9,6 @@ import {
 } from '../support/api-description.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import { newAccount, newCustomer, pay, useService } from '../support/harness.ts';
-import { createRandom } from './random.ts';
 import { expectNothingOfTheInside, type Reply, refusalOf, type Sent, send } from './wire.ts';
 
 /**
@@ -21,6 +21,7 @@ const FEWEST_REQUESTS = 10_000;
 
 const service = useService({ TEST_CLOCK: 'off' });
 const random = createRandom(SEED);
+const pick = <T>(from: readonly T[]): T => from[random(from.length)] as T;
 const counts = { sent: 0, accepted: 0, refused: 0 };
 let ids: Record<string, number> = {};
 let victim: number;
@@ -498,7 +499,7 @@ describe('an address', () => {
     const attacks = filters.flatMap((filter) =>
       OPERATORS.flatMap((operator) =>
         Array.from({ length: 3 }, () => {
-          const path = `${addressOf(operation)}?${encodeURIComponent(`${filter}[${operator}]`)}=${random.pick(hostile).slice(0, 4_000)}`;
+          const path = `${addressOf(operation)}?${encodeURIComponent(`${filter}[${operator}]`)}=${pick(hostile).slice(0, 4_000)}`;
           return { operation, path, fields: [filter] };
         }),
       ),
@@ -579,8 +580,8 @@ describe('headers', () => {
       { 'x-request-id': "' or 1=1" },
       { 'x-request-id': '\u00ff'.repeat(64) },
       { 'idempotency-key': 'x'.repeat(256) },
-      { 'idempotency-key': `\u00fc${random.below(1e9)}` },
-      { 'idempotency-key': `'; drop table users; -- ${random.below(1e9)}` },
+      { 'idempotency-key': `\u00fc${random(1e9)}` },
+      { 'idempotency-key': `'; drop table users; -- ${random(1e9)}` },
       { 'content-type': 'application/json; charset=utf-7' },
       { 'content-type': 'application/json/../../x' },
       { 'content-type': 'multipart/form-data; boundary=x' },
@@ -615,7 +616,7 @@ describe('a file', () => {
     '$name, with every kind of wrong cell, and with files of other types',
     async (operation) => {
       const withCell = (index: number, text: string) =>
-        csv([HEAD, ROW.with(index, text), ROW.with(0, `SKC${random.below(1e7)}`)]);
+        csv([HEAD, ROW.with(index, text), ROW.with(0, `SKC${random(1e7)}`)]);
       const bodies: (string | Buffer)[] = [
         ...ROW.flatMap((_cell, index) => TEXTS.map((text) => withCell(index, text))),
         ...TEXTS.map((text) =>
@@ -647,24 +648,22 @@ describe('a file', () => {
 describe('by chance', () => {
   it('several wrong fields together', async () => {
     const wild = (depth: number): unknown => {
-      const choice = random.below(depth > 0 ? 8 : 6);
-      if (choice < 3) return random.pick(TEXTS);
-      if (choice < 5) return random.pick(NUMBERS);
-      if (choice < 6) return random.pick(OTHERS);
-      const parts = Array.from({ length: random.below(4) }, () => wild(depth - 1));
+      const choice = random(depth > 0 ? 8 : 6);
+      if (choice < 3) return pick(TEXTS);
+      if (choice < 5) return pick(NUMBERS);
+      if (choice < 6) return pick(OTHERS);
+      const parts = Array.from({ length: random(4) }, () => wild(depth - 1));
       if (choice < 7) return parts;
       const names = ['__proto__', 'constructor', 'a', '', 'length', 'toJSON', 'id', '\0', '\ud800'];
-      return new Raw(
-        `{${parts.map((part) => `${JSON.stringify(random.pick(names))}:${toJson(part)}`).join(',')}}`,
-      );
+      return new Raw(`{${parts.map((part) => `${JSON.stringify(pick(names))}:${toJson(part)}`).join(',')}}`);
     };
     const attacks: Attack[] = [];
     while (counts.sent + attacks.length < FEWEST_REQUESTS || attacks.length < 2_000) {
-      const operation = random.pick(writes);
+      const operation = pick(writes);
       const places = placesOf(operation.body?.schema as Schema).filter(({ keys }) => keys.length > 0);
       let body: unknown = rightBody(operation);
-      for (let n = random.below(4); n >= 0 && places.length > 0; n--) {
-        body = withValue(body, random.pick(places).keys, wild(4));
+      for (let n = random(4); n >= 0 && places.length > 0; n--) {
+        body = withValue(body, pick(places).keys, wild(4));
       }
       attacks.push(withBody(operation, body));
     }

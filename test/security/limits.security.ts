@@ -27,7 +27,12 @@ async function limited(environment: Record<string, string> = {}) {
   return instance;
 }
 
-const guess = JSON.stringify({ email: 'nobody@example.com', password: 'x' });
+/** A wrong guess at a password. */
+const GUESS = {
+  method: 'POST',
+  path: '/api/auth/login',
+  body: JSON.stringify({ email: 'nobody@example.com', password: 'x' }),
+} satisfies Sent;
 
 describe.skipIf(!redisIsThere)('over three instances (skipped where redis-server is not installed)', () => {
   it('allows exactly five, ten, a hundred and 150 calls a minute, also when they arrive at once', async () => {
@@ -35,11 +40,7 @@ describe.skipIf(!redisIsThere)('over three instances (skipped where redis-server
     const { key } = await newApiKey(service, ['catalogue:read']);
     const figures: string[] = [];
     for (const [limit, wanted, sent] of [
-      [
-        5,
-        401,
-        { method: 'POST', path: '/api/auth/login', body: JSON.stringify({ email: 'a@b.cd', password: 'x' }) },
-      ],
+      [5, 401, GUESS],
       [10, 200, { method: 'POST', path: '/api/payments/reconcile', token, body: '{"paymentIds":[1]}' }],
       [100, 200, { path: '/api/products', token }],
       [150, 200, { path: '/api/products', token: key }],
@@ -86,11 +87,11 @@ describe('a limit that is used up', () => {
   it('is not bypassed by another spelling of the URL', async () => {
     const { origin } = await limited();
     for (let n = 0; n < 5; n++) {
-      expect((await send(origin, { method: 'POST', path: '/api/auth/login', body: guess })).status).toBe(401);
+      expect((await send(origin, GUESS)).status).toBe(401);
     }
     const passed: string[] = [];
     for (const path of spellings) {
-      const { status } = await send(origin, { method: 'POST', path, body: guess });
+      const { status } = await send(origin, { ...GUESS, path });
       expect([404, 429], path).toContain(status);
       if (status === 429) passed.push(path);
     }
@@ -112,8 +113,7 @@ describe('a limit that is used up', () => {
     });
     const statuses: number[] = [];
     for (let n = 0; n < 8; n++) {
-      const sent = { method: 'POST', path: '/api/auth/login', body: guess, headers: forged(n) };
-      statuses.push((await send(origin, sent)).status);
+      statuses.push((await send(origin, { ...GUESS, headers: forged(n) })).status);
     }
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
   });
@@ -123,9 +123,7 @@ describe('a limit that is used up', () => {
     const statuses: number[] = [];
     for (let n = 0; n < 7; n++) {
       const headers = { 'x-forwarded-for': `198.51.100.${n}, 203.0.113.9` }; // the proxy adds the last
-      statuses.push(
-        (await send(origin, { method: 'POST', path: '/api/auth/login', body: guess, headers })).status,
-      );
+      statuses.push((await send(origin, { ...GUESS, headers })).status);
     }
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
   });
@@ -174,8 +172,8 @@ describe('a limit that is used up', () => {
 
   it('refuses in the envelope with Retry-After', async () => {
     const { origin } = await limited({ RATE_LIMIT_AUTH: '1' });
-    await send(origin, { method: 'POST', path: '/api/auth/login', body: guess });
-    const reply = await send(origin, { method: 'POST', path: '/api/auth/login', body: guess });
+    await send(origin, GUESS);
+    const reply = await send(origin, GUESS);
     expect(refusalOf(reply).code).toBe('RATE_LIMITED');
     expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
   });

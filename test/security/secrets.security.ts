@@ -1,17 +1,17 @@
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createAdmin } from '../acceptance/client.ts';
 import {
   cleanUpAfterwards,
   type Environment,
   emptyDatabase,
   NO_RATE_LIMITS,
   newDatabase,
-  ROOT,
   type RunningService,
   report,
   runToEnd,
   startService,
 } from '../acceptance/process.ts';
+import { runStatement } from '../acceptance/statements.ts';
 import { expectNothingOfTheInside, type Reply, type Sent, send, sendBytes } from './wire.ts';
 
 /** Sends secrets in every possible place, and then searches all log lines and metrics for them. */
@@ -67,13 +67,7 @@ async function ask(sent: Sent): Promise<Reply> {
 
 const post = (path: string, body: unknown, rest: Partial<Sent> = {}) =>
   ask({ method: 'POST', path, body: typeof body === 'string' ? body : JSON.stringify(body), token, ...rest });
-
-async function inDatabase(text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(text);
-  await client.end();
-}
+const put = (path: string, body: unknown) => post(path, body, { method: 'PUT' });
 
 beforeAll(async () => {
   const address = new URL(await emptyDatabase());
@@ -82,26 +76,14 @@ beforeAll(async () => {
   if (isMarked) address.password = SECRETS.database;
   url = address.href;
   service = await startService(environment());
-  const created = await runToEnd(
-    [
-      process.execPath,
-      'dist/cli/create-admin.js',
-      '--email',
-      'admin@example.com',
-      '--first-name',
-      'A',
-      '--last-name',
-      'B',
-    ],
-    { ...environment(), ADMIN_PASSWORD: SECRETS.password },
-    ROOT,
-  );
+  const admin = { email: 'admin@example.com', password: SECRETS.password };
+  const created = await createAdmin(environment(), admin);
   expect(created.status, created.stderr).toBe(0);
   expect(created.stdout + created.stderr).not.toContain(MARK);
   const login = await send(service.origin, {
     method: 'POST',
     path: '/api/auth/login',
-    body: JSON.stringify({ email: 'admin@example.com', password: SECRETS.password }),
+    body: JSON.stringify(admin),
   });
   const { data } = JSON.parse(login.text);
   token = data.accessToken;
@@ -139,14 +121,9 @@ describe('secrets', () => {
     await post('/api/auth/refresh', { refreshToken: someone.refreshToken }, { token: null });
     await post('/api/auth/refresh', { refreshToken: someone.refreshToken }, { token: null }); // ends the session
     await post('/api/auth/logout', { refreshToken }, {});
-    await ask({
-      method: 'PUT',
-      path: '/api/auth/password',
-      token,
-      body: JSON.stringify({ currentPassword: guess, newPassword: password }),
-    });
+    await put('/api/auth/password', { currentPassword: guess, newPassword: password });
     await post('/api/users', { email, password, ...names, role: 'viewer' });
-    await ask({ method: 'PUT', path: '/api/users/999999', token, body: JSON.stringify({ password }) });
+    await put('/api/users/999999', { password });
     await ask({ path: '/api/auth/me', token: `${MARK}.${MARK}.${MARK}` });
     const apiKey = JSON.parse((await post('/api/api-keys', { name: 'A', role: 'viewer' })).text).data;
     const rotated = await post(`/api/api-keys/${apiKey.id}/rotate`, { overlapSeconds: 60 });
@@ -175,18 +152,8 @@ describe('secrets', () => {
     await post('/api/customers', { ...names, phone: '+254711000002', nationalId }); // taken
     await post('/api/customers', { ...names, phone: 'none', nationalId, secret: nationalId });
     const documents = [{ type: 'scan', number: SECRETS.document }];
-    await ask({
-      method: 'PUT',
-      path: '/api/customers/1/kyc',
-      token,
-      body: JSON.stringify({ verificationType: 'passport', verificationStatus: 'wrong', documents }),
-    });
-    await ask({
-      method: 'PUT',
-      path: '/api/customers/1/kyc',
-      token,
-      body: JSON.stringify({ verificationType: 'passport', verificationStatus: 'verified', documents }),
-    });
+    for (const verificationStatus of ['wrong', 'verified'])
+      await put('/api/customers/1/kyc', { verificationType: 'passport', verificationStatus, documents });
     const notice = { TransID: 'A1', TransAmount: 'wrong', MSISDN: SECRETS.payer, BillRefNumber: nationalId };
     const headers = { 'x-webhook-secret': webhook };
     await post('/api/webhooks/payments/mobilemoney', notice, { headers });
@@ -237,9 +204,11 @@ describe('secrets', () => {
 
   it('do not appear in the log when an internal error occurs', async () => {
     // Errors of constraints, triggers and plans contain the row. These parts of PostgreSQL's messages must not be logged.
-    await inDatabase(`
-      alter table customers add constraint broken_for_a_test check (national_id not like '${MARK}9%') not valid;
-      alter table users add constraint broken_for_a_test check (first_name <> 'Broken') not valid`);
+    await runStatement(
+      url,
+      `alter table customers add constraint broken_for_a_test check (national_id not like '${MARK}9%') not valid;
+      alter table users add constraint broken_for_a_test check (first_name <> 'Broken') not valid`,
+    );
     const customer = { firstName: 'A', lastName: 'B', phone: '+254711000009', nationalId: `${MARK}99` };
     const user = {
       email: 'broken@example.com',

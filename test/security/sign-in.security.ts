@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { median } from '../acceptance/client.ts';
 import { report } from '../acceptance/process.ts';
 import { type Caller, dataOf, PASSWORD, startInstance, useService, wrongFields } from '../support/harness.ts';
 import { send } from './wire.ts';
@@ -134,8 +135,3 @@ describe('in production', () => {
     await close();
   });
 });
-
-function median(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
-}

@@ -1,19 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAccount, PASSWORD, registerAdmin } from '../acceptance/client.ts';
 import {
   cleanUpAfterwards,
+  memoryMbOf,
   NO_RATE_LIMITS,
   newDatabase,
   type RunningService,
   report,
   startService,
 } from '../acceptance/process.ts';
+import { runStatement } from '../acceptance/statements.ts';
 import { type Reply, send } from './wire.ts';
 
 /**
@@ -72,21 +72,14 @@ async function seed(url: string): Promise<void> {
   const invoice = await service.call('POST', '/invoices', { accountId, items }, { token: admin });
   expect(invoice.status, invoice.text).toBe(201);
   pdf = `/api/invoices/${invoice.body.data.id}/pdf`;
-  const database = new pg.Client(url);
-  await database.connect();
-  await database.query(
+  await runStatement(
+    url,
     `insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key, payment_date,
       status, source)
     select $1, 100 + n, 1, ref, ref, date '2026-01-01' + n % 300, 'matched', 'manual'
     from generate_series(1, $2::int) n, lpad(n::text, 800, 'X') ref`,
     [accountId, EXPORTED_ROWS],
   );
-  await database.end();
-}
-
-function memoryMb(kind: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
-  const status = readFileSync(`/proc/${service.pid}/status`, 'utf8');
-  return Number(new RegExp(`^${kind}:\\s*(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
 }
 
 interface Asked {
@@ -156,7 +149,7 @@ describe('hundreds of pipelined requests whose answers are not read', () => {
           times.push(reply.ms);
           await sleep(50);
         }
-        peaks.push(memoryMb());
+        peaks.push(memoryMbOf(service));
         for (const socket of hostile) socket.destroy();
         await sleep(100);
       }
@@ -171,17 +164,17 @@ describe('hundreds of pipelined requests whose answers are not read', () => {
   );
 
   it('do not fill the memory if each answer is large: the API description', async () => {
-    const before = memoryMb();
+    const before = memoryMbOf(service);
     await Promise.all(Array.from({ length: 5 }, () => ask({ path: '/api-docs/openapi.json', times: 500 })));
     const reply = await send(service.origin, { path: '/api/products', token: users[1] ?? '' });
     expect(reply.status).toBe(200);
-    expect(memoryMb() - before).toBeLessThan(300);
+    expect(memoryMbOf(service) - before).toBeLessThan(300);
   });
 });
 
 describe('pages that are not read', () => {
   it('use up the slots of one reader only', async () => {
-    const before = memoryMb();
+    const before = memoryMbOf(service);
     const hostile = await Promise.all(
       Array.from({ length: 25 }, () => ask({ path: PAGE, token: users[0] ?? '', times: 10 })),
     );
@@ -198,7 +191,7 @@ describe('pages that are not read', () => {
         200,
       );
     }
-    const grown = memoryMb() - before;
+    const grown = memoryMbOf(service) - before;
     report(`250 pages of 1.6 MB that nobody reads: ${Math.round(grown)} MB more memory`);
     expect(grown).toBeLessThan(200);
     await expect

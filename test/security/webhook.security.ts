@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { median } from '../acceptance/client.ts';
 import { cleanUpAfterwards, report } from '../acceptance/process.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import { accountNow, newAccount, notification, startInstance, useService } from '../support/harness.ts';
@@ -85,7 +86,7 @@ describe('without the secret', () => {
     for (const secret of ['wrong', SECRET.slice(0, -1)]) {
       const times: number[] = [];
       for (let n = 0; n < 51; n++) times.push(await time(secret));
-      medians.push(times.sort((a, b) => a - b)[25] ?? 0);
+      medians.push(median(times));
     }
     // Digests are compared, so this test can only find large differences.
     expect(Math.abs((medians[0] ?? 0) - (medians[1] ?? 0))).toBeLessThan(5);

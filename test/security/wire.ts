@@ -2,7 +2,7 @@ import http from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'vitest';
 
-/** Requests as an attacker sends them. No client library normalizes their paths, headers or bytes. */
+/** A request. It is sent unchanged: no client library normalizes its path, headers or bytes. */
 export interface Sent {
   method?: string;
   path: string;
