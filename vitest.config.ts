@@ -15,6 +15,6 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Each worker loads the service once for all its files. Files share no database and no listening server.
     isolate: false,
-    maxWorkers: 5, // More than two cores, because many tests only wait. With more, the connections of the server may run out.
+    maxWorkers: 6, // More than two cores, because many tests only wait. Six need up to 72 of the 97 connections of the server.
   },
 });
