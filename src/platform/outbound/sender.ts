@@ -1,9 +1,7 @@
-import type { LookupAddress } from 'node:dns';
-import { lookup as lookUpInDns } from 'node:dns/promises';
+import { lookup as lookUpInDns } from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
-import pLimit from 'p-limit';
 import type { AllowedDestinations } from '../../core/http/addresses.ts';
 import { mayConnect, NOT_PUBLIC, problemOfDestination } from './destinations.ts';
 
@@ -43,8 +41,8 @@ export interface SenderOptions {
   maxConnections: number;
   /** The time limit for the connection and the answer together. */
   timeoutMs?: number;
-  /** Finds the addresses of a host. Replaces DNS in tests. */
-  lookup?: (hostname: string) => Promise<LookupAddress[]>;
+  /** Replaces DNS in tests. */
+  lookup?: typeof lookUpInDns;
 }
 
 export const SEND_TIMEOUT_MS = 10_000;
@@ -55,7 +53,7 @@ export function createSender({
   destinations,
   maxConnections,
   timeoutMs = SEND_TIMEOUT_MS,
-  lookup = (hostname) => lookUpInDns(hostname, { all: true }),
+  lookup = lookUpInDns,
 }: SenderOptions): Sender {
   const settings = {
     keepAlive: true,
@@ -176,42 +174,22 @@ function readStart(response: http.IncomingMessage, done: (text: string) => void)
 }
 
 /**
- * A look-up keeps one of libuv's four threads busy until the name server answers. The check of each access token also needs such a
- * thread, so without this limit an outage of DNS would stop the API.
- */
-const twoAtATime = pLimit(2);
-
-/**
  * Fails for a host with an address that must not be called. All addresses of the host are checked, because any of them may be
- * used. Concurrent connections to a host share one look-up.
+ * used.
  */
-function checkedLookup(
-  lookup: NonNullable<SenderOptions['lookup']>,
-  destinations: AllowedDestinations,
-): LookupFunction {
-  const running = new Map<string, Promise<LookupAddress[]>>();
-
-  async function addressesOf(hostname: string): Promise<LookupAddress[]> {
-    let lookingUp = running.get(hostname);
-    if (!lookingUp) {
-      lookingUp = twoAtATime(() => lookup(hostname)).finally(() => running.delete(hostname));
-      running.set(hostname, lookingUp);
-    }
-    const addresses = await lookingUp;
-    const areAllowed = addresses.every(({ address }) => mayConnect(hostname, address, destinations));
-    if (addresses.length === 0 || !areAllowed) throw new Error(`The host ${NOT_PUBLIC}.`);
-    return addresses;
-  }
-
-  return (hostname, { all }, callback) => {
-    addressesOf(hostname).then(
-      (addresses) => {
-        if (all) return callback(null, addresses);
-        const [first] = addresses;
-        callback(null, first?.address ?? '', first?.family);
-      },
-      (error) => callback(error, []),
-    );
+function checkedLookup(lookup: typeof lookUpInDns, destinations: AllowedDestinations): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, []);
+      if (
+        addresses.length === 0 ||
+        !addresses.every(({ address }) => mayConnect(hostname, address, destinations))
+      )
+        return callback(new Error(`The host ${NOT_PUBLIC}.`), []);
+      if (options.all) return callback(null, addresses);
+      const [first] = addresses;
+      callback(null, first?.address ?? '', first?.family);
+    });
   };
 }
 
