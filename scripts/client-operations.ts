@@ -5,7 +5,7 @@ import type { OpenAPIV3_1 } from 'openapi-types';
  * `recordPayment` of the tag Payments is `payments.record`, `listAccountStatusChanges` of Accounts is `accounts.listStatusChanges`.
  */
 
-/** Groups whose name differs from their tag. */
+/** Groups whose name or noun cannot be derived from the tag. */
 const GROUPS: Record<string, { name: string; noun: string }> = {
   Authentication: { name: 'auth', noun: 'User' },
   Webhook: { name: 'providerWebhooks', noun: '' },
@@ -160,13 +160,14 @@ function methodsOf(
   }
   const plain = 'data' in properties ? 'data' : 'body';
   const json = types.length > 1 ? 'JsonQueryOf' : 'QueryOf';
-  const walks = isPage && query.some((parameter) => parameter.name === 'after') && name.startsWith('list');
+  const hasIterator =
+    isPage && query.some((parameter) => parameter.name === 'after') && name.startsWith('list');
   const methods = [
     isPage
       ? method(name, 'page', json, `Promise<PageOf<'${id}'>>`, summary)
       : method(name, plain, json, `Promise<DataOf<'${id}'>>`, summary),
   ];
-  if (walks) {
+  if (hasIterator) {
     const rows = `AsyncGenerator<RowOf<'${id}'>, void, undefined>`;
     const text = `${summary}: every row, reading page after page.`;
     methods.push(method(name.replace(/^list/, 'iterate'), 'rows', 'IterationQueryOf', rows, text));
@@ -199,7 +200,7 @@ function groupOf(tag: string): { name: string; noun: string } {
   );
 }
 
-/** The operationId without its first noun of the group, singular or plural. A noun at the start of the operationId is kept. */
+/** The operationId without the noun of the group, singular or plural, where it first occurs after the verb: `listPayments` → `list`. */
 function methodName(id: string, noun: string): string {
   if (noun === '') return id;
   const plural = /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;

@@ -16,6 +16,7 @@ const VITE = join(PACKAGES, 'vite', 'bin', 'vite.js');
 /** Each command writes its build file last. */
 const CLIENT = {
   sources: 'packages/client/src',
+  settings: ['packages/client/tsconfig.json', 'packages/client/package.json', 'package-lock.json'],
   build: 'packages/client/dist/.tsbuildinfo',
   command: [COMPILER, '-b', 'packages/client'],
   isOptional: true, // Only the console and the simulator need it.

@@ -36,7 +36,8 @@ export function commaList(name: string, text: string, problems: string[]): strin
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
-  if (text !== '' && list.length === 0) problems.push(`${name} must have at least one item, or be empty`);
+  if (text !== '' && list.length === 0)
+    problems.push(`${name} has only commas: list at least one item, or leave it empty`);
   return list;
 }
 
@@ -124,7 +125,7 @@ export function checkWebAddress(name: string, text: string, { production, proble
   const schemes = production ? ['https:'] : ['https:', 'http:'];
   if (!url || !schemes.includes(url.protocol) || /[?#\s]/.test(text) || url.username || url.password) {
     const kind = production ? 'https:// address in production' : 'https:// or http:// address';
-    problems.push(`${name} must be an ${kind}, without user, ? and #`);
+    problems.push(`${name} must be an ${kind}, without user name, password, ?, # and spaces`);
   }
 }
 

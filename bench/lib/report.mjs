@@ -17,7 +17,7 @@ export async function conditions(database) {
     encoding: 'utf8',
   }).trim();
   return (
-    `At ${commit}, ${new Date().toISOString().slice(0, 10)}. ${cpus().length} × ${cpus()[0].model.trim()}, ` +
+    `At ${commit}, ${new Date().toISOString().slice(0, 10)}. ${cpus().length} cores, ${cpus()[0].model.trim()}, ` +
     `${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}; PostgreSQL with ` +
     `${rows.map(({ name, value }) => `${name} ${value}`).join(', ')}`
   );

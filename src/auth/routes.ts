@@ -240,8 +240,8 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
 }
 
 /**
- * Shows the console why a sign-in failed.
- * @throws the error of a sign-in that another client started.
+ * Redirects to the console with the code of the error.
+ * @throws the error if the console did not start the sign-in, or if the error is unexpected.
  */
 function redirectAfterFailure(
   error: unknown,

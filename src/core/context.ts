@@ -73,7 +73,7 @@ export function amountOf(minor: number | Minor, currency: Currency): number {
 /**
  * Like `amountOf`, for a sum that may be too large for an exact JSON number.
  * @param remedy - the request parameter that can make the sum smaller, and advice for its value.
- * @throws AppError VALIDATION_ERROR with the remedy, because a sum must not be rounded.
+ * @throws AppError VALIDATION_ERROR with the advice, if the exact sum does not fit in a JSON number.
  */
 export function totalOf(minor: Minor, currency: Currency, remedy: { path: string; advice: string }): number {
   const total = exactNumber(minor, currency.decimals);

@@ -35,7 +35,7 @@ export function searchWords(search: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** The key for comparing national ids: letters and digits, without case and width. Empty if the id has no letter or digit. */
+/** The key for comparing national ids: letters and digits, ignoring case and full-width forms. Empty if the id has no letter or digit. */
 export function nationalIdKey(nationalId: string): string {
   return foldCase(nationalId).replace(/[^\p{L}\p{N}]/gu, '');
 }

@@ -99,7 +99,7 @@ describe('a filter of types', () => {
     ],
     [['*'], EVENT_TYPES],
     [['payment.lost'], []],
-  ])('%j matches %j', (filters, types) => {
+  ])('a filter matches the types that it names or whose subject it names: %j', (filters, types) => {
     expect(typesOf(filters)).toEqual(types);
   });
 

@@ -3,7 +3,6 @@ import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import type { Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';
-import { answerUrl } from '../payments/providers/inbound.ts';
 import {
   LONGEST_CALL_SECONDS,
   type RequestConnection,
@@ -11,6 +10,7 @@ import {
   type SendResult,
 } from '../payments/providers/provider.ts';
 import { REQUEST_PROVIDER } from '../payments/providers/registry.ts';
+import { answerUrl } from '../payments/providers/rules.ts';
 import { idColumns, setEnded, setPaid, setSent, setUnknown } from './change-commands.ts';
 import { isOverdue, isTooLateToSend, nextQueryAt, nextSendAt, type PaymentRequestRow } from './rules.ts';
 import { claimDue, lockRequest, type Step, updateRequest } from './store.ts';

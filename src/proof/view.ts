@@ -15,7 +15,7 @@ export async function readProof(tx: Tx, currency: Currency, day: PlainDate) {
   const names = new Map((await findMethodNames(tx)).map(({ id, name }) => [id, name]));
   const findings = await runChecks(tx, { day });
   const all = dayRows.find((row) => row.payment_method_id === null);
-  if (!all) throw new Error('The figures of the day have no row for all payment methods together.');
+  if (!all) throw new Error('The figures of the day have no total row.');
   return {
     date: day,
     readAt,

@@ -17,7 +17,7 @@ import { type Attempt, addJob, isGivenUp } from '../platform/jobs/queue.ts';
 import { createBatch } from '../reconciliations/commands.ts';
 import { resultOf } from '../reconciliations/rules.ts';
 import { lockPayments } from '../reconciliations/store.ts';
-import { actorOfJob } from '../users/commands.ts';
+import { actorOfJob } from '../users/view.ts';
 import {
   compareLines,
   countBreaks,

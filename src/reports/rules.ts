@@ -78,7 +78,7 @@ export const BUCKETS: readonly Bucket[] = [
 /** The first day of each bucket except the first one: the thresholds of width_bucket. */
 export const BUCKET_STARTS = BUCKETS.slice(1).map(({ from }) => from);
 
-/** The sum of the figures of all buckets after `days`, which must be the end of a bucket. */
+/** Adds up the buckets that start after `days` days past due. `days` must be the last day of a bucket. */
 export function beyond(days: number, figures: readonly bigint[]): bigint {
   return figures.reduce((sum, figure, i) => ((BUCKETS[i]?.from ?? 0) > days ? sum + figure : sum), 0n);
 }

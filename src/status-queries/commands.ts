@@ -6,14 +6,14 @@ import { inTransaction } from '../core/database/transactions.ts';
 import { AppError, duplicate, invalidField, notFound } from '../core/http/errors.ts';
 import type { Log } from '../core/log.ts';
 import { referenceKey } from '../core/values/reference.ts';
+import { newCallbackKey } from '../core/values/secret.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { insertRejected } from '../payments/notifications/store.ts';
-import { answerUrl, newCallbackKey } from '../payments/providers/inbound.ts';
 import { LONGEST_CALL_SECONDS, ProviderApiError, type StatusAnswer } from '../payments/providers/provider.ts';
 import { type ProviderApis, STATUS_PROVIDER } from '../payments/providers/registry.ts';
 import { nextTryAt } from '../payments/providers/retry-rules.ts';
-import { shortened } from '../payments/providers/rules.ts';
+import { answerUrl, shortened } from '../payments/providers/rules.ts';
 import { providerActor } from '../payments/rules.ts';
 import { type Attempt, addJob } from '../platform/jobs/queue.ts';
 import {

@@ -1,5 +1,5 @@
-import { type Actor, type Context, SYSTEM } from '../core/context.ts';
-import type { Db, Tx } from '../core/database/db.ts';
+import type { Actor, Context } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { AppError, duplicate, invalidField, notFound } from '../core/http/errors.ts';
 import { event } from '../events/change-rules.ts';
@@ -10,12 +10,6 @@ import { adminRemoval } from './rules.ts';
 import type { NewUserBody, UserChanges } from './schema.ts';
 import * as store from './store.ts';
 import { toUser } from './view.ts';
-
-/** The user for whom a job works; the system if no user requested the work. */
-export async function actorOfJob(db: Db, userId: number | null): Promise<Actor> {
-  const user = userId === null ? undefined : await store.findUser(db, userId);
-  return user ? { ...SYSTEM, userId: user.id, name: user.email } : SYSTEM;
-}
 
 export async function createUser(context: Context, actor: Actor, body: NewUserBody) {
   const { password, ...fields } = body;

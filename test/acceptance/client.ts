@@ -116,9 +116,11 @@ export function median(numbers: readonly number[]): number {
   return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
-/** The item of the n-th turn, if the items take turns. */
+/** The item for turn `n`: the items take turns. @throws RangeError if there is no item. */
 export function inTurn<T>(items: readonly T[], n: number): T {
-  return items[n % items.length] as T;
+  const item = items[n % items.length];
+  if (item === undefined) throw new RangeError('There is no item that could take a turn.');
+  return item;
 }
 
 /** Does the work for each item, with a limit of concurrent items. */

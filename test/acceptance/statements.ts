@@ -6,7 +6,8 @@ export async function runStatement(
   statement: string,
   values: unknown[] = [],
 ): Promise<pg.QueryResult> {
-  const client = new pg.Client(connection);
+  const settings = typeof connection === 'string' ? { connectionString: connection } : connection;
+  const client = new pg.Client({ connectionTimeoutMillis: 10_000, ...settings });
   client.on('error', () => {}); // The query reports the error.
   await client.connect();
   try {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { statusesIn } from '../../src/account-status/rules.ts';
 import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { expectBooksToBalance } from '../support/books.ts';
@@ -350,6 +350,8 @@ describe('completion', () => {
 });
 
 describe('pending accounts', () => {
+  beforeAll(() => expectBooksToBalance(service.context)); // Jobs could repair what the tests above have done.
+
   it('are activated by the minute job on their activation date, not before', async () => {
     const { id } = await newAccount(service, { activationDate: '2026-03-10' });
     service.clock.set(new Date('2026-03-09T20:59:00Z')); // one minute to midnight in Nairobi
@@ -471,6 +473,8 @@ describe('GET /accounts/:id/history', () => {
 });
 
 describe('lateness', () => {
+  beforeAll(() => expectBooksToBalance(service.context)); // Jobs could repair what the tests above have done.
+
   it.each([
     ['accounts_pending', 'awaitingActivation'],
     ['accounts_grace', 'suspendedWhenLate'],

@@ -133,7 +133,9 @@ describe('every operation', () => {
   it('has a name that a client can call it by, and a summary of at most eight words', () => {
     const names = description.operations.map(({ operationId }) => operationId);
     expect(new Set(names).size).toBe(names.length);
-    for (const { name, operationId, summary } of description.operations) {
+    for (const operation of description.operations) {
+      const { name, operationId, summary } = operation;
+      expect(successOf(operation), name).toBeLessThan(400);
       expect(operationId, name).toMatch(/^[a-z]+[A-Z][A-Za-z]+$/);
       expect(operationId, name).not.toMatch(/By[A-Z]|^(post|put)[A-Z]/);
       expect(summary.split(' ').length, name).toBeLessThanOrEqual(8);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import { accountNow, newAccount, pay } from '../support/harness.ts';
 import { SHORT_CODE, useProvider } from '../support/provider.ts';
@@ -43,6 +43,8 @@ async function notificationsOf(transId = '') {
 }
 
 describe('a pull of payments', () => {
+  beforeAll(() => expectBooksToBalance(service.context)); // Jobs could repair what the tests above have done.
+
   it('posts a payment whose notification was lost, and keeps the row of the provider', async () => {
     const account = await newAccount(service);
     const { TransID: transId } = test.pays(account.accountNumber, 45_050n);

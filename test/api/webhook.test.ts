@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
@@ -299,6 +299,8 @@ describe('a repeat', () => {
 });
 
 describe('a transaction that staff recorded first', () => {
+  beforeAll(() => expectBooksToBalance(service.context)); // Jobs could repair what the tests above have done.
+
   const entered = async (transId: string, amount: number) => {
     const account = await newAccount(service);
     const options = { transactionRef: transId.toLowerCase(), paymentMethodId: MOBILE_MONEY };
@@ -1063,6 +1065,8 @@ describe('the account is found', () => {
 });
 
 describe('a notification whose processing fails', () => {
+  beforeAll(() => expectBooksToBalance(service.context)); // Jobs could repair what the tests above have done.
+
   it('is stored and acknowledged, and posted by the minute job', async () => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber });

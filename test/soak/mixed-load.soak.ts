@@ -17,7 +17,7 @@ const RATE = Number(process.env.SOAK_RATE ?? 100);
 const SEED = Number(process.env.SOAK_SEED ?? 20_261_121);
 const INSTANCES = 3;
 const POOL_SIZE = 8;
-/** Beside the pool, for look-ups, exports, uploads, summaries, the proof and the probe: docs/operations.md. */
+/** Beside the pool, what this load uses of the connections that docs/operations.md allows. */
 const MAX_CONNECTIONS = INSTANCES * (POOL_SIZE + 11);
 /** The most requests in flight. If the service is too slow for this, the load falls behind its pace. */
 const MAX_IN_FLIGHT = 60;

@@ -198,10 +198,14 @@ export function useInstance(
   service: TestService,
   environment: Record<string, string>,
 ): Pick<TestService, 'origin' | 'call'> {
-  const started = {} as Awaited<ReturnType<typeof startInstance>>;
-  beforeAll(async () => void Object.assign(started, await startInstance(service, environment)));
-  afterAll(() => started.close());
-  return started;
+  const instance = {} as Awaited<ReturnType<typeof startInstance>>;
+  let close: (() => Promise<void>) | undefined;
+  beforeAll(async () => {
+    Object.assign(instance, await startInstance(service, environment));
+    close = instance.close;
+  });
+  afterAll(() => close?.());
+  return instance;
 }
 
 /** Like `startInstance`, for one test. The test may close the instance earlier. */

@@ -199,7 +199,7 @@ export async function runInSavepoint<Item, Outcome>(
   return runIsolated(items, inOne, () => true);
 }
 
-/** Like `Promise.all`, but rejects only after all promises have settled: no statement may follow a rollback to a savepoint. */
+/** Like `Promise.all`, but rejects only after all promises have settled, so that a rollback to a savepoint follows all statements. */
 export async function settleAll<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);

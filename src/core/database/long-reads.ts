@@ -11,7 +11,7 @@ export interface LongReads {
    * Runs the work on a snapshot of the database. Waits a few seconds for a free connection. If the replica fails, the work runs
    * again on the primary.
    * @param caller see `callerOf` in access.ts.
-   * @throws an error that is answered as 429 if the caller has reached its limit, or as 503 if no connection is free in time or
+   * @throws an error that is answered as 429 if the caller has reached its limit or still uses a connection when the wait ends, or as 503 if no connection is free in time or
    *   the work takes too long.
    */
   read<T>(caller: string, work: (tx: Tx) => Promise<T>): Promise<Snapshot<T>>;

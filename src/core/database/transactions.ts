@@ -133,7 +133,7 @@ function runOnce<T>(
       await begun;
     } catch (error) {
       pipeline.end();
-      // A rollback fails only if the connection fails. This also ends the transaction.
+      // A rollback fails only if the connection fails, and PostgreSQL then ends the transaction.
       await connection.executeQuery(ROLLBACK).catch(() => {});
       throw error;
     }
@@ -158,8 +158,8 @@ function isRolledBack(error: unknown): boolean {
 
 /**
  * A connection for the statements of one transaction. Each answer waits for the answer of BEGIN and fails if BEGIN fails. After a
- * failed statement, PostgreSQL reports only that the transaction is aborted. So all later statements fail with the error of the
- * failed statement, until a rollback to a savepoint. After the end of the transaction, no statement is sent.
+ * failed statement, PostgreSQL refuses the later ones with "transaction is aborted". They fail here with the error of the failed
+ * statement instead, until a rollback to a savepoint. After the end of the transaction, no statement is sent.
  */
 function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   let failure: unknown;

@@ -85,7 +85,10 @@ export const ERROR_DETAILS = {
         Type.Object(
           {
             path: Type.String({ description: 'The field as the caller wrote it: salesData[0].amount.' }),
-            message: Type.String({ description: 'What is allowed.' }),
+            message: Type.String({
+              description:
+                'What is wrong with the value, or what is allowed. It follows the name of the field.',
+            }),
           },
           { title: 'FieldProblem' },
         ),

@@ -18,6 +18,11 @@ export function newToken(): Token {
   return { token, hash: hashToken(token) };
 }
 
+/** Identifies a call to another service in the address for its answer, even if the response to the call is lost. */
+export function newCallbackKey(): string {
+  return randomBytes(16).toString('hex');
+}
+
 /**
  * A token that only the holder of the secret can calculate from the text.
  * @param text - begins with a purpose that no other use of the secret has.

@@ -77,7 +77,9 @@ function checkResolution(
     const ids = payments.map((payment) => payment.id).join(', ');
     throw invalidField(
       'paymentId',
-      `must be null or the id of one of the manual payments in conflict (${ids || 'none'})`,
+      ids === ''
+        ? 'must be null, because no manual payment is in conflict'
+        : `must be null or the id of one of the manual payments in conflict (${ids})`,
     );
   }
   if (accepted.amount_minor !== reported) {

@@ -120,7 +120,7 @@ export function messageOf(error: unknown): string {
 }
 
 const LARGEST_BATCH = 100;
-/** PostgreSQL works on one batch while the next one is read or committed. */
+/** PostgreSQL works on one batch while the service prepares or commits the other. */
 const BATCHES_IN_FLIGHT = 2;
 /** Larger than the number of requests that the server accepts at once. */
 const MAX_ITEMS = 1_000;
@@ -139,7 +139,7 @@ export function openPostingQueue(context: Context): PostingQueue {
   });
 }
 
-/** Payments that share a key are never in two batches at once, because the later batch would only find the key locked. */
+/** Payments with a lock or an account in common are never in two batches at once: the later batch would only find it locked. */
 function keysOf({ locks, namedAccountId }: Incoming): string[] {
   return namedAccountId === null ? locks : [...locks, `account ${namedAccountId}`];
 }
@@ -196,7 +196,7 @@ const LOCKED = new Error('another transaction has locked the reference, the key,
 
 /**
  * Locks and reads the data that the incoming payments need. If several payments share a reference or a key, the first one gets
- * the lock. The others are `busy`, and are posted after the first one is committed.
+ * the lock. The others are `busy`, and are decided on after the first one is committed.
  */
 async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts | Busy)[]> {
   const keys = batch.map((incoming) => ('manual' in incoming ? incoming.keep?.key : undefined));
@@ -273,7 +273,7 @@ function idsOf(ids: readonly (number | null)[]): number[] {
 
 /**
  * Finds the customers that the worklist suggests for a notification without a match. The decision needs these customers only if
- * staff have recorded the same transaction on an account. Otherwise returns none, without a search.
+ * staff have recorded the same transaction on an account. In all other cases the list is empty, without a search.
  */
 async function findSuggestedCustomers(
   tx: Tx,

@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { Type } from 'typebox';
-import type { Config, Context } from '../../core/context.ts';
+import type { Context } from '../../core/context.ts';
 import type { Api } from '../../core/http/api.ts';
 import { invalidField } from '../../core/http/errors.ts';
 import { insertRejected } from '../notifications/store.ts';
@@ -22,28 +21,9 @@ export function acceptBytes(inbound: Api): void {
   );
 }
 
-/** The part of an answer's path that names the kind of the call that it answers. */
-type AnsweredCall = 'requests' | 'status';
-
-/** Identifies a query or a request in the address for its answer, even if the provider's response to the call is lost. */
-export function newCallbackKey(): string {
-  return randomBytes(16).toString('hex');
-}
-
-/** The address to which a provider posts its answer to a query or a request. */
-export function answerUrl(
-  config: Config,
-  { callbackUrl }: Pick<AnswerReceiver<unknown>, 'callbackUrl'>,
-  call: AnsweredCall,
-  { provider, callback_key: key }: { provider: string; callback_key: string },
-): string {
-  const { WEBHOOK_SECRET: secret } = config;
-  const token = secret === '' ? '' : `?token=${encodeURIComponent(secret)}`;
-  return `${callbackUrl(config)}/api/webhooks/payments/${provider}/${call}/${key}${token}`;
-}
-
 interface AnswerHandling<Answer> {
-  call: AnsweredCall;
+  /** The part of the path that names the kind of the call: `status`. */
+  call: string;
   receiver: AnswerReceiver<Answer>;
   /** The failure that is stored with an unreadable answer, and the message to the provider. */
   unreadable: { failure: string; message: string };

@@ -1,4 +1,4 @@
-import type { Context, Currency } from '../../core/context.ts';
+import type { Config, Context, Currency } from '../../core/context.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
 import { amountRule } from '../../core/http/validation.ts';
 import { businessDay, compareDates } from '../../core/values/dates.ts';
@@ -6,7 +6,7 @@ import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.
 import { referenceKey } from '../../core/values/reference.ts';
 import { sha256 } from '../../core/values/secret.ts';
 import { FUTURE_TIME, type Notification, OTHER_SHORT_CODE, UNREADABLE_TIME } from '../posting/rules.ts';
-import type { PaymentProvider, PulledPayment, SentPayment } from './provider.ts';
+import type { AnswerReceiver, PaymentProvider, PulledPayment, SentPayment } from './provider.ts';
 
 // Converts a provider's call to a notification.
 
@@ -209,4 +209,19 @@ export function recordOf(value: unknown): Record<string, unknown> | undefined {
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The address to which a provider posts its answer to a query or a request.
+ * @param call - the part of the path that names the kind of the call: `status`.
+ */
+export function answerUrl(
+  config: Config,
+  { callbackUrl }: Pick<AnswerReceiver<unknown>, 'callbackUrl'>,
+  call: string,
+  { provider, callback_key: key }: { provider: string; callback_key: string },
+): string {
+  const { WEBHOOK_SECRET: secret } = config;
+  const token = secret === '' ? '' : `?token=${encodeURIComponent(secret)}`;
+  return `${callbackUrl(config)}/api/webhooks/payments/${provider}/${call}/${key}${token}`;
 }

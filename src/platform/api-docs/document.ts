@@ -172,7 +172,7 @@ function publicSchema({ format, 'x-amount': amount, 'x-decimals': _decimals, ...
   };
 }
 
-/** Keeps formats of JSON Schema, and describes other formats in words. */
+/** Replaces a format by the one that OpenAPI tools know, or by a description in words. */
 function publicFormat(format: string, description: unknown): Schema {
   const known = PUBLIC_FORMATS[format];
   if (known) return { format: known };

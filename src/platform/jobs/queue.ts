@@ -16,8 +16,8 @@ const MAX_ATTEMPTS = 5;
 const POLL_INTERVAL_MS = 2_000;
 const RESTART_DELAY_MS = 5_000;
 /**
- * Each minute task also runs once when the instance starts. The first job for a full minute is added when that start job is already
- * running: both have the same key, so it would otherwise replace the start job.
+ * Each minute task also runs once when the instance starts. Its start job and its minute jobs have the same key. The first minute
+ * job is added when the start job already runs: added earlier, it would merge with the waiting start job and be lost.
  */
 const FIRST_MINUTE_JOB_MS = 5_000;
 /** Less than a minute, so that no minute is left out. */
@@ -135,7 +135,7 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
       } catch (error) {
         log.error({ err: error }, 'the job queue ended and is being restarted');
       }
-      await Promise.race([pool.end(), sleep(RESTART_DELAY_MS)]); // A connection may not answer.
+      await Promise.race([pool.end(), sleep(RESTART_DELAY_MS)]); // Closing a connection can take for ever.
       await sleep(RESTART_DELAY_MS, undefined, { signal: stopping.signal }).catch(() => {});
     }
   }

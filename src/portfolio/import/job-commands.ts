@@ -10,7 +10,7 @@ import { audit } from '../../events/change-store.ts';
 import type { Attempt } from '../../platform/jobs/queue.ts';
 import { CHECKS, runChecks } from '../../proof/checks-store.ts';
 import type { Finding } from '../../proof/store.ts';
-import { actorOfJob } from '../../users/commands.ts';
+import { actorOfJob } from '../../users/view.ts';
 import { FILE_NAMES, type FileName } from '../format-rules.ts';
 import { computeBooks } from './account-books-commands.ts';
 import { findBroken, importChecks } from './check-store.ts';

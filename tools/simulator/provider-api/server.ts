@@ -11,7 +11,7 @@ import { createTokens, type Tokens } from './tokens.ts';
 export interface Failures {
   /** Connections are closed without an answer. */
   isDown: boolean;
-  /** Every operation answers with this status. Null: none does. */
+  /** Every request gets this status, also the request for a token. Null: none does. */
   errorStatus: number | null;
   /** Delay of every answer. */
   delayMs: number;
@@ -27,7 +27,7 @@ export interface ProviderApi {
   readonly credentials: Credentials;
   readonly failures: Failures;
   readonly tokens: Tokens;
-  /** The calls of operations that had a valid token, in order. */
+  /** The calls with a valid token that were not refused with 429, in order. */
   readonly calls: readonly Call[];
   close(): Promise<void>;
 }

@@ -12,7 +12,7 @@ type Arguments<Key extends MessageKey> = [Parameters<Key>] extends [never]
   ? []
   : [Readonly<Record<Parameters<Key>, string | number>>];
 
-/** The keys of messages in two forms, such as `list.rows.one` and `list.rows.other`. */
+/** The keys of messages with a singular and a plural, such as `list.rows.one` and `list.rows.other`. */
 type CountedKey = MessageKey extends infer Key ? (Key extends `${infer Stem}.other` ? Stem : never) : never;
 
 /** The part of a key before the first dot, such as `accountStatus`. */
@@ -22,7 +22,7 @@ const STORAGE_KEY = 'language';
 /** A file of messages for each page, and one with those of all pages. */
 const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
   './*/*.ts',
-  '!./*/{index,codes,common,fields,provider-answer,secrets,session,shared,values}.ts', // All but the index are in other files.
+  '!./*/{index,codes,common,fields,provider-answer,secrets,session,shared,values}.ts', // Except for the index, these are parts of other files.
 ]);
 
 /** The name of a file, such as `account`. */
@@ -68,7 +68,7 @@ export function tCount(stem: CountedKey, count: number): string {
   return fill(messages[language][`${stem}.${form}` as MessageKey] ?? stem, { count: text });
 }
 
-/** The message for a value of the API, such as a status; the value in words if it is newer than the catalogue. */
+/** The message for a value of the API, such as a status. If the catalogue has no message, the value in words. */
 export function tValue(
   group: Group,
   value: string,
@@ -77,7 +77,7 @@ export function tValue(
   return fill(messages[language][`${group}.${value}` as MessageKey] ?? nameOfKey(value), parameters);
 }
 
-/** A name for programs in words: "Home system" for `home_system`, "Panel watts" for `panelWatts`. Other names stay as they are. */
+/** Converts an identifier to words: "Home system" for `home_system`, "Panel watts" for `panelWatts`. Other names stay as they are. */
 export function nameOfKey(key: string): string {
   if (!/^[a-z]{2}[a-z\d]*((_[a-z\d]+)*|([A-Z][a-z\d]+)*)$/.test(key)) return key;
   const words = key.replace(/_/g, ' ').replace(/[A-Z]/g, (start) => ` ${start.toLowerCase()}`);

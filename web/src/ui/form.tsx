@@ -83,7 +83,7 @@ export class FormValues {
 }
 
 /**
- * A form whose fields have the names of the API. A wrong field shows its problem, and the first one gets the focus. While it is
+ * A form whose fields are named like the fields of the request body. A wrong field shows its problem, and the first one gets the focus. While it is
  * sent, nothing can be changed or sent again.
  */
 export function Form({ onSubmit, problem, isSending, isWaiting = false, onStop, children }: FormProps) {
@@ -220,7 +220,7 @@ interface FieldProps {
   label: string;
   name: string;
   hint?: ReactNode;
-  /** Gets the focus when the dialog opens. */
+  /** Gets the focus when the dialog or the step opens. */
   isFirst?: boolean;
 }
 
@@ -274,7 +274,7 @@ function Field({
 
 type InputProps = FieldProps & Omit<ComponentProps<'input'>, keyof FieldProps | 'className' | 'id'>;
 
-/** Text, e-mail or password, by `type`. */
+/** An input with a label, of any `type` that is like text. */
 export function TextField({ label, name, hint, isFirst, ...input }: InputProps) {
   return (
     <Field {...{ label, name, hint, isFirst }} isOptional={!input.required}>
@@ -308,7 +308,7 @@ export function DateField({ hint, defaultValue, ...input }: DateProps) {
   );
 }
 
-/** An amount in the currency of the business. It has no arrows, and the wheel does not change it. */
+/** An amount in the currency of the business. It has no spin buttons, and scrolling does not change it. */
 export function AmountField({ label, name, hint, isFirst, ...input }: InputProps) {
   return (
     <Field {...{ label, name, hint, isFirst }} isOptional={!input.required}>

@@ -2097,7 +2097,7 @@ export interface paths {
         };
         /**
          * List commissions
-         * @description Only `GET /commissions/payments/{id}` includes the lines of a commission. Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).
+         * @description Only `GET /commissions/payments/{id}` includes the lines of a commission. Agents see only their own commissions, those of the `employeeId` in `GET /auth/me`.
          *
          *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer. An API key needs `commissions:read`.
          */
@@ -2119,7 +2119,7 @@ export interface paths {
         };
         /**
          * Get a commission and its sales
-         * @description Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).
+         * @description Agents see only their own commissions, those of the `employeeId` in `GET /auth/me`.
          *
          *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer. An API key needs `commissions:read`.
          */
@@ -2195,7 +2195,7 @@ export interface paths {
         };
         /**
          * Summarise the portfolio for a period
-         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today), by the value dates of the payments. The lists of accounts show the present, so figures for an asOf in the past have no accountsUrl. Ratios follow the GOGLA PAYGo PERFORM definitions. If too many summaries run, the answer is 503.
+         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today), by the value dates of the payments. accountsUrl is a list of accounts, which always shows the present, so figures for a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions. If all slots for summaries are busy, the answer is 503; if your own earlier summaries are the reason, it is 429.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -2217,7 +2217,7 @@ export interface paths {
         };
         /**
          * Report the payments of a period
-         * @description startDate and endDate are business days, both included. json has the totals of the period and one page of its rows. byDay has every day of the period up to today, at most 4,000. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula gets a leading apostrophe.
+         * @description startDate and endDate are business days, both included. json has the totals of the period and one page of its rows. byDay has every day of the period up to today; a period with more than 4,000 days is refused. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula gets a leading apostrophe.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -5366,7 +5366,7 @@ export interface components {
         FieldProblem: {
             /** @description The field as the caller wrote it: salesData[0].amount. */
             path: string;
-            /** @description What is allowed. */
+            /** @description What is wrong with the value, or what is allowed. It follows the name of the field. */
             message: string;
         };
         ForbiddenProblem: {

@@ -27,17 +27,17 @@ export function plansFor(plans: readonly Schemas['PayPlan'][], productId: string
 export function describePlan(plan: Schemas['PayPlan']): string {
   return t('sale.plan.terms', {
     deposit: format.money(plan.deposit),
-    instalments: describeInstalments(plan),
+    instalments: instalmentsInWords(plan),
   });
 }
 
 /** For a phone. Example: "KES 2,000.00 + 52 × 400.00 weekly". */
 export function describePlanShortly(plan: Schemas['PayPlan']): string {
-  const instalments = describeInstalments(plan, format.amount);
+  const instalments = instalmentsInWords(plan, format.amount);
   return t('sale.plan.short', { deposit: format.money(plan.deposit), instalments });
 }
 
-export function describeInstalments(
+export function instalmentsInWords(
   { instalmentAmount, instalmentCount, frequency }: Schemas['PayPlan'],
   showAmount = format.money,
 ): string {

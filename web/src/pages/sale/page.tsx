@@ -156,7 +156,7 @@ interface StepsProps {
   onChoose(step: Step): void;
 }
 
-/** Where the user is. Steps that can be changed are buttons. */
+/** The position in the sale. Buttons open the steps; a step that cannot be opened is disabled. */
 function Steps({ sale, current, onChoose }: StepsProps) {
   const at = STEPS.indexOf(current);
   return (
@@ -183,7 +183,7 @@ function Steps({ sale, current, onChoose }: StepsProps) {
   );
 }
 
-/** Sales that wait for the connection while the user continues to work. */
+/** Other sales that are not saved yet. */
 function Others({ sales, onOpen }: { sales: readonly Sale[]; onOpen(id: number): void }) {
   if (sales.length === 0) return null;
   return (

@@ -6,11 +6,11 @@ import { ACCOUNT_TONES } from './tones.ts';
 
 type Account = Schemas['Account'];
 
-/** The accounts on the page of a customer or of a product. @param named - the second column. */
-export function accountColumns(named: Column<Account>): Column<Account>[] {
+/** The columns of a list of accounts on the page of a customer or a product. */
+export function accountColumns(secondColumn: Column<Account>): Column<Account>[] {
   return [
     codeColumn('id', t('account.number'), ({ accountNumber }) => accountNumber, { onPhone: 'title' }),
-    { onPhone: 'plain', isOneLine: true, ...named },
+    { onPhone: 'plain', isOneLine: true, ...secondColumn },
     statusColumn(ACCOUNT_TONES, (status) => tValue('accountStatus', status)),
     {
       name: 'nextDueDate',

@@ -19,7 +19,7 @@ import { useMedia } from '../../ui/use-media.ts';
 /** A filter of a list. It is in the URL, so it must not be personal data. */
 export type Filter = ValueFilter | DayFilter;
 
-/** Rows from a day, and until a day, in the time zone of the business. */
+/** A filter by days: from and until, both included, in the time zone of the business. */
 interface DayFilter {
   /** The date or the timestamp in the API. */
   daysOf: string;
@@ -30,7 +30,10 @@ interface ValueFilter {
   label: string;
   /** Values and their texts. Without them the user enters a value. */
   choices?: readonly (readonly [value: string, text: string])[];
-  /** The choice while the filter is not set or has an unknown value; `query` then gets ''. Default: all, without a parameter. */
+  /**
+   * The label of the choice for no value. With it, `query` gets '' for no value or an unknown one. Without it, the label is "All"
+   * and no parameter is sent.
+   */
   unset?: string;
   type?: 'number' | 'text';
   /** The parameters of the API for a value. Default: `filter[name]=value`. */
@@ -56,7 +59,7 @@ const OPENED = 'open';
 /** The filters of a `DayFilter` in the URL. */
 const DAYS = ['from', 'until'] as const;
 
-/** A list with filters, sort and page in the URL. @param rows of a page. */
+/** A list with filters, sort and page in the URL. @param rows - the number of rows on a page. */
 export function useList(defaultSort: Sort, filters: readonly Filter[] = [], rows = ROWS): List {
   const names = filters.flatMap(namesOf);
   const listState = useListState(names, defaultSort);
@@ -88,7 +91,7 @@ function namesOf(filter: Filter): readonly string[] {
   return 'daysOf' in filter ? DAYS : [filter.name];
 }
 
-/** Without the values that cannot be chosen in a filter that has a fixed list of choices. */
+/** Clears the value of a filter with `unset` if the value is not one of its choices. */
 function withoutUnknown(values: Values, filters: readonly Filter[]): Values {
   const known = { ...values };
   for (const filter of filters)
@@ -117,7 +120,7 @@ interface ListPanelProps<Row> {
   query: {
     data: { data: Row[]; pagination: { total?: number; totalPages?: number } } | undefined;
     error: unknown;
-    /** Whether `data` are the rows of the last filters, sort or page. */
+    /** Whether `data` still has the rows of the previous filters, sort or page. */
     isPlaceholderData: boolean;
     refetch(): unknown;
   };

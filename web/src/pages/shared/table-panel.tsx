@@ -33,7 +33,7 @@ export function TablePanel<Row extends { id: number }>(props: TablePanelProps<Ro
     <Panel title={title} isFlush actions={actions}>
       <Loaded query={query} explain={explain} skeleton={<Skeleton lines={lines} />}>
         {({ data, pagination: { total = data.length, totalPages = 1 } }) =>
-          data.length === 0 ? (
+          data.length === 0 && (pager?.page ?? 1) === 1 ? (
             <Empty>{none}</Empty>
           ) : (
             <>

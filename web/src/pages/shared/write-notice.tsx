@@ -2,7 +2,7 @@ import type { Problem } from '../../api/problem.ts';
 import { t } from '../../i18n/index.ts';
 import { Notice } from '../../ui/feedback.tsx';
 
-/** Why a change failed that has no form. */
+/** Shows why a change without a form failed. */
 export function WriteNotice({ problem, title }: { problem: Problem | undefined; title?: string }) {
   if (!problem) return null;
   return (
