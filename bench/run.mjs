@@ -57,7 +57,7 @@ try {
 async function measure() {
   const reading = workloads(size).filter(({ method }) => method === 'GET');
   const chosen = [...reading, ofMany(reading[0])].filter(({ name }) => name.includes(options.only ?? ''));
-  // From its sources, because the built service contains its own copy of pg.
+  // Starts the service from its sources, because the built service contains its own copy of pg.
   const recorder = await programs.startService(
     url,
     { BENCH_RECORD: scratchFile('seen') },

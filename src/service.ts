@@ -54,7 +54,7 @@ export async function startService(config: Config): Promise<Service> {
     config.TEST_CLOCK === 'on'
       ? createSettableClock(async () => {
           if (jobs && !(await jobs.runMinuteJobsNow()))
-            throw unavailable(new Error('a minute job failed; the log names it'));
+            throw unavailable(new Error('a job that runs every minute failed; the log names it'));
         })
       : undefined;
   const pools = await openPools(config, {

@@ -1,6 +1,6 @@
 export const BATCH = 10_000;
 
-/** @returns a function that finds the next payments to reconcile. Each call needs new ones, because it reconciles them. */
+/** @returns a function that finds the next payments to reconcile. Each call of `reconcile` needs new ones. */
 export function unreconciledOf(database) {
   let last = 0;
   return async () => {

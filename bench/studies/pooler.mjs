@@ -5,13 +5,13 @@
  *   npm run build && node bench/studies/pooler.mjs [--payments=100000 | --database=URL] [--rounds=5] [--seconds=5]
  *     [--connections=32]
  *
- * --database: the URL of a database that bench/lib/load.mjs has filled. The new payments stay in it. Needs wrk;
- * pgbouncer, which runs as `postgres` if root starts it; and a server on which a superuser may log in by trust from the loopback
- * and create a database and a role, BENCH_DATABASE_URL (default postgres://postgres@localhost:55432/postgres).
+ * --database: the URL of a database that bench/lib/load.mjs has filled. The new payments stay in it. Needs wrk,
+ * pgbouncer (which runs as `postgres` if root starts it) and a PostgreSQL server. BENCH_DATABASE_URL is its URL (default
+ * postgres://postgres@localhost:55432/postgres) for a superuser who may log in by trust from the loopback.
  *
  * Result (before payments were posted in batches; 10,600,000 payments, two cores): through PgBouncer 0.45 of the direct
  * rate for GET /accounts/:id and 0.66 for a payment. Directly, but without named statements and shared connections,
- * the rates were 0.54 and 0.70, so these two cause most of the loss.
+ * the rates were 0.54 and 0.70. So most of the loss comes from doing without these two.
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -26,7 +26,7 @@ const EXPECTED = [
   EmbeddedPostgresError,
 ];
 
-/** Runs a command. Prints an error for the operator without its stack, and sets exit code 1. */
+/** Runs a command. After an error, sets exit code 1 and prints it: an expected error without its stack, any other error with it. */
 export async function runCommand(work: (config: Config) => Promise<void>): Promise<void> {
   try {
     await work(readConfig(process.env, true));
@@ -83,7 +83,7 @@ export async function withDatabase<T>(
 
 const WARNINGS = { info: () => {}, warn: (message: string) => console.error(message) };
 
-/** Connects to the database without a pooler. Starts the embedded database during the work if it does not run. */
+/** Connects to the database without a pooler. If the embedded database does not run, starts it before the work and stops it afterwards. */
 export async function withConnection<T>(
   config: Config,
   work: (connection: Connection) => Promise<T>,

@@ -130,7 +130,7 @@ async function pullWindows(
     if (foundCount > 0) log.info({ ...key, from, to, foundCount }, 'a pull found payments');
     const reached = expected !== null && expected > to ? expected : to;
     const nextAt = nextPullAt(to, now);
-    // Because of a gap in the balance, an earlier period must be pulled. The next run starts there.
+    // False if a gap in the balance was found meanwhile, which moves `complete_until` back. The next run starts there.
     if (!(await recordProgress(db, key, { expected, completeUntil: reached, foundCount, nextAt, lost })))
       return;
     expected = reached;
@@ -143,7 +143,7 @@ async function pullWindows(
  * Posts the payments of a window that the inbox does not have. A window of several pages is read again until no new row appears,
  * because the pages may have shifted.
  * @returns the number of payments that were posted.
- * @throws ProviderApiError if new rows still appear.
+ * @throws ProviderApiError if new rows still appear, a page is repeated, there are too many pages, or the provider refuses.
  */
 async function pullWindow(
   context: Context,
@@ -194,7 +194,7 @@ async function* readPages(
   // There may be other rows, so the window is not complete.
   throw new ProviderApiError(
     'refused',
-    `The provider sent the same payments for the offset ${offset} as before, so the window is not complete. The service will read the window again.`,
+    `The provider repeated a page, or sent more than ${MAX_PAGES} pages, so the window is not complete at the offset ${offset}. The service will read the window again.`,
   );
 }
 

@@ -78,7 +78,7 @@ export async function askAboutNotification(
     if (known !== null && given !== undefined && referenceKey(given) !== known)
       throw invalidField(
         'transactionRef',
-        `must be ${known}, the transaction of the notification, or must be omitted`,
+        `must be omitted, or be the transaction of the notification, ${known}`,
       );
     const transactionRef = known ?? (given === undefined ? null : referenceKey(given));
     if (transactionRef === null || transactionRef === '')

@@ -17,8 +17,8 @@ export interface PasswordOwner {
 let common: Set<string> | undefined;
 
 /**
- * Refuses common passwords and passwords made of the owner's names. Has no rules about character types. Both follow NIST SP
- * 800-63B. Outside production any password is accepted.
+ * Refuses common passwords and passwords made of the owner's names. Has no rules about character types, as NIST SP 800-63B
+ * recommends. Outside production any password is accepted.
  *
  * @throws AppError VALIDATION_ERROR for the field `path`.
  */
@@ -47,7 +47,7 @@ function isCommon(password: string): boolean {
   return folded === '' || common.has(folded);
 }
 
-/** Whether the password consists almost only of words from the owner's names and e-mail. */
+/** Whether too few characters are left without the words of the owner's names and e-mail. */
 function isOwn(password: string, { email, firstName, lastName }: PasswordOwner): boolean {
   const whole = lettersAndDigits(password);
   const rest = [email, firstName, lastName]

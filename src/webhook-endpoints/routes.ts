@@ -191,7 +191,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
         operationId: 'resendWebhookEvents',
         summary: 'Deliver events again',
         description:
-          'Only events of the types of the endpoint are delivered. An event that still waits for its first delivery to this endpoint is not sent earlier.',
+          'Only events of the types of the endpoint are delivered. If an event still waits for its first delivery to this endpoint, the call does not bring it forward.',
         params: IdParams,
         body: Resend,
         response: { 200: Envelope(ResendResult, 'Events will be delivered again.') },

@@ -311,7 +311,7 @@ describe('a status query about a notification', () => {
     );
     const path = `/notifications/${found.data[0].id}/status-queries`;
     expect(problemsOf(await service.call('POST', path, { transactionRef: 'OTHER' }))).toEqual([
-      ['transactionRef', `must be ${body.TransID}, the transaction of the notification, or must be omitted`],
+      ['transactionRef', `must be omitted, or be the transaction of the notification, ${body.TransID}`],
     ]);
   });
 });

@@ -15,7 +15,7 @@ import { amountTextOf, isRecord, parseJsonObject, recordOf, textOf } from './rul
 
 // Daraja's Transaction Status. It answers later, at the address in the query.
 // https://developer.safaricom.co.ke/APIs/TransactionStatus
-// Its documentation and its answers differ, so every form that public clients read is accepted.
+// Its documentation and its answers differ, so every form that published client libraries read is accepted.
 
 interface MobilemoneyStatusSettings {
   readonly shortCode: string;

@@ -191,7 +191,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
         summary: 'Write a checked import to the books',
         description:
           'A job checks the files again and writes all rows in one transaction. Before it commits, all checks of the books run. If ' +
-          'anything fails, nothing is written. The import must have the status checked and no errors.',
+          'anything fails, nothing is written. The status of the import must be `checked`, and the import must have no errors.',
         params: IdParams,
         response: { 200: Envelope(Import, 'Run started.') },
       },

@@ -2353,7 +2353,7 @@ export interface paths {
         put?: never;
         /**
          * Write a checked import to the books
-         * @description A job checks the files again and writes all rows in one transaction. Before it commits, all checks of the books run. If anything fails, nothing is written. The import must have the status checked and no errors.
+         * @description A job checks the files again and writes all rows in one transaction. Before it commits, all checks of the books run. If anything fails, nothing is written. The status of the import must be `checked`, and the import must have no errors.
          *
          *     Needs the permission `imports:run`: admin. API keys are refused.
          */
@@ -2651,7 +2651,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver events again
-         * @description Only events of the types of the endpoint are delivered. An event that still waits for its first delivery to this endpoint is not sent earlier.
+         * @description Only events of the types of the endpoint are delivered. If an event still waits for its first delivery to this endpoint, the call does not bring it forward.
          *
          *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
          */
