@@ -246,6 +246,7 @@ describe('one owner', () => {
     const old = await postmaster();
     const guardians = (await processesOn(dataDir)).filter(({ command }) => command.startsWith('/bin/sh'));
     expect(guardians).toHaveLength(2); // the guardian and its watcher
+    first.kill('SIGSTOP'); // Otherwise it could restart the server before it is killed.
     for (const { pid } of guardians) process.kill(pid, 'SIGKILL');
     await kill(first);
     expect(await processesOn(dataDir)).toContainEqual(expect.objectContaining({ pid: old }));
