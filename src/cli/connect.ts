@@ -16,7 +16,7 @@ import { BackupError } from './backup-file.ts';
 /** A command was called incorrectly. The message is for the person who typed it. */
 export class UsageError extends Error {}
 
-/** Errors whose message tells the person who runs the command what to do. */
+/** Errors with a complete message for the operator, so that no stack is needed. */
 const EXPECTED = [
   UsageError,
   BackupError,

@@ -187,7 +187,7 @@ function AccountFacts({ account }: { account: Account }) {
           [t('account.plan'), describeInstalments(account)],
           [t('field.deposit'), format.money(deposit)],
           [t('account.activation'), format.date(account.activationDate)],
-          [t('account.grace'), tCount('account.graceDays', graceDays)],
+          [t('account.grace'), tCount('account.days', graceDays)],
           [t('field.externalId'), account.externalId],
         ]}
       />

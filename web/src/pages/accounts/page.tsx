@@ -63,7 +63,7 @@ export function Page() {
       label: t('accounts.late'),
       canSort: true,
       show: ({ daysPastDue }) =>
-        daysPastDue > 0 && <span className="nowrap">{tCount('account.graceDays', daysPastDue)}</span>,
+        daysPastDue > 0 && <span className="nowrap">{tCount('account.days', daysPastDue)}</span>,
     },
     dateColumn('nextDueDate', t('account.nextDue'), ({ nextDueDate }) => nextDueDate),
     moneyColumn('balance', t('account.balance'), ({ balance }) => balance, { canSort: true }),

@@ -172,7 +172,7 @@ function PlanDialog({ plan, etag, product, onClose }: PlanDialogProps) {
           [t('field.deposit'), format.money(plan.deposit)],
           [t('field.instalments'), describeInstalments(plan)],
           [t('field.total'), format.money(totalOf(plan))],
-          [t('field.graceDays'), tCount('account.graceDays', plan.graceDays)],
+          [t('field.graceDays'), tCount('account.days', plan.graceDays)],
         ]}
       />
       <TextField

@@ -1,3 +1,4 @@
+import type { Schemas } from '../../api/paths.ts';
 import { t, tValue } from '../../i18n/index.ts';
 import { SelectField } from '../../ui/form.tsx';
 
@@ -9,15 +10,15 @@ const TYPES = [
   'voter_id',
   'tax_pin',
   'business_registration',
-] as const;
+] as const satisfies Schemas['VerificationType'][];
 
 /** The document that proves who a customer is. */
 export function VerificationTypeField({ type = 'national_id' }: { type?: string | undefined }) {
   return (
     <SelectField label={t('customer.kyc.type')} name="verificationType" defaultValue={type} required>
-      {TYPES.map((one) => (
-        <option key={one} value={one}>
-          {tValue('verificationType', one)}
+      {TYPES.map((value) => (
+        <option key={value} value={value}>
+          {tValue('verificationType', value)}
         </option>
       ))}
     </SelectField>
