@@ -19,7 +19,7 @@ type CountedKey = MessageKey extends infer Key ? (Key extends `${infer Stem}.oth
 type Group = MessageKey extends infer Key ? (Key extends `${infer First}.${string}` ? First : never) : never;
 
 const STORAGE_KEY = 'language';
-/** A file of messages for each page, and one with those of all pages. */
+/** A file for the messages of each page, and `core.ts` for the messages that every page needs. */
 const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
   './*/*.ts',
   '!./*/{index,codes,common,fields,provider-answer,secrets,session,shared,values}.ts', // Except for the index, these are parts of other files.
@@ -37,7 +37,7 @@ export function currentLanguage(): Language {
   return language;
 }
 
-/** The language that the user chose, or else the first supported language of the browser. */
+/** Loads the language that the user chose, or else the first supported language of the browser, or else English. */
 export async function loadPreferredLanguage(): Promise<void> {
   const wanted = [localStorage.getItem(STORAGE_KEY) ?? '', ...navigator.languages];
   language = wanted.map((tag) => tag.slice(0, 2)).find(isLanguage) ?? 'en';

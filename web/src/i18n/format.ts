@@ -3,15 +3,16 @@ import { currentLanguage } from './catalogue.ts';
 
 export { addDays } from './days.ts';
 
-// Dates of the API are calendar dates, so that their time zone is UTC. Timestamps are shown in the time zone of the business.
+// `new Date` reads the calendar dates of the API as UTC, so they are formatted in UTC. Timestamps are shown in the time zone of the
+// business.
 
 const LOCALES = { en: 'en-KE', sw: 'sw-KE' } as const;
 
-export function locale(): string {
+function locale(): string {
   return LOCALES[currentLanguage()];
 }
 
-/** The ISO code of the currency, as in fields for amounts, documents, exports and answers of the API. */
+/** The ISO code of the currency. */
 export function currency(): string {
   return settings().currency;
 }
@@ -36,7 +37,7 @@ export function number(value: number): string {
   return numbers('number', {}).format(value);
 }
 
-/** "12.4K" or "124K", for charts. Can be broken at its space. */
+/** "12.4K", or "elfu 12.4" in Swahili, for charts. The line can break at the space. */
 export function compact(value: number): string {
   return numbers('compact', { notation: 'compact', maximumSignificantDigits: 3 })
     .format(value)
@@ -47,7 +48,7 @@ export function percent(share: number): string {
   return numbers('percent', { style: 'percent', maximumFractionDigits: 1 }).format(share);
 }
 
-/** A commission rate, exact. */
+/** A commission rate, with all its decimals. */
 export function rate(basisPoints: number): string {
   return numbers('rate', { style: 'percent', maximumFractionDigits: 2 }).format(basisPoints / 10_000);
 }
@@ -64,7 +65,7 @@ export function dateRange(first: string, last: string): string {
   return dates('date', { ...DAY, year: 'numeric' }).formatRange(new Date(first), new Date(last));
 }
 
-/** Without the year, for dates near today. @param date YYYY-MM-DD */
+/** "Mon, 16 Nov", for dates near today. @param date YYYY-MM-DD */
 export function dayAndMonth(date: string): string {
   return dates('day', { ...DAY, weekday: 'short' }).format(new Date(date));
 }

@@ -7,7 +7,7 @@ export const approvals = {
   'approvals.requestedBy': 'Requested by',
   'approvals.payment': 'Payment',
   'approvals.receiver': 'Goes to account',
-  'approvals.counted': 'With the other credit of that day',
+  'approvals.counted': 'Amount compared with the limit',
   'approvals.decidedBy': 'Decided by',
   'approvals.decisionReason': 'Why it was rejected',
   'approvals.endedAt': 'Ended',
@@ -21,7 +21,7 @@ export const approvals = {
   'approvals.own': 'You sent this request. Another user has to approve it.',
   'approvals.changed': 'Changed since the request',
   'approvals.changed.hint':
-    'This request can no longer be approved. It ends within a minute. Send a new request if it is still needed.',
+    'This request can no longer be approved, and ends within a minute. If the action is still needed, send a new request.',
   'approvals.change': '{fact}: {before} → {now}',
   'approvals.effect.reverse_payment':
     'The payment is undone: credit is taken first, and the rest is owed again.',

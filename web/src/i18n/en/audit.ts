@@ -1,7 +1,7 @@
 import type { Schemas } from '../../api/paths.ts';
 import { approvalActions, disabledReasons, matchMethods, paymentRequestReasons } from './codes.ts';
 
-/** Of the resources whose statuses the messages of every page do not have. */
+/** The statuses that have no text in `core.ts`. */
 type Status =
   | Schemas['ApiKey']['status']
   | Schemas['ApprovalStatus']
@@ -12,9 +12,9 @@ type Status =
   | Schemas['ProviderStatementStatus']
   | Schemas['StatusQueryState'];
 
-/** The audit log contains no passwords. It contains amounts in minor units (priceMinor), without a currency. */
+/** The audit log contains no passwords, no currency, and amounts only in minor units (`priceMinor`). */
 type NotLogged = 'currency' | 'password' | 'price';
-/** The fields that staff change by a body such as `CustomerChanges`. */
+/** The fields of the request bodies that are named like `CustomerChanges`. */
 type ChangedField = {
   [Name in keyof Schemas]: Name extends `${string}Changes`
     ? Exclude<keyof Schemas[Name] & string, NotLogged>
@@ -169,7 +169,7 @@ export const audit = {
   'auditField.employeeId': 'Employee',
   'auditField.errors': 'Errors',
   'auditField.eventCount': 'Events',
-  'auditField.eventIds': 'Events by ID',
+  'auditField.eventIds': 'Event IDs',
   'auditField.expiresAt': 'Expires',
   'auditField.externalId': 'External ID',
   'auditField.failure': 'Failure',

@@ -1,4 +1,4 @@
-/** Codes of the API that the audit log shows, too. The files of the pages that show them contain these messages. */
+/** Codes of the API that both the audit log and other pages show. The files of these pages include the messages. */
 export const approvalActions = {
   'approvalAction.reverse_payment': 'Reverse payment',
   'approvalAction.unassign_payment': 'Unassign payment',

@@ -1,6 +1,6 @@
 export const imports = {
   'imports.lead':
-    'Bring customers, accounts and payments of another system into the books. Nothing is written to the books before you run the import.',
+    'Import customers, accounts and payments from another system. Nothing is written to the books before you run the import.',
   'imports.new': 'New import',
   'imports.export': 'Export everything',
   'imports.templates': 'Templates',
@@ -17,7 +17,7 @@ export const imports = {
     'Some figures differ from those of the old system. Run the import only if you know why.',
   'imports.undo': 'Undo the import',
   'imports.undo.lead':
-    'All rows of the import are deleted. This is possible until somebody uses one of them, for example with a payment.',
+    'All rows of the import are deleted. This is possible until somebody uses one of them, for example records a payment.',
   'imports.started': 'Started.',
   'imports.percent': '{status} · {percent}',
   'imports.failed': 'The last step failed',

@@ -1,4 +1,4 @@
-/** Messages of the answers of providers about a transaction. The files of the pages that show them contain these messages. */
+/** What a provider answers about a transaction. The files of the pages that show answers include these messages. */
 export const providerAnswer = {
   'answer.title': 'Provider',
   'answer.lead': 'Ask the provider what it knows about this transaction. The answer changes nothing.',

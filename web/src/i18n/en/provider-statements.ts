@@ -119,6 +119,6 @@ export const providerStatements = {
   'lineResult.contradictory': 'Contradictory',
   'lineResult.unreadable': 'Unreadable',
   'lineResult.matched': 'Matched',
-  'lineResult.other': 'No incoming payment',
+  'lineResult.other': 'Not an incoming payment',
   'lineResult.repeated': 'Repeated',
 } as const;

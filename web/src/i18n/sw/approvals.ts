@@ -8,7 +8,7 @@ export const approvals: Record<keyof typeof en, string> = {
   'approvals.requestedBy': 'Aliyeomba',
   'approvals.payment': 'Malipo',
   'approvals.receiver': 'Inaenda kwa akaunti',
-  'approvals.counted': 'Pamoja na salio la ziada lingine la siku hiyo',
+  'approvals.counted': 'Kiasi kilicholinganishwa na kikomo',
   'approvals.decidedBy': 'Aliyeamua',
   'approvals.decisionReason': 'Sababu ya kukataliwa',
   'approvals.endedAt': 'Limeisha',

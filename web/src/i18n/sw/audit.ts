@@ -148,7 +148,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditField.employeeId': 'Mfanyakazi',
   'auditField.errors': 'Makosa',
   'auditField.eventCount': 'Matukio',
-  'auditField.eventIds': 'Matukio kwa ID',
+  'auditField.eventIds': 'ID za matukio',
   'auditField.expiresAt': 'Inaisha',
   'auditField.externalId': 'Kitambulisho cha nje',
   'auditField.failure': 'Hitilafu',
