@@ -18,7 +18,7 @@ const ROUTES = PAGES.map((entry) => ({
   Page: lazy(async () => ({ default: await loadPage(entry) })),
 }));
 
-/** The page for the URL, or the sign-in page at the same URL. */
+/** The page for the URL. If nobody is signed in, the sign-in page at the same URL. */
 export function App() {
   const session = useSyncExternalStore(onSessionChange, currentSession);
   const queries = useQueryClient();

@@ -1,14 +1,14 @@
 import './ui/styles.css';
-import { restoreSession } from './api/session.ts';
+import { renewSession } from './api/session.ts';
 import { loadSettings } from './api/settings.ts';
 import { loadPreferredLanguage } from './i18n/index.ts';
 import { preloadPage } from './pages/index.ts';
 import { applyTheme } from './ui/theme.ts';
 
 // The requests run while the browser loads the app. Nothing can be shown without the session, so its request is sent before the
-// files of the page are requested: with HTTP/1.1 a browser sends only six requests at a time.
+// files of the page are requested: with HTTP/1.1 a browser sends at most six requests to a host at a time.
 applyTheme();
-const session = restoreSession(() => preloadPage(location.pathname));
+const session = renewSession(() => preloadPage(location.pathname));
 const ready = Promise.all([session, loadSettings(), loadPreferredLanguage()]);
 const main = import('./main.tsx');
 

@@ -24,7 +24,7 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
   const main = useRef<HTMLElement>(null);
   const [changesPassword, setChangesPassword] = useState(false);
   const firstLocation = useRef(location);
-  // Before the new page is drawn. The page may already have moved the focus to its first field.
+  // Runs before the new page is drawn. The page may already have moved the focus to its first field.
   useLayoutEffect(() => {
     if (firstLocation.current === location) return;
     firstLocation.current = '';

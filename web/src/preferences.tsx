@@ -25,7 +25,7 @@ export function ThemeChoice() {
   );
 }
 
-/** Each language is named in itself. */
+/** Shows each language by its own name, such as Kiswahili. */
 export function LanguageChoice({ onChange }: { onChange(): void }) {
   return (
     <fieldset className="choice">

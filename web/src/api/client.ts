@@ -6,7 +6,7 @@ import { isErrorBody } from './problem.ts';
 import { send, type Transport } from './send.ts';
 import { accessToken, replaceToken } from './session.ts';
 
-/** One call: `await client.GET('/api/accounts/{id}', …)`. Pages use the hooks of `api`. */
+/** For a single call: `await client.GET('/api/accounts/{id}', …)`. Queries use the hooks of `api`. */
 export const client = createFetchClient<Paths>({
   baseUrl: location.origin,
   fetch: (request) => sendSignedIn(request),
@@ -17,12 +17,12 @@ export const client = createFetchClient<Paths>({
 export const api = createQueryClient(client);
 
 /**
- * For a query whose parameters change while its page is open, such as a filter or the page of a list: its data is the last answer
- * until the next one arrives, so that the pressed button keeps the focus and nothing moves.
+ * For a query whose parameters change while its page is open, such as a filter or the page of a list. Its data stays the last
+ * answer until the next one arrives, so that the pressed button keeps the focus and nothing moves.
  */
 export const KEEPS_LAST = { placeholderData: keepPreviousData } as const;
 
-/** Sends a request with the access token, and renews the token once if the service refuses it. */
+/** Sends a request with the access token. If the service refuses the token, renews it and sends the request once more. */
 export async function sendSignedIn(
   request: Request,
   isRepeatable?: boolean,
@@ -34,8 +34,8 @@ export async function sendSignedIn(
   const answer: unknown = await response.clone().json();
   // The answer to a wrong password is also 401.
   if (!isErrorBody(answer) || answer.error.code !== 'UNAUTHORIZED') return response;
-  const other = await replaceToken(token);
-  return other === undefined ? response : send(withToken(request, other), isRepeatable, transport);
+  const renewed = await replaceToken(token);
+  return renewed === undefined ? response : send(withToken(request, renewed), isRepeatable, transport);
 }
 
 function withToken(request: Request, token: string | undefined): Request {
@@ -44,7 +44,7 @@ function withToken(request: Request, token: string | undefined): Request {
   return signed;
 }
 
-/** `{ 'filter[id]': { in: [1, 2] }, expand: ['customer'] }` becomes `filter[id][in]=1,2&expand=customer`. */
+/** `{ 'filter[id]': { in: [1, 2] }, expand: ['customer'] }` becomes `filter[id][in]=1,2&expand=customer`, percent-encoded. */
 function writeQuery(query: Readonly<Record<string, unknown>>): string {
   const parameters = new URLSearchParams();
   const add = (name: string, value: unknown) => {
@@ -52,7 +52,7 @@ function writeQuery(query: Readonly<Record<string, unknown>>): string {
   };
   for (const [name, value] of Object.entries(query)) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) add(name, value);
-    // A filter without a value is not sent. An empty `after` is: it asks for the first page of a whole list.
+    // A filter with an empty value is not sent. An empty `after` is sent: it asks for the first page of pages with cursors.
     else
       for (const [operator, operand] of Object.entries(value))
         add(`${name}[${operator}]`, operand === '' ? undefined : operand);

@@ -12,12 +12,12 @@ export function openedInvitation(): OpenedInvitation | undefined {
   return opened;
 }
 
-/** The link for an invited person. The token is in the fragment, because browsers do not send it to servers or in referrers. */
+/** The link for an invited person. The token is in the fragment, which browsers send neither to servers nor in referrers. */
 export function invitationLink({ purpose, token }: OpenedInvitation): string {
   return `${location.origin}/#${FRAGMENTS[purpose]}=${token}`;
 }
 
-/** Removes the token from the address bar and from the history. */
+/** Reads the invitation from the URL, and removes its token from the address bar and from the history. */
 function takeInvitation(): OpenedInvitation | undefined {
   const [, name, token] = /^#(invitation|identity)=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined) return undefined;

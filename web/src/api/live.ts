@@ -10,14 +10,14 @@ interface LiveEvent {
 }
 
 const RECONNECT_MS = 2_000;
-/** Events within this time cause one read. */
+/** All events within this time cause one read. */
 const COLLECT_MS = 300;
-/** Longer, because a report reads many rows. */
+/** For reports it is longer, because a report reads many rows. */
 const COLLECT_FOR_REPORTS_MS = 15_000;
 
 const LAST_PROOF = '/api/reports/proof/last';
 
-/** The path prefixes of the queries that show a resource. Default: the plural of the resource. */
+/** The path prefixes of the queries that show a resource. Default: its plural, such as `/api/payment-methods` for `payment_method`. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
   account: ['/api/accounts', '/api/approvals', '/api/reports'],
   payment: ['/api/payments', '/api/accounts', '/api/approvals', '/api/reports', '/api/reconciliations'],
@@ -27,18 +27,16 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   notification: ['/api/notifications', '/api/payments'],
   provider_statement: ['/api/reconciliations'],
   configuration: ['/api/products'],
-  commission: ['/api/commissions'],
   commission_rule: ['/api/commissions'],
-  payment_method: ['/api/payment-methods'],
   proof: [LAST_PROOF],
 };
-/** Events that concern rows of many resources. These rows have no events of their own. */
+/** Events after which all queries are repeated: the imported or deleted rows have no events of their own. */
 const OF_ALL_RESOURCES = ['import.completed', 'import.undone'];
 
 /**
- * Follows the stream of events, and repeats the queries that an event concerns. Stops while the page is hidden, because each user
- * may have only ten streams.
- * @returns a function that ends this.
+ * Follows the stream of events, and repeats the queries that an event concerns. Stops while the page is hidden, because a user may
+ * have only ten streams open at a time.
+ * @returns a function that stops following.
  */
 export function followEvents(queries: QueryClient): () => void {
   let stream: AbortController | undefined;
@@ -106,7 +104,7 @@ async function open(after: string, signal: AbortSignal): Promise<ReadableStream<
 }
 
 /** Reads a stream of Server-Sent Events. The browser's EventSource cannot send a token. */
-export async function* messagesOf(
+async function* messagesOf(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<{ id: string; data: string }> {
   let rest = '';
@@ -127,7 +125,7 @@ export async function* messagesOf(
   }
 }
 
-/** Whether one of the events may change the result of a query. Events of other accounts do not. */
+/** Whether one of the events may change the result of a query. A query of one account ignores the events of other accounts. */
 function concerns(queryKey: readonly unknown[], events: readonly LiveEvent[]): boolean {
   const [, path, init] = queryKey as [string, string, { params?: { path?: Record<string, number> } }?];
   if (typeof path !== 'string') return false;

@@ -4,7 +4,7 @@ import type { ErrorCode } from '@account-management/client';
 export interface Problem {
   /** CONNECTION: no answer came, so the service may have done the work. */
   code: ErrorCode | 'CONNECTION';
-  /** The message of the service. */
+  /** The message of the service. Empty for CONNECTION. */
   message: string;
   /** The wrong fields of the request. */
   fields: readonly { path: string; message: string }[];

@@ -4,18 +4,17 @@ import { isErrorBody } from './problem.ts';
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 10_000;
 
-/** Sends a request once. @throws TypeError if no answer comes. */
+/** Sends a request once. @throws TypeError if no answer comes, or the reason of an abort. */
 export type Transport = (request: Request) => Promise<Response>;
 
 /**
- * Sends a request. If no answer comes or the service is busy, sends it again until it is answered or aborted, provided that
- * the service does the work only once.
- * @returns an answer whose body is JSON if its status is an error. @throws TypeError if the connection fails, or the reason
- * of an abort.
+ * Sends a request. While no answer comes or the service is busy, sends a repeatable request again, until it is answered or aborted.
+ * @returns the answer. If its status is an error, its body is an error body of the API.
+ * @throws TypeError if a request that is not repeatable gets no answer, or the reason of an abort.
  */
 export async function send(
   request: Request,
-  isRepeatable = doesWorkOnce(request),
+  isRepeatable = isIdempotent(request),
   transport: Transport = fetch,
 ): Promise<Response> {
   for (let tries = 0; ; tries++) {
@@ -27,15 +26,14 @@ export async function send(
       return response.ok ? response : withJsonBody(response);
     const endWait = startWaiting(response ? 'busy' : 'lost');
     try {
-      await pause(Math.max(backoffMs(tries), askedMs(response)), request.signal);
+      await pause(Math.max(backoffMs(tries), retryAfterMs(response)), request.signal);
     } finally {
       endWait();
     }
   }
 }
 
-/** Whether the service recognizes a request that it gets twice. */
-function doesWorkOnce({ method, headers }: Request): boolean {
+function isIdempotent({ method, headers }: Request): boolean {
   return method !== 'POST' || headers.has('idempotency-key');
 }
 
@@ -57,7 +55,7 @@ async function withJsonBody(response: Response): Promise<Response> {
   return Response.json({ success: false, error: { code: 'INTERNAL_ERROR', message } }, { status });
 }
 
-function askedMs(response: Response | undefined): number {
+function retryAfterMs(response: Response | undefined): number {
   const seconds = Number(response?.headers.get('retry-after'));
   return Number.isFinite(seconds) ? seconds * 1000 : 0;
 }
@@ -66,7 +64,7 @@ function backoffMs(tries: number): number {
   return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * (0.75 + Math.random() / 2);
 }
 
-/** Ends early when the network is back. */
+/** Waits. Ends early when the network is back. @throws the reason of an abort. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {

@@ -17,7 +17,7 @@ const SESSION_PATH = '/api/auth/session';
 /** A token is renewed before it expires, so that a request on a slow network does not arrive too late. */
 const RENEW_BEFORE_MS = 30_000;
 
-// The access token is in memory only: a script of another origin or a copied profile cannot read it from storage.
+// The access token is in memory only: neither a later script nor a person with the device finds it in storage.
 let token: Token | undefined;
 let session: Session | undefined;
 let hasEnded = false;
@@ -43,12 +43,6 @@ export function may(permission: Permission): boolean {
   return session?.permissions.has(permission) ?? false;
 }
 
-/** Signs in with the refresh cookie of the browser, if it has one. Calls `onSent` when the request has been sent. */
-export async function restoreSession(onSent: () => void): Promise<void> {
-  await renew(onSent);
-  hasEnded = false;
-}
-
 /** @throws the error body if the service refuses, or TypeError if it does not answer. */
 export async function signIn(credentials: { email: string; password: string }): Promise<void> {
   const { data } = await call('POST', SESSION_PATH, credentials);
@@ -62,18 +56,21 @@ export async function signOut(): Promise<void> {
 
 /** The access token for a request; undefined if nobody is signed in. */
 export async function accessToken(): Promise<string | undefined> {
-  if (token && token.expiresAtMs - RENEW_BEFORE_MS < Date.now()) await renew();
+  if (token && token.expiresAtMs - RENEW_BEFORE_MS < Date.now()) await renewSession();
   return token?.value;
 }
 
 /** @returns another token in place of one that the service refused; undefined if the session has ended. */
 export async function replaceToken(refused: string): Promise<string | undefined> {
-  if (token?.value === refused) await renew();
+  if (token?.value === refused) await renewSession();
   return token?.value;
 }
 
-/** Callers at the same time share one renewal. */
-function renew(onSent?: () => void): Promise<void> {
+/**
+ * Renews the session with the refresh cookie of the browser, if it has one. Calls `onSent` when the request has been sent.
+ * Concurrent callers share one renewal.
+ */
+export function renewSession(onSent?: () => void): Promise<void> {
   renewal ??= withSessionLock(async () => {
     const answer = call('POST', `${SESSION_PATH}/refresh`);
     onSent?.();
@@ -88,8 +85,8 @@ function renew(onSent?: () => void): Promise<void> {
 }
 
 /**
- * Each renewal replaces the refresh cookie of all tabs. Without this lock, a tab that renews at the same time would send the
- * replaced cookie and be signed out. Browsers have locks only in secure contexts.
+ * Each renewal replaces the refresh cookie of all tabs. Without this lock, two tabs could send the same cookie. The service accepts
+ * a replaced cookie for ten seconds; later it ends the session. Browsers have `navigator.locks` only in secure contexts.
  */
 function withSessionLock<Result>(work: () => Promise<Result>): Promise<Result> {
   return navigator.locks ? navigator.locks.request('session', work) : work();
@@ -98,7 +95,7 @@ function withSessionLock<Result>(work: () => Promise<Result>): Promise<Result> {
 async function call(method: string, path: string, body?: unknown): Promise<{ data: unknown }> {
   const init = body === undefined ? {} : { body: JSON.stringify(body), headers: JSON_HEADERS };
   const request = new Request(new URL(path, location.origin), { method, ...init });
-  // For a renewal whose answer was lost, the service keeps a short grace period.
+  // Requests without a body are repeatable: the sign-out, and the renewal, see `withSessionLock`.
   const response = await send(request, body === undefined);
   if (response.status === 204) return { data: {} };
   const answer: unknown = await response.json();

@@ -12,7 +12,7 @@ interface Upload {
 }
 
 /**
- * Sends a file, and sends it again if the connection is lost. So the service must recognize a file that it already has.
+ * Sends a file, and sends it again if no answer comes or the service is busy. So the service must recognize a file that it has.
  * @returns the data of the answer.
  * @throws the error body if the service refuses, or the reason of the signal.
  */

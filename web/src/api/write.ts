@@ -9,7 +9,7 @@ import { type Problem, problemOf } from './problem.ts';
 type WriteMethod = 'post' | 'put' | 'delete';
 
 export interface Write<Init, Data> {
-  /** Resolves to undefined if the service refused; `problem` says why. */
+  /** Resolves to undefined if the change failed; `problem` says why. */
   send(init: Init): Promise<Data | undefined>;
   isSending: boolean;
   problem: Problem | undefined;
@@ -18,13 +18,11 @@ export interface Write<Init, Data> {
 }
 
 /**
- * Sends a change. Two clicks send one request. If the answer to a request is unknown, the next request with the same content has
- * the same Idempotency-Key, so that the service does not do the work twice. After the change, all queries on the page are read
- * again.
- * @param isRepeatable false for a POST that refuses an Idempotency-Key, because its answer has a secret. Such a POST is sent only
- *   once.
- * @param waitsForQueries false to resolve `send` at the answer, and not only after the queries are read again. For pages that show
- *   the change by themselves.
+ * Sends a change. Two clicks send one request. If a request gets no answer, the next request with the same content has the same
+ * Idempotency-Key, so that the service does not do the work twice. After the change, all queries on the page are read again.
+ * @param isRepeatable false for a POST that refuses an Idempotency-Key, such as one that returns a secret. It is sent only once.
+ * @param waitsForQueries false to resolve `send` at the answer, before the queries are read again. For pages that show the change
+ *   by themselves.
  */
 export function useWrite<Method extends WriteMethod, Path extends PathsWithMethod<Paths, Method>>(
   method: Method,
@@ -83,7 +81,7 @@ type DataOf<Item, Method extends WriteMethod> = Method extends keyof Item
     : undefined
   : never;
 
-/** Without the types of a path, which TypeScript cannot follow through a type parameter. */
+/** `client.request` without the types of its paths, because TypeScript cannot apply them to a type parameter. */
 const request = client.request as unknown as (
   method: string,
   path: string,

@@ -6,13 +6,13 @@ interface DialogProps {
   title: string;
   /** The text below the title. */
   lead?: ReactNode;
-  /** False while its work runs: Escape and the close button do nothing. */
+  /** False while its work runs: there is no close button, and Escape does nothing. */
   canClose?: boolean;
   onClose(): void;
   children: ReactNode;
 }
 
-/** Render it only while it is open. The first control with the attribute data-first, or the first control, has the focus. */
+/** Render it only while it is open. It opens with the focus on the element with `data-first`, or else on its first input or select. */
 export function Dialog({ title, lead, canClose = true, onClose, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);

@@ -37,7 +37,7 @@ export function FilterSelect({ label, value, onChange, unset, choices }: FilterS
   );
 }
 
-/** A value that the user types. It is the filter when the user leaves the field or presses Enter. */
+/** A value that the user types. It is applied when the user leaves the field or presses Enter. */
 export function FilterInput({ label, value, onChange, type }: FilterProps & { type: string }) {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);

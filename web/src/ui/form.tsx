@@ -39,7 +39,7 @@ interface FormState {
 
 const FormContext = createContext<FormState>({ errors: {}, isSending: false });
 
-/** What the fields hold, by their names. */
+/** The values of the fields, by name. */
 export class FormValues {
   readonly #data: FormData;
   constructor(form: HTMLFormElement) {
@@ -83,8 +83,8 @@ export class FormValues {
 }
 
 /**
- * A form whose fields are named like the fields of the request body. A wrong field shows its problem, and the first one gets the focus. While it is
- * sent, nothing can be changed or sent again.
+ * A form whose fields are named like the fields of the request body. Each wrong field shows its problem, and the first of them gets
+ * the focus. While the form is sent, nothing can be changed or sent again.
  */
 export function Form({ onSubmit, problem, isSending, isWaiting = false, onStop, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
@@ -274,7 +274,7 @@ function Field({
 
 type InputProps = FieldProps & Omit<ComponentProps<'input'>, keyof FieldProps | 'className' | 'id'>;
 
-/** An input with a label, of any `type` that is like text. */
+/** An input with a label, of any `type` into which the user types, such as a number. */
 export function TextField({ label, name, hint, isFirst, ...input }: InputProps) {
   return (
     <Field {...{ label, name, hint, isFirst }} isOptional={!input.required}>

@@ -2,7 +2,7 @@ import { type ReactNode, useId, useRef } from 'react';
 import { Icon } from './icons.tsx';
 
 interface MenuProps {
-  /** The name of the button, if its content is not text. */
+  /** The name of the button for screen readers, and its tooltip. */
   label: string;
   button: ReactNode;
   buttonClass?: string;
@@ -61,7 +61,7 @@ export function MoreActions({ label, actions }: MoreActionsProps) {
   );
 }
 
-/** Places the box below the button, aligned with its right edge in the right half of the page, otherwise with its left edge. */
+/** Places the box below the button. In the right half of the page their right edges are aligned, otherwise their left edges. */
 function place(box: HTMLElement | null, opener: HTMLElement | null): void {
   if (!box || !opener) return;
   const { bottom, left, right } = opener.getBoundingClientRect();

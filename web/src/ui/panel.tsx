@@ -49,11 +49,10 @@ export function PageHead({ title, eyebrow, children, actions }: PageHeadProps) {
 interface ColumnsProps {
   main: ReactNode;
   side: ReactNode;
-  /** On a phone the side column is above the main column. */
   isSideFirst?: boolean;
 }
 
-/** A main column and a narrow one, which is below it on a phone. */
+/** A main column and a narrow side column. On a phone, the side column is below, unless `isSideFirst`. */
 export function Columns({ main, side, isSideFirst = false }: ColumnsProps) {
   const sideColumn = <div className="column side-column">{side}</div>;
   return (
@@ -89,7 +88,7 @@ export function Stat({ label, value, hint, tone }: StatProps) {
   );
 }
 
-/** Names and values. A value that is null is left out. */
+/** Names and values. A row whose value is null or undefined is left out. */
 export function Facts({ rows }: { rows: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="facts">

@@ -11,7 +11,7 @@ export interface Column<Row> {
   isNumber?: boolean;
   /** On a phone each row is a card, and this is the place of the value. Default: title for the first column, detail for the others. */
   onPhone?: 'title' | 'value' | 'detail' | 'plain' | 'hidden';
-  /** A name or a code stays on one line. A very long one is cut, because the page of the row shows it. */
+  /** Keeps a name or a code on one line, and cuts a very long one. The page of the row shows all of it. */
   isOneLine?: boolean;
   canSort?: boolean;
   show(row: Row): ReactNode;
@@ -97,7 +97,7 @@ interface PagerProps {
   onPage(page: number): void;
 }
 
-/** A disabled button would lose the focus, so the buttons at the first and the last page only do nothing. */
+/** On the first and the last page a button does nothing, but is not disabled, because a disabled button would lose the focus. */
 export function Pager({ page, pages, total, onPage }: PagerProps) {
   return (
     <nav className="pager" aria-label={t('list.page', { page, pages })}>

@@ -20,7 +20,7 @@ export function Tabs({ label, tabs }: TabsProps) {
       className="tabs"
       aria-label={label}
       onFocus={({ target }) => {
-        // Not for a pointer: the tab would move away from it before the click ends.
+        // Not for a click: the tab would move away from the pointer before the click ends.
         if (target.matches(':focus-visible')) reveal(bar.current, target);
       }}
     >
@@ -34,7 +34,7 @@ export function Tabs({ label, tabs }: TabsProps) {
   );
 }
 
-/** Scrolls the bar, but never the page. `scrollIntoView` would not move a tab that is partly visible. */
+/** Scrolls the tab to the middle of the bar. `scrollIntoView` could also scroll the page. */
 function reveal(bar: Element | null, tab: Element | null | undefined): void {
   if (!bar || !tab) return;
   const [outer, inner] = [bar.getBoundingClientRect(), tab.getBoundingClientRect()];

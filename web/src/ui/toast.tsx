@@ -6,14 +6,15 @@ import { Icon } from './icons.tsx';
 interface Toast {
   text: string;
   tone?: 'good' | 'bad';
-  /** An action, such as undo. The toast stays as long as the action is possible. */
+  /** An action, such as undo. Set `seconds` to the time for which the action is possible. */
   action?: { label: string; run(): void };
+  /** Default: 5. */
   seconds?: number;
 }
 
 let show: ((toast: Toast) => void) | undefined;
 
-/** Says that something was done. */
+/** Shows a message for some seconds, in place of the message before it. */
 export function toast(message: Toast): void {
   show?.(message);
 }

@@ -4,7 +4,7 @@ import { type RefObject, useLayoutEffect, useRef } from 'react';
  * Moves the focus to the content that a button has shown, if the focus was lost because the button disappeared.
  *
  * @param isShown - whether the new content is on the page.
- * @param selector - the element of the new content, inside the element of the ref.
+ * @param selector - the element of the new content that gets the focus. It is inside the element of the returned ref.
  */
 export function useLostFocus<Root extends HTMLElement>(
   isShown: boolean,
