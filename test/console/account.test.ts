@@ -36,7 +36,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
 
   const paymentsOf = (id: number) => console.call('GET', `/accounts/${id}/payments`);
 
-  it.each(SIZES)('shows where it stands, and explains and quotes it (%s)', async (_name, viewport) => {
+  it.each(SIZES)('shows and explains the balance, and makes a quote (%s)', async (_name, viewport) => {
     const { id } = await newAccount(console, { activationDate: dayBefore(30) });
     const paid = { accountId: id, amount: 2500, paymentMethodId: 2, paymentDate: dayBefore(30) };
     await console.call('POST', '/payments', paid);
@@ -67,7 +67,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await console.call('POST', `/payments/${(await paymentsOf(id))[0].id}/reverse`, { reason: 'A test' });
   });
 
-  it('records one payment for two clicks, and for a lost answer', async () => {
+  it('records one payment for two clicks, and one if an answer is lost', async () => {
     const { id } = await newAccount(console);
     const page = await openAccount(id);
     const keys = await loseFirstAnswer(page, '**/api/payments');
@@ -124,7 +124,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
   });
 
   it.each(['manager', 'agent', 'viewer'])(
-    'shows a payment of somebody else to a %s within two seconds',
+    'shows a %s the payment of another user within two seconds',
     async (role) => {
       const email = await console.createUser(role);
       const { id } = await newAccount(console);
@@ -236,7 +236,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     }
   });
 
-  it('shows a viewer no button of what the role may not do', async () => {
+  it('shows a viewer no button for what the role may not do', async () => {
     const { id } = await newAccount(console);
     const page = await openAccount(id, { email: await console.createUser('viewer') });
     await page.getByText('Statement (PDF)').waitFor();

@@ -197,7 +197,7 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
   );
 
   it.each(SIZES)(
-    'names what the audit log records, and links to the pages of it (%s)',
+    'names what the audit log records, and links to the changed records (%s)',
     async (size, viewport) => {
       const { id } = await newAccount(console);
       const payment = { accountId: id, amount: 400.5, paymentMethodId: 2, transactionRef: `AUDIT ${size}` };
@@ -231,7 +231,7 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     },
   );
 
-  it('opens the dialog of a row that is on another page, or says that there is none', async () => {
+  it('opens the dialog of a row that is on another page, or says that there is no such row', async () => {
     const ids: number[] = [];
     for (let at = 10; at < 37; at++)
       ids.push((await console.call('POST', '/employees', { name: `Zuri ${at}` })).id);
@@ -260,7 +260,7 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     await viewer.getByRole('dialog').getByText('Your role may not do this.').waitFor();
   });
 
-  it('names the fields and the statuses that the audit log records', async () => {
+  it('shows fields and statuses of the audit log in words', async () => {
     const { id } = await console.call('POST', '/payplans', {
       name: 'Audited plan',
       deposit: 10,
@@ -322,7 +322,7 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     },
   );
 
-  it('hides all of it from a manager', async () => {
+  it('is hidden from a manager', async () => {
     const page = await console.open('/users', { email: await console.createUser('manager') });
     await page.getByText('Your role may not open this page').waitFor();
     expect(await page.getByText('Administration').count()).toBe(0);

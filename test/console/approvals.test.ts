@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const TOTAL = 22_800; // of the weekly demo plan
 
-describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
+describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
   const console = useConsole({ APPROVAL_LIMIT: '1000' });
 
   afterEach(() => expect(console.complaints).toEqual([]));
@@ -38,7 +38,7 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
     console.call('GET', `/approvals?filter[accountId]=${accountId}&filter[status]=pending`);
   const creditOf = async (id: number) => (await console.call('GET', `/accounts/${id}`)).credit;
 
-  it.each(SIZES)('is a large refund, which another user approves (%s)', async (_size, viewport) => {
+  it.each(SIZES)('is sent for a large refund, and approved by another user (%s)', async (_size, viewport) => {
     const { account, page } = await openWithCredit(5_000, viewport);
     await chooseAction(page, 'Refund credit');
     const dialog = page.locator('dialog');
@@ -93,7 +93,7 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
     expect((await console.call('GET', `/payments/${payment.id}`)).status).toBe('matched');
   });
 
-  it('shows what has changed since the request, and is rejected with a reason', async () => {
+  it('shows what has changed since it was sent, and is rejected with a reason', async () => {
     const { account, page } = await openWithCredit(5_000);
     const body = { amount: 3_000, reason: 'Paid too much' };
     const request = await console.call('POST', `/accounts/${account.id}/credit/refund`, body);
@@ -117,7 +117,7 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
   });
 
   it.each(SIZES)(
-    'is not a small transfer of credit to an account that is searched (%s)',
+    'is not sent for a small transfer of credit to an account that the user finds (%s)',
     async (_size, viewport) => {
       const receiver = await newAccount(console, {
         firstName: 'Akinyi',
@@ -140,7 +140,7 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
     },
   );
 
-  it.each(SIZES)('is a write-off after default and repossession (%s)', async (_size, viewport) => {
+  it.each(SIZES)('is sent for a write-off after default and repossession (%s)', async (_size, viewport) => {
     const { id } = await newAccount(console);
     const page = await console.open(`/accounts/${id}`, { viewport });
     for (const [action, status] of [
@@ -161,23 +161,20 @@ describe.skipIf(!HAS_BROWSER)('a change that needs a second user', () => {
     expect(await pendingOf(id)).toMatchObject([{ action: 'write_off_account', amount: TOTAL }]);
   });
 
-  it.each(SIZES)(
-    'is the identity of a customer, whose document an agent submits (%s)',
-    async (_size, viewport) => {
-      const { customerId } = await newAccount(console);
-      const email = await console.createUser('agent');
-      const page = await console.open(`/customers/${customerId}`, { viewport, email });
-      await page.getByRole('button', { name: 'Submit document' }).click();
-      await page.locator('select[name=verificationType]').selectOption('passport');
-      await page.locator('input[name=documents]').fill('A1234567');
-      await expectAccessible(page);
-      await page.locator('dialog').getByRole('button', { name: 'Submit document' }).click();
-      await page.getByText('Document submitted').waitFor();
-      await page.locator('.history').getByText('A1234567').waitFor();
-      const [record] = await console.call('GET', `/customers/${customerId}/kyc`);
-      expect(record).toMatchObject({ verificationType: 'passport', verificationStatus: 'pending' });
-    },
-  );
+  it.each(SIZES)('is not sent for a document that an agent submits (%s)', async (_size, viewport) => {
+    const { customerId } = await newAccount(console);
+    const email = await console.createUser('agent');
+    const page = await console.open(`/customers/${customerId}`, { viewport, email });
+    await page.getByRole('button', { name: 'Submit document' }).click();
+    await page.locator('select[name=verificationType]').selectOption('passport');
+    await page.locator('input[name=documents]').fill('A1234567');
+    await expectAccessible(page);
+    await page.locator('dialog').getByRole('button', { name: 'Submit document' }).click();
+    await page.getByText('Document submitted').waitFor();
+    await page.locator('.history').getByText('A1234567').waitFor();
+    const [record] = await console.call('GET', `/customers/${customerId}/kyc`);
+    expect(record).toMatchObject({ verificationType: 'passport', verificationStatus: 'pending' });
+  });
 
   it('is hidden from an agent', async () => {
     const { account, page } = await openWithCredit(500);

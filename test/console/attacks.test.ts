@@ -14,12 +14,12 @@ import { csvFile, HAS_BROWSER, newAccount, PASSWORD, SIZES, signIn, useConsole }
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const ADMIN = 'amina@example.com';
-/** As HTML it would ask for a file that does not exist, and run a script. */
+/** Inserted as HTML, it would load a file that does not exist, and run a script. */
 const PAYLOAD = '"><img src=x onerror=attack()>';
 const CALLBACK_URL = 'http://service.test';
 const UPLOAD = 'POST /api/reconciliations/statements';
 const LONG_PAYLOAD = `${PAYLOAD}<script>attack()</script><a href="javascript:attack()">open</a>`;
-/** They end something, change the session, take a body of a provider, or need more than their example: these have a test below. */
+/** Not filled, because they end something, change the session, take a body of a provider, or need more than their example. */
 const NOT_FILLED =
   /auth|clock|credit|approvals|payment-requests|status-queries|imports\/|webhooks|statements\/|revoke|rotate|DELETE|unassign|unmatched|resolve|\/test$|\/resend$/;
 /** The story creates the resource with id 1 of each. */
@@ -88,7 +88,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
   }
 
   describe('with scripts in every text that the API accepts', () => {
-    it('has customers, accounts, payments and everything else with such texts', async () => {
+    it('accepts them in customers, accounts, payments and everything else', async () => {
       await send('PUT', '/api/test/clock', { date: DAY });
       const { operations } = committedDescription();
       const accepted: string[] = [];
@@ -340,11 +340,11 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
     }
 
     const FORMS = [
-      ['ends a session', '/api/auth/session/refresh', '', 'text/plain'],
-      ['signs the victim in as the attacker', '/api/auth/session', '{"email":"', 'text/plain'],
-      ['records a payment', '/api/payments', '{"accountId":1,"amount":1,"x":"', 'text/plain'],
+      ['end a session', '/api/auth/session/refresh', '', 'text/plain'],
+      ['sign the victim in as the attacker', '/api/auth/session', '{"email":"', 'text/plain'],
+      ['record a payment', '/api/payments', '{"accountId":1,"amount":1,"x":"', 'text/plain'],
     ] as const;
-    it.each(FORMS)('no form %s', async (_what, path, field, type) => {
+    it.each(FORMS)('lets no form %s', async (_what, path, field, type) => {
       const { page, answers } = await visit(
         `<iframe name="frame"></iframe><form method="post" enctype="${type}" target="frame" action="${console.origin}${path}">
         <input name='${field}' value='"}'></form><script>document.forms[0].submit()</script>`,
@@ -354,7 +354,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
       await expectStillSignedIn(page);
     });
 
-    it('no script ends or takes over a session', async () => {
+    it('lets no script end or take over a session', async () => {
       const { page } = await visit('<p>attack</p>');
       const outcomes = await page.evaluate(async (origin) => {
         const options = { credentials: 'include' } as const;
@@ -375,7 +375,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
       await expectStillSignedIn(page);
     });
 
-    it('the console cannot be shown in a frame', async () => {
+    it('cannot be shown in a frame', async () => {
       const { page } = await visit(`<iframe src="${console.origin}/find"></iframe>`);
       const frame = page.frames().find((one) => one !== page.mainFrame());
       expect(await frame?.locator('.avatar, input[name=email]').count()).toBe(0);
@@ -385,7 +385,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
     });
   });
 
-  it('keeps no token where a later script or person finds it', async () => {
+  it('keeps no token where a later script or person can find it', async () => {
     const tokens = new Set<string>();
     const page = await console.open('/find');
     page.on('request', (request) => {
@@ -456,7 +456,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
     'PUT /commissions/payments/1',
     'POST /accounts/1/credit/refund',
   ];
-  it.each(['viewer', 'agent'])('refuses a %s what the pages hide', async (role) => {
+  it.each(['viewer', 'agent'])('refuses a %s the requests of hidden pages', async (role) => {
     const email = await console.createUser(role);
     const answer = await send('POST', '/api/auth/login', { email, password: PASSWORD });
     const own: string = answer.body.data.accessToken;

@@ -4,7 +4,7 @@ import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './
 
 vi.setConfig({ testTimeout: 120_000 });
 
-describe.skipIf(!HAS_BROWSER)('invoices and commissions', () => {
+describe.skipIf(!HAS_BROWSER)('billing', () => {
   const console = useConsole();
 
   it.each(SIZES)('lists invoices, and voids one with a reason (%s)', async (_size, viewport) => {
@@ -72,7 +72,7 @@ describe.skipIf(!HAS_BROWSER)('invoices and commissions', () => {
     },
   );
 
-  it('shows a viewer no button of what the role may not do', async () => {
+  it('shows a viewer no button for what the role may not do', async () => {
     const page = await console.open('/commissions', { email: await console.createUser('viewer') });
     await page.locator('tbody tr').first().getByRole('link').click();
     await page.locator('dialog .facts').waitFor();

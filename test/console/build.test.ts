@@ -9,7 +9,7 @@ import { HAS_BROWSER, useConsole } from './console.ts';
 const DIST = join(ROOT, 'web', 'dist');
 const ASSETS = join(DIST, 'assets');
 
-/** What a browser loads, in bytes after brotli. */
+/** The size of a file as the browser loads it: bytes after brotli. */
 const sizeOf = (name: string) => statSync(join(ASSETS, `${name}.br`)).size;
 const names = readdirSync(ASSETS).filter((name) => /\.(js|css|svg)$/.test(name));
 const page = readFileSync(join(DIST, 'index.html'), 'utf8');
@@ -41,7 +41,7 @@ describe.skipIf(!HAS_BROWSER)('the first screen', () => {
     expectSmall(await filesOf(opened));
   });
 
-  it('asks for the session before the files of the page, because browsers limit requests at the same time', async () => {
+  it('requests the session before the files of the page, because browsers limit concurrent requests', async () => {
     const opened = await test.open('/', {});
     await opened.reload();
     await opened.locator('h1').waitFor();
@@ -65,7 +65,7 @@ describe.skipIf(!HAS_BROWSER)('the first screen', () => {
 });
 
 describe('the build of the console', () => {
-  it('needs at most 160 kB for all pages in both languages, and 10 kB for a page', () => {
+  it('needs at most 160 kB for all pages in both languages, and at most 10 kB for a page', () => {
     const bytes = sumOf(names.map(sizeOf));
     report(`console: ${bytes} bytes in all`);
     expect(bytes).toBeLessThan(160_000);

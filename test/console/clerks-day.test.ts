@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 interface Job {
   name: string;
   times: number;
-  /** For each time. */
+  /** The most clicks and keys for each time. */
   mostClicks: number;
   mostKeys: number;
 }
@@ -29,7 +29,7 @@ const JOBS = {
   statement: { name: 'statement uploaded and reconciled', times: 1, mostClicks: 4, mostKeys: 1 },
 } satisfies Record<string, Job>;
 
-describe.skipIf(!HAS_BROWSER)('the day of a clerk', () => {
+describe.skipIf(!HAS_BROWSER)('a clerk', () => {
   const console = useConsole();
   const effort = { clicks: 0, keys: 0 };
   const lines: string[] = [];
@@ -124,7 +124,7 @@ describe.skipIf(!HAS_BROWSER)('the day of a clerk', () => {
     expect(sold).toHaveLength(JOBS.sale.times);
   });
 
-  it('quotes to three customers what they must pay', async () => {
+  it('finds out for three customers what they must pay', async () => {
     await work(JOBS.quote, async () => {
       for (const { lastName } of callers) {
         await page.locator('body').press('/');

@@ -124,7 +124,7 @@ export function statValue(page: Page, name: string): Locator {
   return page.locator('.stat', { hasText: name }).locator('.stat-value');
 }
 
-/** Two clicks before the page can react to the first. */
+/** Clicks twice, before the page can react to the first click. */
 export async function clickTwice(button: Locator): Promise<void> {
   await button.evaluate((element: { click(): void }) => {
     element.click();
@@ -133,7 +133,7 @@ export async function clickTwice(button: Locator): Promise<void> {
 }
 
 /**
- * The service does the work of the first POST, and its answer is lost. The browser complains about the lost answer.
+ * Loses the answer to the first POST, although the service does its work. The browser complains about the lost answer.
  *
  * @returns the Idempotency-Keys of all requests so far.
  */
@@ -150,7 +150,7 @@ export async function loseFirstAnswer(page: Page, url: string): Promise<readonly
   return keys;
 }
 
-/** The service is busy at the first POST. The browser complains about the answer 503. */
+/** Answers the first POST with 503, as a busy service does. The browser complains about this answer. */
 export async function refuseFirst(page: Page, url: string, retryAfterSeconds: number): Promise<void> {
   let refused = 0;
   await page.route(url, (route) => {
@@ -161,12 +161,12 @@ export async function refuseFirst(page: Page, url: string, retryAfterSeconds: nu
 }
 
 /**
- * Notes whether a control has the focus at the moment when the page shows something. If the focus came later, the keys of a fast
- * user would be lost. Call before the action that shows it.
+ * Notes whether a control has the focus when the page first shows new content. If the focus came later, the keys of a fast user
+ * would be lost. Call it before the action that shows the content.
  *
- * @param shown - an expression of the page that is true when it is shown.
+ * @param shown - a JavaScript expression that is true in the page when the content is shown.
  * @param control - the selector of the control.
- * @returns a function that waits until it is shown.
+ * @returns a function that waits for the content, and returns whether the control had the focus.
  */
 export async function watchFocus(
   page: Page,
@@ -190,18 +190,18 @@ export async function openFilters(page: Page): Promise<void> {
     await page.locator('.list-filters-box > summary').click();
 }
 
-/** The text with ordinary spaces: amounts have one that does not break. */
+/** The text of an element. The non-breaking spaces of amounts become ordinary spaces. */
 export async function textOf(locator: Locator): Promise<string> {
   return ((await locator.textContent()) ?? '').replaceAll('\u00a0', ' ');
 }
 
-/** The rules of axe for each theme: all, and only those about colours, because the dark theme differs in nothing else. */
+/** The rules of axe for each theme. For the dark theme only those about colours, because it differs in nothing else. */
 const THEMES = [
   ['light', {}],
   ['dark', { runOnly: ['color-contrast', 'link-in-text-block'] }],
 ] as const;
 
-/** No violation of WCAG that axe finds in either theme, no figure that is cut off, and no sideways scroll. */
+/** Expects that axe finds no violation in either theme, that no figure is cut off, and that the page does not scroll sideways. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.locator('.skeleton').first().waitFor({ state: 'detached' });
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);

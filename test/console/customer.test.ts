@@ -14,7 +14,7 @@ describe.skipIf(!HAS_BROWSER)('a customer', () => {
 
   const save = (page: Page) => page.locator('dialog').getByRole('button', { name: 'Save' }).click();
 
-  it.each(SIZES)('is changed, with problems at their fields (%s)', async (_name, viewport) => {
+  it.each(SIZES)('can be changed, and shows problems at their fields (%s)', async (_name, viewport) => {
     const { customerId } = await newAccount(console);
     const page = await console.open(`/customers/${customerId}`, { viewport });
     await openForm(page);
@@ -45,7 +45,7 @@ describe.skipIf(!HAS_BROWSER)('a customer', () => {
     await first.locator('dialog [name=phone]').fill('0712 000 111');
     await save(first);
     await first.locator('dialog').waitFor({ state: 'detached' });
-    // The page behind the form of the other follows the change. The form does not.
+    // The second page follows the change. The open form does not.
     await second.locator('main', { hasText: '+254712000111' }).waitFor();
     await second.locator('dialog [name=lastName]').fill('Mushi');
     await save(second);

@@ -17,7 +17,7 @@ describe('the days of a period', () => {
     expect(periodOf({ from, until }, today)).toBe(period);
   });
 
-  it('are of no period if they are others', () => {
+  it('match no period if the last day is missing', () => {
     expect(periodOf({ from: '2026-11-01', until: '' }, '2026-11-23')).toBe(undefined);
   });
 });

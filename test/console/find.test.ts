@@ -3,7 +3,7 @@ import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './
 
 vi.setConfig({ testTimeout: 120_000 });
 
-describe.skipIf(!HAS_BROWSER)('finding', () => {
+describe.skipIf(!HAS_BROWSER)('the search', () => {
   const console = useConsole();
   let account: Awaited<ReturnType<typeof newAccount>>;
 
@@ -14,7 +14,7 @@ describe.skipIf(!HAS_BROWSER)('finding', () => {
   });
 
   it.each(SIZES)(
-    'opens a customer by the keyboard alone, without the name in the URL (%s)',
+    'opens a customer with the keyboard alone, and keeps the name out of the URL (%s)',
     async (_name, viewport) => {
       const page = await console.open('/find', { viewport });
       await page.locator('#page-find:focus').waitFor();
@@ -31,7 +31,7 @@ describe.skipIf(!HAS_BROWSER)('finding', () => {
     },
   );
 
-  it('goes to the search with /, and from it to an account by its number', async () => {
+  it('gets the focus with the key /, and opens an account by its number', async () => {
     const page = await console.open(`/customers/${account.customerId}`);
     await page.getByRole('heading', { name: 'Wanjiru Kamau' }).waitFor();
     await page.keyboard.press('/');

@@ -105,14 +105,14 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
     await manager.getByText(name).waitFor({ timeout: 60_000 });
   });
 
-  it('are for admins', async () => {
+  it('are hidden from a manager', async () => {
     const page = await console.open('/imports', { email: await console.createUser('manager') });
     await page.getByRole('link', { name: 'Customers' }).first().waitFor();
     expect(await page.getByRole('link', { name: 'Imports' }).count()).toBe(0);
     expect(await page.getByRole('button', { name: 'New import' }).count()).toBe(0);
   });
 
-  it('download the templates and the whole portfolio', async () => {
+  it('offer the templates and the whole portfolio for download', async () => {
     const page = await console.open('/imports');
     for (const [button, file] of [
       ['customers.csv', /^customers\.csv$/],

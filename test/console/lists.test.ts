@@ -13,7 +13,7 @@ import {
 
 vi.setConfig({ testTimeout: 120_000 });
 
-describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', () => {
+describe.skipIf(!HAS_BROWSER)('a list of customers, accounts or payments', () => {
   const console = useConsole();
   let late: Awaited<ReturnType<typeof newAccount>>;
 
@@ -126,7 +126,7 @@ describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', (
     },
   );
 
-  it('is not busy after a failure', async () => {
+  it('is no longer marked as busy after a failure', async () => {
     const page = await console.open('/find');
     await page.route('**/api/payments?*', (route) => route.fulfill({ status: 500, body: 'Bad gateway' }));
     await page.getByRole('link', { name: 'Payments', exact: true }).click();
@@ -196,7 +196,7 @@ describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', (
   );
 
   it.each(['/payments', '/audit'])(
-    'keeps the filters of %s behind a button on a phone, which counts them',
+    'keeps the filters of %s behind a button that counts them on a phone',
     async (path) => {
       const page = await console.open(path, { viewport: PHONE });
       const button = page.locator('.list-filters-box > summary');

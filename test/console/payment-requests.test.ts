@@ -35,7 +35,7 @@ describe.skipIf(!HAS_BROWSER)('a payment request', async () => {
   });
 
   it.each(SIZES)(
-    'asks the customer for the due amount, and shows the outcome by itself (%s)',
+    'asks the customer for the due amount, and shows the outcome without a reload (%s)',
     async (_size, viewport) => {
       plan = USUAL_PLAN;
       const { id } = await newAccount(console);

@@ -13,7 +13,7 @@ import {
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** Weeks since the activation of each account, whose deposit alone is paid. The first instalment is due after a week. */
+/** Weeks since the activation of each account. Only the deposit is paid. The first instalment is due after a week. */
 const WEEKS = [3, 3, 7, 12];
 /** The API returns at most 100 rows at a time. */
 const MORE_THAN_A_PAGE = 101;
@@ -60,7 +60,7 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     await expectAccessible(page);
   });
 
-  it('reads the figures of a month by keyboard', async () => {
+  it('shows the figures of each month to a user of the keyboard', async () => {
     const page = await openPortfolio();
     await page.getByText('Show as a table').click();
     await page.locator('.trend tbody tr').nth(11).waitFor();

@@ -47,7 +47,7 @@ describe.skipIf(!HAS_BROWSER)('a status query', async () => {
 
   let paid = 0;
 
-  /** A payment in the provider's book. @returns the body of its notification. */
+  /** Makes a payment at the simulated provider. @returns the body of its notification. */
   function newPayment(amountMinor = 80_000n) {
     paid += 1;
     const transId = `ASKED${String(paid).padStart(5, '0')}`;
@@ -61,7 +61,7 @@ describe.skipIf(!HAS_BROWSER)('a status query', async () => {
 
   const panel = (page: Page) => page.getByRole('region', { name: 'Provider' });
 
-  it.each(SIZES)('shows the answer beside an unmatched payment by itself (%s)', async (_size, viewport) => {
+  it.each(SIZES)('is answered beside an unmatched payment without a reload (%s)', async (_size, viewport) => {
     plan = { ...USUAL_STATUS_PLAN, parameters: { Amount: 900 } };
     const paymentId = await notify(newPayment());
     const page = await console.open('/unmatched', { viewport });
@@ -76,7 +76,7 @@ describe.skipIf(!HAS_BROWSER)('a status query', async () => {
     await console.call('POST', `/payments/${paymentId}/reverse`, { reason: 'The end of a test' });
   });
 
-  it('shows the answer on the page of a payment, and that it agrees', async () => {
+  it('shows on the page of a payment that the answer agrees with the books', async () => {
     plan = USUAL_STATUS_PLAN;
     const paymentId = await notify(newPayment());
     const page = await console.open(`/payments/${paymentId}`, { viewport: PHONE });

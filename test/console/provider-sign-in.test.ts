@@ -57,7 +57,7 @@ describe.skipIf(!HAS_BROWSER)('signing in through an identity provider', () => {
     await page.context().close();
   });
 
-  it('is linked to a user who opens the link of an invitation', async () => {
+  it('links the identity to a user who opens the link of an invitation', async () => {
     const admin = await console.open('/users');
     await admin.locator('tbody tr', { hasText: 'amina@example.com' }).getByRole('link').click();
     await admin.getByRole('button', { name: 'Link an identity provider' }).click();

@@ -21,7 +21,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
   const console = useConsole();
   let files = 0;
 
-  /** A file with one payment of the books and one that is missing in them. */
+  /** A file with one payment that the books have and one that they lack. */
   async function newFile() {
     const { id, accountNumber } = await newAccount(console);
     files += 1;
@@ -65,7 +65,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await expectAccessible(page);
   });
 
-  it('have tabs in one line on a phone, which shows the chosen one', async () => {
+  it('have tabs on one line of a phone, with the chosen tab in view', async () => {
     const page = await console.open('/statements?view=proof', { viewport: PHONE });
     const tabs = page.locator('.tabs a');
     await tabs.first().waitFor();
@@ -151,7 +151,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
   });
 
   it.each(SIZES)(
-    'are joined by payments that the user chooses to reconcile (%s)',
+    'have a tab of payments that the user chooses and reconciles (%s)',
     async (_name, viewport) => {
       const { id } = await newAccount(console);
       const cash = { accountId: id, paymentMethodId: 2, paymentDate: '2026-11-01' };
@@ -178,7 +178,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
   );
 
   it.each(SIZES)(
-    'are joined by payments that are filtered like every list, with the filters in the URL (%s)',
+    'have a tab of payments that is filtered like every list, with the filters in the URL (%s)',
     async (size, viewport) => {
       const { id } = await newAccount(console);
       const reference = `BANK${viewport.width}`;
@@ -204,7 +204,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     },
   );
 
-  it('are joined by payments that stay chosen while other rows are loaded', async () => {
+  it('have a tab of payments that stay chosen while other rows are loaded', async () => {
     const { id } = await newAccount(console);
     const body = { accountId: id, paymentMethodId: 2, paymentDate: '2026-09-01' };
     for (const amount of [10, 20]) await console.call('POST', '/payments', { ...body, amount });
@@ -229,7 +229,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await page.getByText('2 chosen, KES 30.00').waitFor();
   });
 
-  it.each(SIZES)('are followed by the proof of a day (%s)', async (_name, viewport) => {
+  it.each(SIZES)('have a tab for the proof of a day (%s)', async (_name, viewport) => {
     const page = await console.open('/statements?view=proof', { viewport });
     await page.locator('input[type=date]').fill('2026-11-01');
     await page.getByRole('button', { name: 'Prove the books' }).click();
@@ -238,7 +238,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await expectAccessible(page);
   });
 
-  it('are in Swahili, too', async () => {
+  it('are shown in Swahili to a user with this language', async () => {
     const { file } = await newFile();
     const page = await console.open('/statements', { locale: 'sw', viewport: PHONE });
     await page.getByRole('button', { name: 'Chagua faili' }).waitFor();

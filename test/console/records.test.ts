@@ -10,7 +10,7 @@ const { schemas } = JSON.parse(
 ).components;
 const exampleOf = (schema: string, fields: object) => ({ ...schemas[schema].examples[0], ...fields });
 
-/** Pages of a record with rows: the page, the answer of the API for a record, and the one for its rows, which contain a text. */
+/** Pages of a record with rows: their path, the answer of the API for the record, and its answer for a row that contains a text. */
 const PAGES = [
   {
     page: '/imports',
@@ -55,7 +55,7 @@ describe.skipIf(!HAS_BROWSER)('the pages of two records', () => {
     });
     return async (id: number) => {
       await expect.poll(() => waiting.some((one) => one.id === id)).toBe(true);
-      sent.add(id); // The page asks again when it is shown again, perhaps only later.
+      sent.add(id); // The page may request the rows again when it is shown again.
       for (const one of waiting) if (one.id === id) one.send();
     };
   }

@@ -70,7 +70,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await click(page, 'Next', effort);
   }
 
-  /** From the second step to the last. */
+  /** Does the steps from the second to the last. */
   async function fillRest(page: Page, effort: Effort = newEffort()): Promise<void> {
     await type(page, 'Number of the document', `ID-${Math.random()}`.slice(0, 10), effort);
     await click(page, 'Next', effort);
@@ -208,7 +208,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     },
   );
 
-  it.each(SIZES)('searches in many products, and keeps the choice (%s)', async (_name, viewport) => {
+  it.each(SIZES)('searches many products, and keeps the choice (%s)', async (_name, viewport) => {
     const page = await openSale({ viewport });
     await page.route('**/api/products*', async (route) => {
       const response = await route.fetch();
@@ -259,7 +259,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     expect((await customersOf(buyer))[0].id).toBe(id);
   });
 
-  it('offers the customer who has the phone that was typed for a new one', async () => {
+  it('offers an existing customer if a new one is typed with the same phone', async () => {
     const buyer = newBuyer();
     await console.call('POST', '/customers', buyer);
     const page = await openSale({ viewport: PHONE });
@@ -296,7 +296,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     expect(await asked).toBe('beforeunload');
   });
 
-  it('loses and doubles nothing if the connection is lost in the middle of the steps', async () => {
+  it('loses and repeats nothing if the connection is lost in the middle of the steps', async () => {
     const buyer = newBuyer();
     const page = await openSale({ viewport: PHONE });
     await fillCustomer(page, buyer);
@@ -315,7 +315,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     console.complaints.splice(0); // The browser reports the lost connection.
   });
 
-  it('says what is missing if the connection is lost before the products are loaded, and goes on when it is back', async () => {
+  it('says what is missing if the connection is lost before the products are loaded, and continues when it is back', async () => {
     const buyer = newBuyer();
     const page = await console.open('/find', { viewport: PHONE });
     const catalogue = /\/api\/(products|payplans|payment-methods)/;
@@ -510,7 +510,7 @@ async function fillNames(page: Page, { firstName, lastName, phone }: Buyer): Pro
   await page.getByLabel('Phone').fill(phone);
 }
 
-/** Without the products, a sale cannot go on. */
+/** Waits for the products, without which a sale cannot continue. */
 async function catalogueHasLoaded(page: Page): Promise<void> {
   for (const path of ['/api/products', '/api/payplans', '/api/payment-methods']) {
     const isLoaded = (wanted: string) =>
@@ -528,7 +528,7 @@ async function choose(page: Page, title: string, effort: Effort): Promise<void> 
   effort.clicks += 1;
 }
 
-/** 1 is Aq, 2 is Bq. No name contains another. */
+/** 1 becomes Aq, 2 becomes Bq. No result contains another. */
 function letters(number: number): string {
   return `${String.fromCharCode(64 + number)}q`;
 }

@@ -12,10 +12,10 @@ import {
 
 vi.setConfig({ testTimeout: 120_000 });
 
-describe.skipIf(!HAS_BROWSER)('signing in', () => {
+describe.skipIf(!HAS_BROWSER)('a session', () => {
   const console = useConsole();
 
-  it.each(SIZES)('opens the page of the address (%s)', async (_name, viewport) => {
+  it.each(SIZES)('starts at the page of the URL after the sign-in (%s)', async (_name, viewport) => {
     const page = await console.open('/accounts/999?x=1', { viewport, email: '' });
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await expectAccessible(page);
@@ -23,10 +23,10 @@ describe.skipIf(!HAS_BROWSER)('signing in', () => {
     expect(new URL(page.url()).pathname).toBe('/accounts/999');
     await page.getByText('This could not be loaded').waitFor();
     await page.context().close();
-    console.complaints.splice(0); // The account that does not exist.
+    console.complaints.splice(0); // The browser reports the answer 404: there is no such account.
   });
 
-  it('says that the e-mail or the password is wrong', async () => {
+  it('does not start with a wrong password, and says why', async () => {
     const page = await console.open('/', { email: '' });
     await page.locator('input[name=email]').fill('amina@example.com');
     await page.locator('input[name=password]').fill('another password');
@@ -37,7 +37,7 @@ describe.skipIf(!HAS_BROWSER)('signing in', () => {
     console.complaints.splice(0); // The browser reports the answer 401.
   });
 
-  it('offers to create an account while registration is open', async () => {
+  it('can start with a new account while registration is open', async () => {
     const page = await console.open('/find', { email: '' });
     await page.getByRole('button', { name: 'Create an account' }).click();
     await page.locator('input[name=firstName]').fill('Baraka');
@@ -53,7 +53,7 @@ describe.skipIf(!HAS_BROWSER)('signing in', () => {
     await page.getByRole('heading', { name: 'Find' }).waitFor();
   });
 
-  it('lasts over a reload of four tabs at once, and holds no token in storage', async () => {
+  it('survives a reload of four tabs at once, and keeps no token in storage', async () => {
     const page = await console.open('/find');
     const tabs = [page];
     for (let more = 3; more > 0; more -= 1) {

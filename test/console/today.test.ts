@@ -13,7 +13,7 @@ import {
 
 vi.setConfig({ testTimeout: 120_000 });
 
-describe.skipIf(!HAS_BROWSER)('today', () => {
+describe.skipIf(!HAS_BROWSER)('the page Today', () => {
   const console = useConsole({ TEST_CLOCK: 'on' }); // With a test clock, the daily check does not run.
   let accountId: number;
 
@@ -28,7 +28,7 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
   });
 
   it.each(SIZES)(
-    'shows the money, what needs attention, and leads to a late account (%s)',
+    'shows the money and what needs attention, and leads to a late account (%s)',
     async (_name, viewport) => {
       const page = await console.open('/', { viewport });
       await page.getByRole('heading', { name: 'Today' }).waitFor();
@@ -130,7 +130,7 @@ describe.skipIf(!HAS_BROWSER)('today', () => {
     await row.getByText('0 violations').waitFor({ timeout: 5_000 });
   });
 
-  it('begins with the search for an agent, who may not read reports', async () => {
+  it('is not the first page of an agent, and shows agents no reports', async () => {
     const page = await console.open('/', { email: await console.createUser('agent') });
     await page.waitForURL(`${console.origin}/find`);
     await page.getByRole('link', { name: 'Today' }).click();

@@ -21,7 +21,7 @@ import {
 vi.setConfig({ testTimeout: 120_000 });
 
 const CLERKS_PAYMENTS = 20;
-/** The number of the account, and Enter. */
+/** The digit of the account, and Enter. */
 const KEYS_FOR_EACH = 2;
 
 describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
@@ -34,7 +34,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
 
   const paymentNow = (id: number) => console.call('GET', `/payments/${id}`);
 
-  /** Assigns what the test before has left, so that each test has its own list. */
+  /** Reverses the unmatched payments of earlier tests, so that each test has its own list. */
   async function emptyList() {
     for (const { id } of await console.call('GET', '/payments/unmatched?limit=100')) {
       await console.call('POST', `/payments/${id}/reverse`, { reason: 'The end of a test' });
@@ -63,7 +63,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await newMistypedPayment(console, '500');
   }
 
-  /** The service refuses a notification with an amount that is no number. */
+  /** Sends a notification whose amount is not a number. The service refuses it. */
   async function sendRejected(fields: object) {
     const refused = await fetch(`${console.origin}/api/webhooks/payments/mobilemoney`, {
       method: 'POST',
@@ -115,7 +115,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     expect(await item.isVisible()).toBe(false);
   });
 
-  it('undo two assignments, the last one first, and offer no undo after ten seconds', async () => {
+  it('can be taken back from their accounts for ten seconds, the last assignment first', async () => {
     await emptyList();
     const payments = [
       await newMistypedPayment(console),
@@ -253,7 +253,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     console.complaints.splice(0); // The browser reports the lost answer.
   });
 
-  it('take the keys at the moment when they are shown', async () => {
+  it('accept keys as soon as they are shown', async () => {
     await emptyList();
     const first = await newMistypedPayment(console);
     const second = await newMistypedPayment(console);
@@ -266,7 +266,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     expect(await hadFocus()).toBe(true);
   });
 
-  it('keep the digits of suggested accounts when the list is read again', async () => {
+  it('keep the digit of each suggested account when the list is read again', async () => {
     await emptyList();
     const { paymentId } = await newMistypedPayment(console);
     const page = await openList();
@@ -285,7 +285,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     expect(await page.locator('.choices :checked:focus').inputValue()).toBe(first);
   });
 
-  it('stay in their places without amounts when they are no longer suggested', async () => {
+  it('keep an account that is no longer suggested in its place, without its amounts', async () => {
     await emptyList();
     const { paymentId } = await newMistypedPayment(console);
     const page = await openList();
@@ -296,7 +296,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     expect(await choice.locator('.choice-side').textContent()).toBe('No longer suggested');
   });
 
-  it('are assigned by Enter again after the service refused it', async () => {
+  it('can be assigned with Enter again after a refusal by the service', async () => {
     await emptyList();
     const { paymentId } = await newMistypedPayment(console);
     const page = await openList();
@@ -345,7 +345,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
   });
 
   it.each(SIZES)(
-    'are next to conflicts with manual payments, which staff resolve (%s)',
+    'have a tab of conflicts with manual payments, which staff resolve (%s)',
     async (_name, viewport) => {
       const right = await newAccount(console);
       const wrong = await newAccount(console);
@@ -369,7 +369,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
   );
 
   it.each(SIZES)(
-    'are next to rejected notifications, with what the provider sent (%s)',
+    'have a tab of rejected notifications, with what the provider sent (%s)',
     async (size, viewport) => {
       await sendRejected({ TransAmount: 'much' });
       const page = await console.open('/unmatched', { viewport });
@@ -395,7 +395,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
   );
 
   it.each(['constructor', 'rejected', 'other'])(
-    'are next to rejected notifications, which ignore the unknown kind %s in the URL',
+    'have a tab of rejected notifications that ignores the unknown kind %s in the URL',
     async (kind) => {
       const page = await console.open('/find');
       const asked = page.waitForRequest('**/api/notifications?*');
@@ -407,10 +407,10 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     },
   );
 
-  it('are next to rejected notifications, whose long bodies are shown whole with the focus on them', async () => {
+  it('have a tab of rejected notifications that shows the whole of a long body, with the focus on it', async () => {
     await sendRejected({ TransAmount: 'more', Note: 'x'.repeat(3_000) });
     const page = await console.open('/unmatched?view=rejected');
-    await page.locator('.queue-work:focus').waitFor(); // Later, the page moves the focus no more.
+    await page.locator('.queue-work:focus').waitFor(); // After this, the page does not move the focus.
     await page.getByRole('button', { name: 'Show all' }).focus();
     await page.keyboard.press('Enter');
     await page.locator('.raw pre:focus', { hasText: 'x'.repeat(3_000) }).waitFor();
@@ -434,7 +434,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     expect(othersShown).toBe(false);
   });
 
-  it('give way to the next one at the answer, and can be undone, although the list is not read again yet', async () => {
+  it('give way to the next payment at the answer, and can be undone before the list is read again', async () => {
     await emptyList();
     const earlier = await newMistypedPayment(console);
     const later = await newMistypedPayment(console);
@@ -463,7 +463,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     expect(await paymentNow(later.paymentId)).toMatchObject({ status: 'unmatched' });
   });
 
-  it('are in Swahili, too', async () => {
+  it('are shown in Swahili to a user with this language', async () => {
     await emptyList();
     await newMistypedPayment(console);
     const page = await openList({ locale: 'sw', viewport: PHONE });

@@ -4,10 +4,10 @@ import { dayBefore, expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, use
 
 vi.setConfig({ testTimeout: 120_000 });
 
-describe.skipIf(!HAS_BROWSER)('values that programs chose', () => {
+describe.skipIf(!HAS_BROWSER)('the console', () => {
   const console = useConsole();
 
-  it('are reasons of suggestions in the language of the user, with formatted dates', async () => {
+  it('shows the reasons of suggestions in the language of the user, with formatted dates', async () => {
     const { id: accountId } = await newAccount(console);
     const send = (TransID: string, MSISDN: string) =>
       console.call(
@@ -32,7 +32,7 @@ describe.skipIf(!HAS_BROWSER)('values that programs chose', () => {
     }
   });
 
-  it.each(SIZES)('are metadata and categories in words (%s)', async (size, viewport) => {
+  it.each(SIZES)('shows metadata and categories in words (%s)', async (size, viewport) => {
     const fields = {
       name: 'Fridge',
       sku: `FRIDGE-${size}`,
@@ -52,7 +52,7 @@ describe.skipIf(!HAS_BROWSER)('values that programs chose', () => {
     await page.context().close();
   });
 
-  it('are codes of the audit log in words', async () => {
+  it('shows codes of the audit log in words', async () => {
     const { id } = await console.call('POST', '/commissions/rules', {
       category: 'cold_storage',
       rateBasisPoints: 325,
@@ -65,7 +65,7 @@ describe.skipIf(!HAS_BROWSER)('values that programs chose', () => {
     await page.context().close();
   });
 
-  it('leave no message in the console of the browser, and request no other host', () => {
+  it('leaves no message in the console of the browser, and requests no other host', () => {
     expect(console.complaints).toEqual([]);
   });
 });
