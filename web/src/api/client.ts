@@ -52,7 +52,7 @@ function writeQuery(query: Readonly<Record<string, unknown>>): string {
   };
   for (const [name, value] of Object.entries(query)) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) add(name, value);
-    // A filter with an empty value is not sent. An empty `after` is sent: it asks for the first page of pages with cursors.
+    // A filter with an empty value is not sent. An empty `after` is sent: it asks for the first page of a list with cursors.
     else
       for (const [operator, operand] of Object.entries(value))
         add(`${name}[${operator}]`, operand === '' ? undefined : operand);
