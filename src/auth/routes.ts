@@ -5,7 +5,6 @@ import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, Nothing, ok } from '../core/http/envelope.ts';
 import { knownError } from '../core/http/server.ts';
-import { User } from '../users/schema.ts';
 import { getUser } from '../users/store.ts';
 import type { SessionReader } from './access-tokens.ts';
 import {
@@ -61,7 +60,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         description:
           'Outside production, a person who registers while there is no admin becomes the admin. An `invitation` sets the role, and is required when registration is closed.',
         body: RegisterBody,
-        response: { 201: Envelope(SignedIn(User), 'Registered.') },
+        response: { 201: Envelope(SignedIn, 'Registered.') },
       },
     },
     async (request, reply) => {
@@ -80,7 +79,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         operationId: 'signIn',
         summary: 'Sign in with e-mail and password',
         body: LoginBody,
-        response: { 200: Envelope(SignedIn(User), 'Signed in.') },
+        response: { 200: Envelope(SignedIn, 'Signed in.') },
       },
     },
     async (request) => ok(toSignedIn(await commands.login(context, parts, request.body)), 'Signed in.'),
@@ -97,7 +96,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         summary: 'Exchange a refresh token for new tokens',
         description: 'A refresh token works once. Using it again ends the session.',
         body: RefreshBody,
-        response: { 200: Envelope(SignedIn(User), 'Tokens renewed.') },
+        response: { 200: Envelope(SignedIn, 'Tokens renewed.') },
       },
     },
     async (request) => {
@@ -211,7 +210,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         params: ProviderParams,
         querystring: CallbackQuery,
         response: {
-          200: Envelope(SignedIn(User), 'Signed in.'),
+          200: Envelope(SignedIn, 'Signed in.'),
           302: Type.Null({ description: 'Redirect to the console, if it started the sign-in.' }),
         },
       },

@@ -1,10 +1,10 @@
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { examplesOf } from '../core/http/envelope.ts';
 import { Choice, Email, NewPassword, Text } from '../core/http/fields.ts';
 import { PERMISSIONS, permissionsOf } from '../rights.ts';
 import { User } from '../users/schema.ts';
 
-/** The limit for bodies of routes that are public. */
+/** The limit for the bodies of the public sign-in routes. */
 export const BODY_LIMIT_BYTES = 16 * 1024;
 
 export const LoginBody = Type.Object(
@@ -97,24 +97,25 @@ export const CallbackQuery = Type.Object(
 );
 
 /** The answer to every sign-in. */
-export function SignedIn<U extends TSchema>(user: U) {
-  const tokens = {
-    accessToken: 'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature',
-    refreshToken: 'tbmf5ohPiwqfqg1tWk0urHCaiwYix3lrckwQfcL3G9M',
-    tokenType: 'Bearer',
-    expiresIn: 3600,
-  };
-  return Type.Object(
-    {
-      accessToken: Type.String(),
-      refreshToken: Type.String(),
-      tokenType: Type.Literal('Bearer'),
-      expiresIn: Type.Integer({ description: 'Seconds until the access token expires.' }),
+export const SignedIn = Type.Object(
+  {
+    accessToken: Type.String(),
+    refreshToken: Type.String(),
+    tokenType: Type.Literal('Bearer'),
+    expiresIn: Type.Integer({ description: 'Seconds until the access token expires.' }),
+    user: User,
+  },
+  {
+    title: 'SignedIn',
+    examples: examplesOf(User).map((user) => ({
+      accessToken: 'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature',
+      refreshToken: 'tbmf5ohPiwqfqg1tWk0urHCaiwYix3lrckwQfcL3G9M',
+      tokenType: 'Bearer',
+      expiresIn: 3600,
       user,
-    },
-    { title: 'SignedIn', examples: examplesOf(user).map((example) => ({ ...tokens, user: example })) },
-  );
-}
+    })),
+  },
+);
 
 const Permissions = Type.Array(Choice('Permission', PERMISSIONS), {
   description: 'What the role of the user may do.',
