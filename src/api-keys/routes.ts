@@ -27,7 +27,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
     async (request) => okList(await listApiKeys(context.db, request.query), 'API keys found.'),
   );
 
-  // No Idempotency-Key here and for rotations: the stored answer would contain the secret.
+  // Creations and rotations take no Idempotency-Key, because the stored answer would contain the secret.
   api.post(
     '/api-keys',
     {
@@ -97,7 +97,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
         summary: 'Replace the secret of an API key',
         description:
           'The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. ' +
-          'An older secret stops now, even if its own overlap has not ended. ' +
+          'An older secret also stops within 5 seconds, even if its own overlap has not ended. ' +
           'The answer shows the new `key` once.',
         params: IdParams,
         body: ApiKeyRotation,

@@ -41,7 +41,7 @@ describe('a grant', () => {
 });
 
 describe('the rights of an API key', () => {
-  it('are those of its role, except administering users, API keys and webhook endpoints, and acting as a person', () => {
+  it('are those of its role, without the permissions that no API key may have', () => {
     for (const role of USER_ROLES) {
       const actor = apiKeyActor({ id: 1, name: 'A', role, permissions: null }, null);
       for (const permission of API_KEY_PERMISSIONS)
@@ -102,7 +102,7 @@ describe('the use of a key', () => {
       'The API key was replaced by a rotation at 2026-11-02T08:00:00.000Z. Use its new secret.',
     ],
     ['was revoked', { revokedAt: LATER }, 'The API key was revoked. Use another one.'],
-  ])('is refused from the end of the key on, not before: a key that %s', (_what, fields, message) => {
+  ])('is refused only if the key has ended: a key that %s', (_what, fields, message) => {
     expect(use(fields)?.message).toBe(message);
     if (message) expect(use(fields)?.code).toBe('UNAUTHORIZED');
   });

@@ -88,7 +88,10 @@ const properties = {
   expiresAt: Nullable(Timestamp),
   revokedAt: Nullable(Timestamp),
   lastUsedAt: Nullable(
-    Type.String({ format: 'date-time', description: 'The time of the last use, to the minute.' }),
+    Type.String({
+      format: 'date-time',
+      description: 'The time of the last recorded use. Uses are recorded at most once a minute.',
+    }),
   ),
   lastUsedAddress: Nullable(Type.String()),
   createdBy: Nullable(Type.Integer({ description: 'The user who created the key.' })),

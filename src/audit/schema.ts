@@ -16,7 +16,10 @@ export const AuditEntry = Type.Object(
     action: Choice('AuditAction', AUDIT_ACTIONS),
     resource: Choice('Resource', RESOURCES),
     resourceId: Nullable(Type.Integer()),
-    before: Type.Any({ description: 'The changed fields with their old values; null for a new resource.' }),
+    before: Type.Any({
+      description:
+        'The changed fields with their old values. Amounts are in minor units. Null for a new resource.',
+    }),
     after: Type.Any({ description: 'The changed fields with their new values. Amounts are in minor units.' }),
     requestId: Nullable(Type.String()),
     createdAt: Timestamp,

@@ -85,7 +85,7 @@ export async function changePassword(
   const passwordHash = await hashPassword(body.newPassword);
   await inTransaction(context.db, async (tx) => {
     const locked = await users.lockUser(tx, user.id);
-    if (locked?.password_hash !== user.password_hash) throw wrongCurrentPassword(); // An admin has set another password.
+    if (locked?.password_hash !== user.password_hash) throw wrongCurrentPassword(); // The password was changed in the meantime.
     await users.updateUser(tx, user.id, { passwordHash });
     await users.revokeSessionsOf(tx, user.id, sessionId);
     await audit(tx, actor, {

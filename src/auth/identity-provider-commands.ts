@@ -180,15 +180,14 @@ function identityTaken(): AppError {
   });
 }
 
-/** @throws AppError NOT_FOUND naming the settings that would add the provider. */
+/** @throws AppError NOT_FOUND for an unknown provider. If the name is allowed, the error lists the settings that would add it. */
 export function getIdentityProvider({ config }: Pick<Context, 'config'>, text: string): IdentityProvider {
   const name = text.toLowerCase();
   const provider = config.identityProviders.get(name);
   if (provider) return provider;
   const details = { resource: 'identity_provider', field: 'provider', id: text } as const;
   if (!canNameProvider(name)) {
-    const message =
-      'There is no GET at this address, and its last part cannot be the name of an identity provider.';
+    const message = `There is no GET at this address, and "${text}" cannot be the name of an identity provider.`;
     throw new AppError('NOT_FOUND', message, { details });
   }
   const missing = PROVIDER_PARTS.map((part) => providerVariable(name, part));

@@ -67,7 +67,7 @@ export function createIdentityProviders(log: {
 
   async function discover({ issuer, clientId, clientSecret }: IdentityProvider) {
     const execute = [openid.enableNonRepudiationChecks];
-    if (issuer.startsWith('http:')) execute.push(openid.allowInsecureRequests); // config.ts refuses http: in production.
+    if (issuer.startsWith('http:')) execute.push(openid.allowInsecureRequests); // The settings allow http: only outside production.
     try {
       const client = await openid.discovery(
         new URL(issuer),
@@ -195,7 +195,7 @@ const REFUSALS = [
 ];
 /** Errors of the token endpoint that the caller cannot cause: wrong client credentials, or a failing provider. */
 const SERVICE_FAULTS = ['invalid_client', 'unauthorized_client', 'server_error', 'temporarily_unavailable'];
-/** Error codes of the library for an answer that violates the protocol. */
+/** Error codes of the library for a time-out and for an answer that violates the protocol. */
 const BROKEN_ANSWERS = [
   'OAUTH_TIMEOUT',
   'OAUTH_RESPONSE_IS_NOT_CONFORM',

@@ -16,8 +16,8 @@ import { lockRegistration } from './store.ts';
 type Registrant = Omit<NewUser, 'role'>;
 
 /**
- * Creates a user who has no invitation. The first user who registers becomes admin, except in production, where the CLI creates
- * the first admin. The demo company has users, but no admin. Others get the granted role, or REGISTRATION_ROLE.
+ * Creates a user who has no invitation. Outside production, a user who registers while there is no admin becomes the admin. In
+ * production, the CLI creates the first admin. Other users get the granted role, or REGISTRATION_ROLE.
  *
  * @param grantedRole the role of a person who is admitted by the settings even when registration is closed.
  * @throws AppError FORBIDDEN when registration is closed, DUPLICATE_ENTRY when the e-mail is taken.
@@ -37,8 +37,8 @@ export async function createUninvitedUser(
 }
 
 /**
- * Refuses immediately if registration is closed in production. There the CLI creates the first admin, so a service without users is
- * no exception.
+ * Refuses in production if registration is closed. Outside production the first user may register anyway, so `createUninvitedUser`
+ * decides in its transaction.
  */
 export function refuseIfClosed({ production, registration }: Config): void {
   if (production && !registration.open) throw registrationClosed();
@@ -52,7 +52,7 @@ export async function findInvitation(db: Db, token: string): Promise<OpenInvitat
 /**
  * Finds the invitation for a registration with a password.
  *
- * @throws AppError VALIDATION_ERROR as `findInvitation` does; also if the e-mail is not the invited one, or the purpose is link_identity.
+ * @throws AppError VALIDATION_ERROR if the token is not valid, the e-mail is not the invited one, or the purpose is link_identity.
  */
 export async function findSignUpInvitation(
   db: Db,

@@ -62,7 +62,7 @@ async function hashFor(context: Context, id: number, password: string, names: Us
   return hashPassword(password);
 }
 
-/** Adds a user in the caller's transaction, for registration, sign-in through a provider, and the CLI. */
+/** Adds a user in the caller's transaction. @throws AppError DUPLICATE_ENTRY, NOT_FOUND for an unknown employee. */
 export async function addUser(tx: Tx, actor: Actor, user: store.NewUser): Promise<store.UserRow> {
   const row = await store.insertUser(tx, user);
   const { email, firstName, lastName, role, employeeId } = toUser(row);

@@ -44,7 +44,7 @@ export async function inviteUser(
   });
 }
 
-/** Revoking a revoked invitation changes nothing. */
+/** Revoking a revoked invitation changes nothing. @throws AppError NOT_FOUND, VALIDATION_ERROR for an accepted invitation. */
 export async function revokeInvitation(context: Context, actor: Actor, id: number) {
   return inTransaction(context.db, async (tx) => {
     const invitation = await store.lockInvitation(tx, id);

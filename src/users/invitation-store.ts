@@ -67,7 +67,7 @@ export async function insertInvitation(tx: Tx, invitation: NewInvitation, now: D
   return id;
 }
 
-/** Revokes the pending or expired invitation of an e-mail and returns its id. */
+/** Revokes the pending or expired invitation of an e-mail for the same purpose. Returns its id, if there is one. */
 export async function revokeReplacedInvitation(
   tx: Tx,
   { email, purpose }: Pick<NewInvitation, 'email' | 'purpose'>,

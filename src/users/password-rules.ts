@@ -8,7 +8,7 @@ const REFUSED_COUNT = 3_000;
 const MIN_WORD_LENGTH = 3;
 
 /** The owner's names and e-mail, which an attacker tries first. */
-export interface PasswordOwner {
+interface PasswordOwner {
   email: string;
   firstName: string;
   lastName: string;
@@ -17,8 +17,8 @@ export interface PasswordOwner {
 let common: Set<string> | undefined;
 
 /**
- * Refuses common passwords and passwords made of the owner's names. Has no rules about character types, as NIST SP 800-63B
- * recommends. Outside production any password is accepted.
+ * Refuses common passwords, and passwords made of the owner's names and e-mail. Has no rules about character types, as NIST
+ * SP 800-63B recommends. Outside production any password is accepted.
  *
  * @throws AppError VALIDATION_ERROR for the field `path`.
  */

@@ -4,7 +4,7 @@ import { hashPassword, passwordMatches } from './passwords.ts';
 const UNLIMITED = { check: async () => {}, countWrongGuess: async () => {} };
 
 describe('password hashes', () => {
-  it('queue up to a hundred and answer 503 to further requests', async () => {
+  it('wait in a queue of at most a hundred; further requests get 503', async () => {
     const guesses = Array.from({ length: 120 }, (_, i) =>
       i % 2 ? hashPassword('a password') : passwordMatches(null, 'a guess', UNLIMITED),
     );

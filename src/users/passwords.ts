@@ -37,7 +37,7 @@ export interface GuessLimit {
 /**
  * @param storedHash null for an unknown user or one without a password. The result is then false, after the same time as for a
  *   wrong password.
- * @throws AppError 503 while too many hashes wait.
+ * @throws AppError 503 while too many hashes wait, and the error of `limit.check`.
  */
 export async function passwordMatches(
   storedHash: string | null,

@@ -97,7 +97,7 @@ export function findUserByEmail(db: Db, email: string): Promise<UserRow | undefi
   return db.selectFrom('users').selectAll().where('email_key', '=', emailKey(email)).executeTakeFirst();
 }
 
-/** A query for the user who has the e-mail in any spelling. */
+/** A query for the user who has the e-mail in any letter case. */
 export function userWithEmail(email: string) {
   return sql<{ id: number }>`select id from users where email_key = ${emailKey(email)}`;
 }

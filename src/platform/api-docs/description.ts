@@ -138,15 +138,15 @@ function overview(): string {
   return `
 Customers, accounts and payments of a company that sells on instalments.
 
-Register or sign in, then send the access token as \`Authorization: Bearer …\`. The first user of a new
-service becomes its admin. \`/api/…\` and \`/api/v1/…\` are the same.
+Register or sign in, then send the access token as \`Authorization: Bearer …\`. Outside production, the first
+user becomes the admin. \`/api/…\` and \`/api/v1/…\` are the same.
 
 **Answers.** \`{success: true, data, message}\`. Lists also have \`pagination\`. Errors are
 \`{success: false, error: {code, message, details}}\`. There is a fixed list of codes, and each code has its own fields in \`details\`. Amounts are JSON numbers in
 units of the currency, dates are business days as YYYY-MM-DD, timestamps are UTC.
 
-**Requests.** Unknown body fields and query parameters are refused, and the error names them. Values are not converted: \`"5"\` is
-not a number. A PUT changes only the fields that are sent.
+**Requests.** Unknown body fields and query parameters are refused, and the error names them. Values in a body are not
+converted: \`"5"\` is not a number. A PUT changes only the fields that are sent.
 
 **Lists.** \`page\` from 1, \`limit\` 1 to ${MAX_LIMIT} (default ${DEFAULT_LIMIT}), \`sort=field:asc,other:desc\`, and filters
 \`filter[field][op]=value\`; \`filter[field]=value\` is short for \`filter[field][eq]=value\`. \`in\` and \`nin\` take

@@ -145,14 +145,14 @@ function hoist(schema: unknown, components: Named): unknown {
   return mapSchema(schema as Schema, (inner) => {
     const { title, ...whole } = inner;
     if (typeof title !== 'string') return inner;
-    const { type, enum: values, ...beside } = whole;
-    const [rest, besides] = values === undefined ? [whole, {}] : [{ type, enum: values }, beside];
+    const { type, enum: values, ...others } = whole;
+    const [component, siblings] = values === undefined ? [whole, {}] : [{ type, enum: values }, others];
     const present = components[title];
-    if (present !== undefined && JSON.stringify(present) !== JSON.stringify(rest)) {
+    if (present !== undefined && JSON.stringify(present) !== JSON.stringify(component)) {
       throw new Error(`Two schemas have the title ${title}.`);
     }
-    components[title] = rest;
-    return { $ref: `#/components/schemas/${title}`, ...besides };
+    components[title] = component;
+    return { $ref: `#/components/schemas/${title}`, ...siblings };
   });
 }
 

@@ -31,7 +31,7 @@ const ERRORS = {
     new AppError('FORBIDDEN', 'Your role (viewer) may not do this.', {
       details: { permission: 'accounts:create', roles: ['admin', 'manager', 'agent'] },
     }),
-    'The role or the API key lacks the permission, the key may not be used from this address, or the settings of the service forbid it.',
+    'The role or the API key lacks the permission, the key may not be used from this address, the request comes from a page of another origin, or the settings of the service forbid it.',
   ],
   NotFound: [
     notFound('account', 4711),
@@ -52,11 +52,11 @@ const ERRORS = {
   Changed: [changedSince(), 'If-Match is not the current ETag: read the resource again.'],
   BodyTooLarge: [
     bodyTooLarge(1_048_576),
-    'The body is larger than 1 MiB (bulk call: 4 MiB, provider statement: 64 MiB).',
+    'The body is larger than 1 MiB (sign-in: 16 KiB, call of a payment provider: 64 KiB, bulk call: 4 MiB, provider statement: 64 MiB, file of an import: 1 GiB).',
   ],
   UnsupportedType: [
     new AppError('VALIDATION_ERROR', 'Send the body with Content-Type: application/json.', { status: 415 }),
-    'The Content-Type is not application/json (provider statement: text/csv).',
+    'The Content-Type is not application/json (provider statement and file of an import: text/csv).',
   ],
   KeyReused: [usedWithAnotherBody(), 'The Idempotency-Key was used with another body.'],
   RateLimited: [
@@ -72,7 +72,7 @@ const ERRORS = {
 
 export type ErrorName = keyof typeof ERRORS;
 
-/** Codes that a route may declare in `config.errors`. */
+/** The error for each code that a route may declare in `config.errors`. */
 export const NAME_OF: Record<ErrorCode, ErrorName> = {
   AUTH_FAILED: 'AuthFailed',
   UNAUTHORIZED: 'Unauthorized',

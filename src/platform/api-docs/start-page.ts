@@ -50,7 +50,7 @@ export function startPageRoute(app: HttpServer, { check, version, registration }
 const NAME = 'Account Management Service';
 const DESCRIPTION = `${DOCS_PATH}/openapi.json`;
 
-const REGISTER = `<a href="${DOCS_PATH}#/Authentication/registerUser">Register</a>. The first user becomes the admin.`;
+const REGISTER = `<a href="${DOCS_PATH}#/Authentication/registerUser">Register</a>. Outside production, the first user becomes the admin.`;
 const SIGN_IN = `<a href="${DOCS_PATH}#/Authentication/signIn">Sign in</a>. The first admin is created on the server by <code>npm run create-admin</code>.`;
 
 /** Browsers request text/html. A client without a preference also gets the page. */

@@ -509,7 +509,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of an API key
-         * @description The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. An older secret stops now, even if its own overlap has not ended. The answer shows the new `key` once.
+         * @description The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. An older secret also stops within 5 seconds, even if its own overlap has not ended. The answer shows the new `key` once.
          *
          *     Needs the permission `api-keys:administer`: admin. API keys are refused.
          */
@@ -4362,7 +4362,7 @@ export interface components {
             action: components["schemas"]["AuditAction"];
             resource: components["schemas"]["Resource"];
             resourceId: number | null;
-            /** @description The changed fields with their old values; null for a new resource. */
+            /** @description The changed fields with their old values. Amounts are in minor units. Null for a new resource. */
             before: unknown;
             /** @description The changed fields with their new values. Amounts are in minor units. */
             after: unknown;
@@ -10101,7 +10101,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description VALIDATION_ERROR: The body is larger than 1 MiB (bulk call: 4 MiB, provider statement: 64 MiB). */
+        /** @description VALIDATION_ERROR: The body is larger than 1 MiB (sign-in: 16 KiB, call of a payment provider: 64 KiB, bulk call: 4 MiB, provider statement: 64 MiB, file of an import: 1 GiB). */
         BodyTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -10142,7 +10142,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description FORBIDDEN: The role or the API key lacks the permission, the key may not be used from this address, or the settings of the service forbid it. */
+        /** @description FORBIDDEN: The role or the API key lacks the permission, the key may not be used from this address, the request comes from a page of another origin, or the settings of the service forbid it. */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -10245,7 +10245,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description VALIDATION_ERROR: The Content-Type is not application/json (provider statement: text/csv). */
+        /** @description VALIDATION_ERROR: The Content-Type is not application/json (provider statement and file of an import: text/csv). */
         UnsupportedType: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
