@@ -11,7 +11,7 @@ const service = useService();
 /** PostgreSQL's message CopyDone, which has no content. */
 const COPY_DONE = Buffer.from([0x63, 0, 0, 0, 4]);
 
-test('a backup counts the rows of each table, although the server reports their number later than it sends the last row', async () => {
+test('a backup counts the rows of each table, even if the server reports their number some time after the last row', async () => {
   const proxy = createServer((client) => forward(client)).listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   const { port } = proxy.address() as AddressInfo;
@@ -41,7 +41,7 @@ async function addressOfDatabase() {
   return { user, password: password ?? undefined, database: rest.database };
 }
 
-/** Passes everything on, but what follows CopyDone only after a pause. */
+/** Forwards everything, and pauses after CopyDone. */
 function forward(client: Socket): void {
   const { host, port } = new pg.Client(inject('server'));
   const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);

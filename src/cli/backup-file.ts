@@ -93,8 +93,9 @@ export async function* readDatabase(
 export interface OpenBackup {
   head: Head;
   /**
-   * Loads all rows into empty tables in one transaction, then reads every table back and compares it with the file.
-   * @returns the number of rows. @throws BackupError if this fails. The database is then unchanged.
+   * Empties the tables and loads all rows in one transaction. Before the commit, reads every table back and compares it with the
+   * file. If this fails, the database is unchanged.
+   * @returns the number of rows. @throws BackupError if the file is damaged or its rows cannot be loaded.
    */
   load(client: pg.ClientBase): Promise<number>;
 }

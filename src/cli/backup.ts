@@ -37,7 +37,7 @@ async function takeBackup(connection: Connection, config: Config, file: string):
     return rows;
   } catch (error) {
     if (codeOf(error) === 'EEXIST')
-      throw new UsageError(`${unfinished} already exists: is another backup running?`);
+      throw new UsageError(`${unfinished} already exists. If no other backup is running, delete this file.`);
     await rm(unfinished, { force: true });
     throw error;
   } finally {

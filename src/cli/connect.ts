@@ -57,7 +57,7 @@ export function reportLostConnection(error: Error): void {
   console.error(`A database connection was lost: ${error.message}`);
 }
 
-/** Runs a command with the migrated database, which may be the embedded database of a running service. */
+/** Migrates the database, then runs work with it. The database may be the embedded database of a running service. */
 export async function withDatabase<T>(
   config: Config,
   work: (context: Context, connection: Connection) => Promise<T>,
@@ -83,7 +83,10 @@ export async function withDatabase<T>(
 
 const WARNINGS = { info: () => {}, warn: (message: string) => console.error(message) };
 
-/** Connects to the database without a pooler. If the embedded database does not run, starts it before the work and stops it afterwards. */
+/**
+ * Runs work with the address of the database itself, not of a pooler. If the embedded database does not run, starts it before the
+ * work and stops it afterwards.
+ */
 export async function withConnection<T>(
   config: Config,
   work: (connection: Connection) => Promise<T>,
@@ -102,7 +105,7 @@ export async function withConnection<T>(
 /** The option of commands that may read the replica, see `withReplica`. */
 export const REPLICA_OPTION = { replica: { type: 'boolean', default: false } } as const;
 
-/** Runs work that may read the replica, if the command was called with --replica. */
+/** Runs work. The work gets the replica if the command was called with --replica. */
 export async function withReplica<T>(
   { DATABASE_REPLICA_URL: replica, DATABASE_REPLICA_MAX_LAG }: Config,
   { isWanted, primary }: { isWanted: boolean; primary: Connection },

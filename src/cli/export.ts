@@ -75,7 +75,7 @@ async function writeFiles(
 }
 
 async function writeFile({ name, bytes, rowCount }: ExportedFile, path: string): Promise<void> {
-  // Only its owner may read the file.
+  // Only the owner of the file may read it.
   const output = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true });
   const progress = setInterval(() => {
     console.log(`${name}.csv: ${Math.floor(output.bytesWritten / 1_000_000)} MB …`);

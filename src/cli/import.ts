@@ -75,7 +75,7 @@ async function importFolder(parts: Parts, folder: string, isRun: boolean): Promi
   const { id } = await createImport(parts.context, SYSTEM);
   console.log(`Import ${id}`);
   for (const file of files) await upload(parts, id, file, join(folder, `${file}.csv`));
-  // The user asked for the run beforehand, and a run checks the files itself.
+  // A run also checks the files, so it needs no check before.
   const row = isRun ? await work(parts, id, 'running', 'Import') : await work(parts, id, 'checking', 'Check');
   await printResults(parts, row);
   if (row.status === 'done') {
@@ -138,7 +138,7 @@ async function showProgress(context: Context, id: number, label: string, signal:
       lastTenth = Math.floor(progress / 10);
       console.log(`${label}: ${progress} %`);
     }
-    await sleep(PROGRESS_PAUSE_MS, undefined, { signal }).catch(() => {}); // Ends early with the work.
+    await sleep(PROGRESS_PAUSE_MS, undefined, { signal }).catch(() => {}); // Ends early when the work ends.
   }
   if (isTerminal) process.stdout.write(`\r${' '.repeat(label.length + BAR_WIDTH + 10)}\r`);
 }

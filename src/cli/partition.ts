@@ -9,7 +9,7 @@ const USAGE =
   'Divides the ledger and the audit into partitions of about a month, or adds the next partition.\n' +
   'With --revert, removes the partitions; payments wait meanwhile.';
 
-/** Notifications stay one table: PostgreSQL could not guarantee that a notification is stored once (decision 0014). */
+/** Notifications stay one table: with partitions, PostgreSQL could not guarantee that each is stored only once (decision 0014). */
 const TABLES = ['ledger_entries', 'audit_entries'];
 
 await runCommand(async (config) => {
@@ -33,7 +33,8 @@ async function run(client: pg.ClientBase, isRevert: boolean): Promise<void> {
   await client.query('set statement_timeout = 0; set search_path = public');
   for (const table of TABLES) {
     if (isRevert) console.log(`${table}: ${await removePartitions(client, table)} rows moved.`);
-    else if (!(await addPartition(client, table))) console.log(`${table}: the last partition is empty.`);
+    else if (!(await addPartition(client, table)))
+      console.log(`${table}: no partition was added, because the last one is empty.`);
     await print(client, table);
   }
 }
@@ -42,5 +43,5 @@ async function print(client: pg.ClientBase, table: string): Promise<void> {
   const partitions = await readPartitions(client, table);
   if (partitions.length === 0) console.log(`${table}: no partitions`);
   for (const { name, from, until } of partitions)
-    console.log(`${name}: ids ${from ?? '1'} to ${until === null ? 'any' : String(BigInt(until) - 1n)}`);
+    console.log(`${name}: ids ${from ?? '1'} ${until === null ? 'and above' : `to ${BigInt(until) - 1n}`}`);
 }

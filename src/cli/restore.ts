@@ -33,7 +33,7 @@ async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup
   if (migrations.some((name, index) => name !== known[index])) {
     throw new BackupError('The backup was taken by a newer or different version of this service.');
   }
-  await refuseWhereInUse(client);
+  await refuseIfInUse(client);
   await migrate(db, { last: migrations.at(-1) });
   const rows = await backup.load(client);
   await migrate(db);
@@ -41,7 +41,7 @@ async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup
 }
 
 /** A database in use has rows in `settings`. A failed restore leaves no rows there. */
-async function refuseWhereInUse(client: pg.PoolClient): Promise<void> {
+async function refuseIfInUse(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
   );
