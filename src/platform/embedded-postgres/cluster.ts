@@ -15,7 +15,7 @@ export const databaseUser = 'ams';
 const draftPrefix = '.postgres-new-';
 
 /**
- * Opens the folder `postgres` in `folder`, or creates it.
+ * Opens the folder `postgres` in `folder`, or creates it. Returns its path.
  *
  * A new folder is created under another name, flushed to the disk and then renamed. So it is either complete or does not exist.
  * Incomplete folders of killed processes are removed at the next start.
@@ -77,7 +77,7 @@ async function createCluster(
 }
 
 async function clusterVersion(cluster: string): Promise<string | undefined> {
-  // The parent folders may be symbolic links (`makeSafeFolder` checks each of them). The data folder itself may not.
+  // The parent folders may be symbolic links (`makeSafeFolder` checks each of them). The folder `postgres` must not be one.
   if ((await orIfMissing(lstat(cluster), undefined))?.isSymbolicLink()) throw notData(cluster);
   const version = await orIfMissing(readPlainFile(join(cluster, 'PG_VERSION')), undefined);
   if (version !== undefined) return version.trim();

@@ -2,8 +2,8 @@
 export class EmbeddedPostgresError extends Error {}
 
 /**
- * The error code of a failed system call (`EACCES`) or statement (`57P03`), if there is one. This folder imports nothing else of
- * the service, so that the supervisor can be built and run alone.
+ * The error code of a failed system call (`EACCES`) or statement (`57P03`), if there is one. core/http/errors.ts has the same
+ * function, but this folder imports no other folder of the service, so that its tests can compile it alone.
  */
 export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -63,14 +63,14 @@ export async function endGuarded(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
   const group = process.platform === 'win32' ? child.pid : -child.pid;
-  const impatience = [
+  const timers = [
     setTimeout(() => sendSignal(group, 'SIGQUIT'), fastShutdownTimeoutMs),
     setTimeout(() => sendSignal(group, 'SIGKILL'), fastShutdownTimeoutMs + immediateShutdownTimeoutMs),
   ];
   child.stdin?.destroy();
   if (process.platform === 'win32') child.kill();
   await exited;
-  for (const timer of impatience) clearTimeout(timer);
+  for (const timer of timers) clearTimeout(timer);
 }
 
 /** Sends the signal to a process or, for a negative id, to a process group. Does nothing if the process has already ended. */

@@ -27,16 +27,16 @@ export interface ServerSettings {
  */
 const lockKeys = '6385011, 1'; // 'ams' in ASCII
 
-const emptyLongEnoughMs = 1_000;
-const heldLongEnoughMs = 500;
-const unownedLongEnoughMs = 2_000;
+const emptyFileGraceMs = 1_000;
+const ownedGraceMs = 500;
+const unownedGraceMs = 2_000;
 const fastShutdownTimeoutMs = 10_000;
 const noServerTimeoutMs = 60_000;
 const takeLockTimeoutMs = 600_000;
 
 /**
- * Returns when no server runs on the cluster any more. If the owner of a server is dead, its guardian stops the server. If the
- * guardian is also dead, this function stops the server.
+ * Returns when no server runs on the cluster any more. If the owner of the server is dead, the guardian stops the server. If
+ * the guardian is also dead, this function stops the server.
  *
  * @throws EmbeddedPostgresError when another process owns the folder. A process counts as the owner only after it has held the lock
  * for half a second, because the server needs a moment to close the connection of a killed owner.
@@ -61,13 +61,13 @@ export async function waitUntilNoServer(cluster: string, signal: AbortSignal): P
     if (answer.state !== state) since = Date.now();
     state = answer.state;
     const lastedMs = Date.now() - since;
-    if (answer.state === 'owned' && lastedMs > heldLongEnoughMs) {
+    if (answer.state === 'owned' && lastedMs > ownedGraceMs) {
       throw new EmbeddedPostgresError(
         `The data folder ${dirname(cluster)} is in use by another process of this service (pid ${answer.pid}): ` +
           'stop that one first, or set DATA_DIR to another folder.',
       );
     }
-    if (holder === 'server' && answer.state === 'unowned' && lastedMs > unownedLongEnoughMs && !signalled) {
+    if (holder === 'server' && answer.state === 'unowned' && lastedMs > unownedGraceMs && !signalled) {
       signalled = 'SIGINT'; // fast shutdown
       sendSignal(server.pid, signalled);
     } else if (holder === 'server' && signalled === 'SIGINT' && lastedMs > fastShutdownTimeoutMs) {
@@ -85,12 +85,13 @@ export async function waitUntilNoServer(cluster: string, signal: AbortSignal): P
 }
 
 /**
- * Removes an empty `postmaster.pid`. A crash of the machine can leave one. PostgreSQL would then assume that a server is starting.
+ * Removes an empty `postmaster.pid`, which a crash of the machine can leave. PostgreSQL would assume that a server is starting. A
+ * file of the last second stays, because a server may really be starting.
  */
 async function removeEmptyFile(cluster: string): Promise<void> {
   const path = join(cluster, 'postmaster.pid');
   const file = await orIfMissing(stat(path), undefined);
-  if (file?.size === 0 && file.mtimeMs < Date.now() - emptyLongEnoughMs) await rm(path, { force: true });
+  if (file?.size === 0 && file.mtimeMs < Date.now() - emptyFileGraceMs) await rm(path, { force: true });
 }
 
 /** Connects to the server with the mark as soon as the server accepts connections, and takes the lock of the server. */

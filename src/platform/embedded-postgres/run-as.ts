@@ -56,8 +56,8 @@ export async function chooseAccount(program: Program, folder: string): Promise<S
     );
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL refuses to run as root, and no other user (${candidates.map((c) => c.description).join(', ')}) can run ` +
-      `${program.postgres} on ${folder}: start the service as an ordinary user, or set DATABASE_URL to a PostgreSQL server.`,
+    `PostgreSQL refuses to run as root, and ${program.postgres} could not run on ${folder} in another way ` +
+      `(tried: ${candidates.map((c) => c.description).join(', ')}): start the service as an ordinary user, or set DATABASE_URL to a PostgreSQL server.`,
   );
 }
 
@@ -81,7 +81,7 @@ async function candidateAccounts(folder: string, asMyself: SystemAccount): Promi
   if (!isRoot && hasName()) return [asMyself];
 
   const data = join(folder, 'postgres');
-  // If there is no data yet, root owns it.
+  // Root counts as the owner of data that does not exist yet.
   const owner = isRoot ? ((await orIfMissing(lstat(data), undefined))?.uid ?? 0) : 0;
   const users = (await readUsers()).filter(({ name }) => name === 'postgres' || name === 'nobody');
   if (owner !== 0 && !users.some(({ uid }) => uid === owner)) {

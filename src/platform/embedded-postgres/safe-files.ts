@@ -5,9 +5,9 @@ import { codeOf, EmbeddedPostgresError } from './error.ts';
 import { readUsers } from './run-as.ts';
 
 /*
- * A user who can write to the data folder or replace it can read the books and the secret that signs access tokens. With a
- * link, this user can make root write to any file. So each folder on the path must belong to root or to this process's user,
- * and no other user may write to it. OpenSSH has the same rule for its keys.
+ * Another user who can write to the data folder or replace it can read the books and the secret that signs access tokens. With a
+ * link, this user can make root write to any file. So each folder on the path must belong to root or to this process's user, and
+ * no other user may write to it. Exception: a folder above the data folder may be sticky, as /tmp is. OpenSSH has a similar rule.
  */
 
 const othersMayWrite = 0o002;
@@ -21,11 +21,11 @@ const plainFilesOnly = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 type MakeFolder = (path: string) => Promise<unknown>;
 
 /**
- * Creates the folder and its missing parents. Whatever the umask is, other users can pass through these folders, because root runs
- * PostgreSQL as another user. They can neither list nor change the folders.
+ * Creates the folder and its missing parents. Unless the umask forbids it, other users can pass through these folders, because root
+ * runs PostgreSQL as another user. They can never list or change the folders.
  *
  * @param path - an absolute path. @returns the real path, without links.
- * @throws EmbeddedPostgresError when another user can write to the folder or replace it.
+ * @throws EmbeddedPostgresError when another user can write to the folder or replace it. Windows is not checked.
  */
 export async function makeSafeFolder(path: string): Promise<string> {
   if (process.platform !== 'win32') return walk(path, (folder) => mkdir(folder, 0o711));
@@ -130,8 +130,7 @@ export async function openOwnFile(path: string, owner: { uid: number; gid: numbe
   try {
     if (process.platform === 'win32') return handle;
     const stats = await handle.stat();
-    // A file with a second name (hard link) may be another user's attempt to make the service change a different file, or its
-    // owner.
+    // With a hard link, another user could make the service write to a different file and change the owner of that file.
     if (!stats.isFile() || stats.nlink !== 1) throw notOwn(path);
     if (process.getuid?.() === 0) await handle.chown(owner.uid, owner.gid);
     await handle.chmod(0o600);
@@ -142,7 +141,10 @@ export async function openOwnFile(path: string, owner: { uid: number; gid: numbe
   }
 }
 
-/** The text of a small file. @throws EmbeddedPostgresError when the path is not a plain file, ENOENT when the file is missing. */
+/**
+ * The text of a file of at most 64 KiB.
+ * @throws EmbeddedPostgresError when the file is larger or not a plain file, ENOENT when it is missing.
+ */
 export async function readPlainFile(path: string): Promise<string> {
   const handle = await refuseOthers(path, open(path, constants.O_RDONLY | plainFilesOnly));
   try {

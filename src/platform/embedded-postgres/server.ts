@@ -73,8 +73,8 @@ export async function launch({
   }).then(async (how) => {
     over.abort();
     child.stdin?.destroy(); // If only the guardian has died, closing stdin makes its watcher end the server.
-    const words = await log.close();
-    return how === failedStatus ? (words ?? how) : how;
+    const reason = await log.close();
+    return how === failedStatus ? (reason ?? how) : how;
   });
   const failed = ended.then((detail) => {
     throw new ServerFailed(cluster, detail);

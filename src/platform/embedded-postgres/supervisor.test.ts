@@ -296,7 +296,7 @@ describe('one owner', () => {
   });
 });
 
-describe('death', () => {
+describe('crashes and signals', () => {
   test('every acknowledged row exists after six kill -9 of the service', async () => {
     const acknowledged: number[] = [];
     for (let round = 0; round < 6; round++) {
@@ -390,7 +390,7 @@ describe('death', () => {
     await vi.waitFor(
       () =>
         expect(warnings.join()).toMatch(
-          /could not be restarted and is tried again: PostgreSQL could not start in/,
+          /could not be restarted and will be retried: PostgreSQL could not start in/,
         ),
       10_000,
     );
@@ -399,14 +399,17 @@ describe('death', () => {
   });
 });
 
-describe('who runs it', () => {
-  test.runIf(othersCanRead)('root: another user, if this user can reach the folder', async () => {
-    await start();
-    expect((await stat(`/proc/${await postmaster()}`)).uid).not.toBe(0);
-  });
+describe('the user that runs PostgreSQL', () => {
+  test.runIf(othersCanRead)(
+    'is not root, if root starts the service and another user can reach the folder',
+    async () => {
+      await start();
+      expect((await stat(`/proc/${await postmaster()}`)).uid).not.toBe(0);
+    },
+  );
 
   test.runIf(hasNamespaces)(
-    'root: below a folder of mode 700 in a user namespace; data of another user stay usable',
+    'is in a user namespace, if root starts the service below a folder of mode 700; existing data stays usable',
     async () => {
       const open = await start();
       await query(open.connection, 'create table kept as select 1 as id');
@@ -423,7 +426,7 @@ describe('who runs it', () => {
     },
   );
 
-  test.runIf(othersCanRead)('root: data of a user who cannot run the server is refused', async () => {
+  test.runIf(othersCanRead)('is never an unknown owner of the data; the start is refused', async () => {
     await (await start()).stop();
     await chown(join(dataDir, 'postgres'), nameless, nameless);
     await expect(start()).rejects.toThrow(
@@ -432,7 +435,7 @@ describe('who runs it', () => {
   });
 
   test.runIf(othersCanRead)(
-    'an ordinary user: this user; a folder without write access is refused',
+    'is the ordinary user who starts the service; a folder without write access is refused',
     async () => {
       expect(await lineOf(run(app, 'hold', { ordinary: true }), 'error')).toMatch(
         /The data folder .* cannot be used: EACCES/,
@@ -444,7 +447,7 @@ describe('who runs it', () => {
     },
   );
 
-  test.runIf(hasNamespaces)('a user without a name, as in a container', async () => {
+  test.runIf(hasNamespaces)('may have no name, as in a container', async () => {
     execFileSync('chown', [String(nameless), dataDir]);
     await lineOf(run(app, 'hold', { ordinary: true, uid: nameless }), 'ready');
     expect((await stat(join(dataDir, 'postgres'))).uid).toBe(nameless);
@@ -509,7 +512,7 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
   });
 
   test.runIf(othersCanRead)(
-    'cannot write to it as members of its group, but a private group is harmless',
+    'cannot write to the data folder as members of its group, but a private group is harmless',
     async () => {
       await chmod(dataDir, 0o775);
       await chown(dataDir, 0, nobody);
@@ -530,7 +533,7 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
     await start();
   });
 
-  test.runIf(isRoot)('cannot redirect it with a link', async () => {
+  test.runIf(isRoot)('cannot redirect the data folder with a link', async () => {
     const real = dataDir;
     dataDir = `${real}-link`;
     await chmod(dirname(real), 0o1777);
@@ -589,7 +592,7 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
     },
   );
 
-  test('can neither read nor write, although the umask is 0', async () => {
+  test('can neither read nor write the data, even if the umask is 0', async () => {
     dataDir = join(dataDir, 'new', 'data');
     await lineOf(run(app, 'hold', { umask: '000' }), 'ready');
     const modeOf = async (...names: string[]) => (await stat(join(dataDir, ...names))).mode & 0o777;

@@ -25,10 +25,10 @@ const firstRestartDelayMs = 100;
 const longestRestartDelayMs = 10_000;
 
 /**
- * Runs PostgreSQL in `dataDir` (`postgres/` contains the data, `postgres.log` the log) until this process ends. Finds the program
- * and an account that may run it. Opens or creates the data. If a killed process left a server behind, waits until that server
- * ends, or ends it. Starts the server under a guardian, which stops the server when this process dies. If the server ends by
- * itself, starts it again.
+ * Runs PostgreSQL in `dataDir` (`postgres/` contains the data, `postgres.log` the log) until `stop` or the end of this process.
+ * Finds the program and an account that may run it. Opens or creates the data. If a killed process left a server behind, waits
+ * until that server ends, or ends it. Starts the server under a guardian, which stops the server when this process dies. If the
+ * server ends by itself, starts it again.
  *
  * @throws EmbeddedPostgresError with one line for the operator, for example when another process owns the folder, or another user
  * could write to it.
@@ -46,7 +46,7 @@ export async function startEmbeddedPostgres(options: {
   }
 }
 
-/** The connection of the server that runs on the folder, started by this process or another one. */
+/** The connection of the server that this or another process runs on the folder. Undefined if no process runs one. */
 export async function findRunningEmbeddedPostgres(dataDir: string): Promise<ServerSettings | undefined> {
   const folder = resolve(dataDir);
   try {
@@ -119,7 +119,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
         return;
       } catch (error) {
         if (halt.signal.aborted) return;
-        log.warn(`PostgreSQL could not be restarted and is tried again: ${readable(error, folder).message}`);
+        log.warn(`PostgreSQL could not be restarted and will be retried: ${readable(error, folder).message}`);
       }
     }
   }

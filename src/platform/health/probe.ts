@@ -48,11 +48,11 @@ export function openDatabaseProbe({
   let asking: Promise<DatabaseState> | undefined;
 
   async function ask(): Promise<DatabaseState> {
-    const [answer, poolerTakesUs] = await Promise.all([
+    const [answer, poolerAnswers] = await Promise.all([
       readVersion(),
-      pooler === undefined || takesConnections(pooler),
+      pooler === undefined || acceptsConnections(pooler),
     ]);
-    return poolerTakesUs ? answer : 'down';
+    return poolerAnswers ? answer : 'down';
   }
 
   async function readVersion(): Promise<DatabaseState> {
@@ -82,8 +82,8 @@ export function openDatabaseProbe({
   return { state, close: () => pool.end() };
 }
 
-/** Whether the pooler accepts a client. It needs no connection to PostgreSQL for this, so a busy pooler counts as up. */
-async function takesConnections(url: string): Promise<boolean> {
+/** Whether the pooler accepts a client. For this the pooler needs no connection to PostgreSQL, so a busy pooler counts as up. */
+async function acceptsConnections(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: TIMEOUT_MS });
   client.on('error', () => {}); // `connect` reports the error.
   try {

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import type { Db } from '../../core/database/db.ts';
 
-/** The limit of the count, so that a long worklist takes only a few milliseconds. */
+/** The limit of each count, so that counting a long worklist takes only a few milliseconds. */
 export const MAX_COUNTED = 10_000;
 
 /**
- * Counts rows that wait for the service or for staff. Partial indexes find these rows. The table of provider statements is short
- * and needs no such index.
+ * Rows that wait for the service or for staff. Partial indexes find these rows. The table of provider statements is short and needs
+ * no such index.
  */
 const WAITING = {
   unmatched_payments: sql`payments where status = 'unmatched'`,

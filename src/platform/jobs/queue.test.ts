@@ -245,7 +245,7 @@ describe('a task of every minute', () => {
   });
 });
 
-describe('without an answer of the database', () => {
+describe('a queue whose database does not answer', () => {
   it('stops within seconds', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     await once(silent, 'listening');

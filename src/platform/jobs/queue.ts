@@ -17,7 +17,7 @@ const POLL_INTERVAL_MS = 2_000;
 const RESTART_DELAY_MS = 5_000;
 /**
  * Each minute task also runs once when the instance starts. Its start job and its minute jobs have the same key. The first minute
- * job is added when the start job already runs: added earlier, it would merge with the waiting start job and be lost.
+ * job is added after this delay, when the start job already runs. Otherwise the two would be merged into one job.
  */
 const FIRST_MINUTE_JOB_MS = 5_000;
 /** Less than a minute, so that no minute is left out. */
@@ -126,7 +126,7 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
 
   async function runUntilStopped(): Promise<void> {
     while (!stopping.signal.aborted) {
-      // Each runner has its own pool. Closing the pool releases the lock of a runner that ended.
+      // Each runner has its own pool. Closing the pool releases the advisory lock of a runner that ended.
       const pool = openQueuePool(options);
       try {
         runner = await startRunner(pool, options, stopping.signal);
@@ -241,7 +241,7 @@ export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void
          where pg_try_advisory_xact_lock($3, hashtext(worker))`,
         [workerPool.id, LONGEST_SILENCE_SECONDS, ALIVE_LOCK],
       );
-      // A live worker has no lock while it reconnects. A worker that also has no lock at the next heartbeat is dead.
+      // A live worker has no lock while it reconnects. A worker that also has no lock at the next heartbeat counts as dead.
       const dead = rows.map(({ worker }) => worker).filter((worker) => lockless.has(worker));
       lockless = new Set(rows.map(({ worker }) => worker));
       if (dead.length > 0) await client.query('select graphile_worker.force_unlock_workers($1)', [dead]);

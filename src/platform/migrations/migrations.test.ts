@@ -52,11 +52,11 @@ describe('migrations', async () => {
       `create or replace function oldest_usable_migration() returns text language sql return '0099_later';`,
       1,
     ],
-  ])('break these rules with the text %j in %i points', (text, count) => {
+  ])('with the text %j break %i of these rules', (text, count) => {
     expect(problemsOf('0040_example', text, names)).toHaveLength(count);
   });
 
-  it('consist of one statement after another if they run outside a transaction', () => {
+  it('are split into statements if they run outside a transaction', () => {
     const text = '-- Outside a transaction.\ndrop index a;\ncreate index concurrently a\n  on b (c);\n';
     expect(parseMigration('0040_example', text).statements.map((statement) => statement.trim())).toEqual([
       '-- Outside a transaction.\ndrop index a',

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../core/database/db.ts';
 import { LOCK_TIMEOUT_MS, retryUntilLockObtained } from '../../core/database/lock-attempts.ts';
 import { type MigrationFile, readMigrationFiles } from './files.ts';
-import { isContinued, isUsable } from './version-rules.ts';
+import { haveSameHistory, isUsable } from './version-rules.ts';
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
@@ -23,12 +23,13 @@ interface MigrateOptions {
  * starts with `-- Outside a transaction` runs without one. The caller holds the preparation lock (`withPreparationLock`), so that no
  * other instance migrates at the same time.
  * @returns the names of the applied migrations: none if a later version has migrated the database and this version works with it.
+ * @throws MigrationError if this version cannot work with the migrations of the database.
  */
 export async function migrate(db: Db, { last, onWait = () => {} }: MigrateOptions = {}): Promise<string[]> {
   const files = await readMigrationFiles();
   const own = files.map(({ name }) => name);
   const applied = await readAppliedMigrations(db);
-  if (!isContinued(own, applied)) throw otherMigrations();
+  if (!haveSameHistory(own, applied)) throw otherMigrations();
   if (applied.length > own.length && !isUsable(own, applied, await readOldestUsable(db)))
     throw otherMigrations();
   const missing = files.slice(applied.length).filter(({ name }) => last === undefined || name <= last);
@@ -59,7 +60,7 @@ function otherMigrations(): MigrationError {
   );
 }
 
-/** Applies a migration. If one in a transaction does not get a lock in time, it is rolled back, and repeated after a pause. */
+/** Applies a migration. If it does not get a lock in time, its transaction is rolled back and repeated after a pause. */
 async function apply(db: Db, file: MigrationFile, onWait: (message: string) => void): Promise<void> {
   await retryUntilLockObtained(
     () => (file.isTransaction ? applyInTransaction(db, file) : applyStatements(db, file)),

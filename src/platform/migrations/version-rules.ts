@@ -1,9 +1,9 @@
 /**
- * Whether one of two lists of migrations is the beginning of the other.
+ * Whether one of the lists is the beginning of the other.
  * @param own - the names of the migrations of this version, in the order of application.
- * @param applied - the names of those that the database has.
+ * @param applied - the names of the migrations that the database has, in the same order.
  */
-export function isContinued(own: readonly string[], applied: readonly string[]): boolean {
+export function haveSameHistory(own: readonly string[], applied: readonly string[]): boolean {
   const shared = Math.min(own.length, applied.length);
   return own.slice(0, shared).join() === applied.slice(0, shared).join();
 }
@@ -15,5 +15,5 @@ export function isContinued(own: readonly string[], applied: readonly string[]):
  * @param oldestUsable what `oldest_usable_migration()` returns: versions that have this migration can work with the database.
  */
 export function isUsable(own: readonly string[], applied: readonly string[], oldestUsable: string): boolean {
-  return isContinued(own, applied) && applied.length >= own.length && (own.at(-1) ?? '') >= oldestUsable;
+  return haveSameHistory(own, applied) && applied.length >= own.length && (own.at(-1) ?? '') >= oldestUsable;
 }

@@ -2,16 +2,16 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type AllowedDestinations, readAddress } from '../../core/http/addresses.ts';
 
-/** The port must be 443, or one that needs no privileges. So no request reaches mail, SSH and other services on low ports. */
+/** Unless the host is allowed, the port must be 443 or unprivileged, so that no request reaches mail, SSH or other services. */
 const HTTPS_PORT = 443;
-const FIRST_FREE_PORT = 1024;
+const FIRST_UNPRIVILEGED_PORT = 1024;
 
 /**
  * Checks an address from a user, as far as possible without DNS. `mayConnect` checks the answers of DNS.
  * @returns the problem, as the end of a sentence that starts with the field.
  */
 export function problemOfDestination(text: string, allowed: AllowedDestinations): string | undefined {
-  // The parser removes spaces and line breaks, so the address that is called would differ from the one that is shown.
+  // The parser removes or replaces these characters, so the address that is called would differ from the one that is shown.
   if (/[\s\\]/.test(text) || !URL.canParse(text))
     return 'must be an address such as https://erp.example.com/hooks';
   // The parser writes decimal, octal and hexadecimal hosts as the address that they mean.
@@ -25,8 +25,8 @@ export function problemOfDestination(text: string, allowed: AllowedDestinations)
   const isAllowed = isAllowedHost(hostname, allowed);
   if (protocol === 'http:' && !isAllowed)
     return 'must start with https://; only hosts in WEBHOOKS_OUT_ALLOW may use http://';
-  if (!isAllowed && port !== '' && Number(port) !== HTTPS_PORT && Number(port) < FIRST_FREE_PORT)
-    return `must use port ${HTTPS_PORT}, or a port from ${FIRST_FREE_PORT}`;
+  if (!isAllowed && port !== '' && Number(port) !== HTTPS_PORT && Number(port) < FIRST_UNPRIVILEGED_PORT)
+    return `must use port ${HTTPS_PORT}, or a port from ${FIRST_UNPRIVILEGED_PORT}`;
   if (!isAllowed && /(^|\.)localhost\.?$/i.test(hostname)) return NOT_PUBLIC;
   const address = readAddress(hostname);
   if (address !== undefined && !mayConnect(hostname, address, allowed)) return NOT_PUBLIC;

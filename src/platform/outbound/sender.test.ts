@@ -195,7 +195,7 @@ describe('an address that must not be called', () => {
     expect(requests).toEqual([]);
   });
 
-  it('is refused when DNS gives it for a name, even beside a public address', async () => {
+  it('is refused when DNS returns it for a name, even together with a public address', async () => {
     const { port, requests } = await receiver((_request, response) => response.end());
     for (const answer of [
       ['127.0.0.1'],
@@ -243,7 +243,7 @@ describe('an address that must not be called', () => {
 });
 
 describe('a signature', () => {
-  it('is that of the example of the standard', () => {
+  it('matches the example in the standard', () => {
     const secret = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
     const id = 'msg_p5jXN8AQM9LWM0D4loKWxJek';
     const signed = { id, time: new Date(1_614_265_330_000), body: '{"test": 2432232314}' };

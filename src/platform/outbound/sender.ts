@@ -30,14 +30,14 @@ export interface OutboundResult {
   answer: string | null;
   /** The reason if there was no answer. */
   error: string | null;
-  /** The header Retry-After in seconds from now. Null without it. */
+  /** The header Retry-After in seconds from now. Null if it is missing or not valid. */
   retryAfterSeconds: number | null;
   durationMs: number;
 }
 
 export interface SenderOptions {
   destinations: AllowedDestinations;
-  /** The maximum number of open connections. */
+  /** The maximum number of open connections to one host and port. */
   maxConnections: number;
   /** The time limit for the connection and the answer together. */
   timeoutMs?: number;

@@ -33,7 +33,6 @@ export function signatureOf({ id, time, body }: Message, secrets: readonly Buffe
     .join(' ');
 }
 
-/** The headers of a message. */
 export function messageHeaders({ id, time }: Omit<Message, 'body'>, signature: string) {
   return {
     'content-type': 'application/json',

@@ -40,8 +40,8 @@ interface ProcessOptions {
  * interrupted, and a crash would end the service. The process runs at low priority, has no secrets and is killed if a document
  * takes too long.
  *
- * We do not use workerpool, which kills with SIGTERM: hanging native code ignores it. tinypool kills only after one second, and
- * does not let us choose stdio or the message format. Each would replace about 60 lines.
+ * The library workerpool kills with SIGTERM, which hanging native code ignores. The library tinypool kills only after one second,
+ * and does not let us choose stdio or the message format.
  */
 export function createPrintProcess({ program, timeoutMs, idleMs }: ProcessOptions) {
   let printing: Job | undefined;

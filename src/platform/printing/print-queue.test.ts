@@ -43,14 +43,14 @@ describe('the print queue', () => {
     expect(done).toEqual(['a', 'b', 'c']);
   });
 
-  it('answers 503 with Retry-After when too many wait', async () => {
+  it('answers 503 with Retry-After when too many documents wait', async () => {
     open({ maxWaiting: 2 });
     const orders = await Promise.allSettled(['a', 'b', 'c', 'd'].map((data) => print(data)));
     expect(orders.map((order) => order.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
     expect(orders[3]).toMatchObject({ reason: { status: 503, retryAfterSeconds: 5 } });
   });
 
-  it('refuses a caller who has five documents in it, and no other', async () => {
+  it('refuses the sixth document of a caller, but accepts documents of other callers', async () => {
     open();
     const own = Array.from({ length: 6 }, (_, n) => print(`own ${n}`));
     const other = print('other', 'user 2');
@@ -70,7 +70,7 @@ describe('the print queue', () => {
     expect(done).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
   });
 
-  it('kills a process that hangs and prints the next with another', async () => {
+  it('kills a process that hangs, and prints the next document with another process', async () => {
     open({ timeoutMs: 5_000 }); // More than a busy machine needs to start a process.
     await expect(print('hang')).rejects.toMatchObject({ status: 503 });
     await expect(print('next')).resolves.toBe('next');

@@ -4,7 +4,8 @@ import { createPrintProcess, type PrintOrder } from './print-process.ts';
 export interface PrintQueue {
   /**
    * @param caller see `callerOf` in access.ts.
-   * @throws AppError 429 if the caller has reached its limit, 503 if the queue is full or printing fails or takes too long.
+   * @throws AppError 429 if the caller has reached its limit. 503 if the queue is full, or if the print process fails or takes too
+   *   long. PrintError if the template or one of its files is defective.
    */
   print(caller: string, order: Omit<PrintOrder, 'id'>): Promise<Buffer>;
   close(): void;

@@ -45,7 +45,7 @@ export interface Printer {
   readonly paybill: string | null;
   /** The ETag of the document that `print` would return, without printing. */
   etagOf(template: Template, document: PrintedDocument): string;
-  /** @throws AppError 429 if too many documents of the caller wait, 503 if too many of all callers wait or printing fails. */
+  /** @throws as `PrintQueue.print` does. */
   print(caller: string, template: Template, document: PrintedDocument): Promise<Buffer>;
   /** @throws ConfigError if the logo cannot be printed. */
   checkLogo(): Promise<void>;

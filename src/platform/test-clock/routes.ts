@@ -9,7 +9,7 @@ const Moment = Type.Object(
   { examples: [{ now: '2026-11-02T09:00:00Z' }] },
 );
 
-/** Registered only with TEST_CLOCK=on. Affects this instance; sign-in uses real time. */
+/** Registered only with TEST_CLOCK=on. Affects only this instance. Sign-in uses real time. */
 export function testClockRoutes(api: Api, clock: SettableClock): void {
   api.put(
     '/test/clock',
