@@ -24,10 +24,7 @@ import { startSession } from './session-commands.ts';
 /** The parts that sign-in needs in addition to the context. */
 export interface AuthParts {
   tokens: AccessTokens;
-  /**
-   * Counts wrong passwords: for each e-mail address at sign-in, whether a user has it or not, and for each user at a password
-   * change.
-   */
+  /** Counts wrong passwords: at sign-in for each e-mail address, even an unknown one, and at a password change for each user. */
   guesses: Limiter;
   /** For the routes of browser sessions, which count by session. */
   limiters: Limiters;

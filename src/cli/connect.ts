@@ -26,7 +26,7 @@ const EXPECTED = [
   EmbeddedPostgresError,
 ];
 
-/** Runs a command. After an error, sets exit code 1 and prints it: an expected error without its stack, any other error with it. */
+/** Runs a command. After an error, sets exit code 1 and prints the error. Only an unexpected error is printed with its stack. */
 export async function runCommand(work: (config: Config) => Promise<void>): Promise<void> {
   try {
     await work(readConfig(process.env, true));

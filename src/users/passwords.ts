@@ -45,7 +45,7 @@ export async function passwordMatches(
   limit: GuessLimit,
 ): Promise<boolean> {
   decoyHash ??= hash(crypto.randomUUID(), COST); // This hash skips the queue, because a full queue would refuse it.
-  // It is also awaited for known users. Otherwise the time of the first request would show whether the user exists.
+  // The decoy is also awaited for known users. Otherwise the time of the first request would show whether the user exists.
   const decoy = await decoyHash;
   return queued(async () => {
     await limit.check();

@@ -21,7 +21,7 @@ export interface ServerSettings {
 }
 
 /*
- * The owner of the folder is the process with a connection that holds an advisory lock in the folder's server. The lock is always
+ * The owner of the folder is the process whose connection to the folder's server holds an advisory lock. The lock is always
  * released when the process ends, and does not depend on a process id, which could be reused. The server has the mark of its owner
  * in the setting `ams.owner` (`<pid>.<random>`), so no other process takes the lock.
  */

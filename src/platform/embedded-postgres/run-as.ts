@@ -29,9 +29,9 @@ const probeTimeoutMs = 10_000;
 
 /**
  * Chooses the user that PostgreSQL runs as. An ordinary user runs PostgreSQL as itself. PostgreSQL refuses to run as root, so root
- * tries other candidates: `postgres` and `nobody`, the owner of the data first, and then a user namespace in which root appears as
- * one of these users. The namespace can also reach folders below `/root`. A user without a name uses only the namespace. The first
- * candidate that can reach the program and the data folder is used.
+ * tries other candidates: first `postgres` and `nobody`, beginning with the owner of the data, and then a user namespace in which
+ * root appears as one of these users. The namespace can also reach folders below `/root`. A user without a name uses only the
+ * namespace. The first candidate that can reach the program and the data folder is used.
  *
  * @throws EmbeddedPostgresError if no user can run PostgreSQL, or if the data belongs to a user that is not a candidate.
  */

@@ -83,7 +83,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
     },
   };
 
-  /** Two processes may start at the same time. PostgreSQL's own lock then admits one of them, and the other tries again. */
+  /** Two processes may start at the same time. PostgreSQL's own lock then lets one of them start, and the other tries again. */
   async function takeFolder(fixedPort = false) {
     const deadline = Date.now() + takeFolderTimeoutMs;
     for (;;) {

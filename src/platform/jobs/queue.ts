@@ -245,8 +245,8 @@ export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void
       const dead = rows.map(({ worker }) => worker).filter((worker) => lockless.has(worker));
       lockless = new Set(rows.map(({ worker }) => worker));
       if (dead.length > 0) await client.query('select graphile_worker.force_unlock_workers($1)', [dead]);
-      // Releases queues that are locked without a job. A frozen worker can leave such a queue: when it continues, it deletes its
-      // job, although another worker has taken over the job and its queue.
+      // Releases queues that are locked without a job. When a frozen worker continues, it deletes its job, even if another worker
+      // has taken over the job and its queue. The queue then stays locked.
       await client.query(
         `update graphile_worker._private_job_queues q set locked_by = null, locked_at = null
          where locked_at < now() - $1 * interval '1 second' and not exists (

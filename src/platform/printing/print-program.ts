@@ -10,7 +10,7 @@ import type { PrintAnswer, PrintOrder } from './print-process.ts';
 
 const TEMPLATES = join(PACKAGE_ROOT, 'templates');
 const FONTS = join(PACKAGE_ROOT, 'fonts');
-/** Evicts results from typst's cache that this many later documents did not use. */
+/** Typst's cache drops a result that this many later documents did not use. */
 const CACHE_AGE = 3;
 
 // Typst prefers the fonts in FONTS to the fonts of the system, and the templates use only the fonts in FONTS.
