@@ -32,7 +32,7 @@ interface PullConfig {
   readonly shortCodes: readonly string[];
   /** The phone number that is registered with the short codes. */
   readonly number: string;
-  /** An address of this service, which the provider registers. */
+  /** The address for notifications of payments, which this service registers at the provider. */
   readonly callbackUrl: string;
 }
 
@@ -117,7 +117,7 @@ function readStatus(reading: Reading, paybillNumbers: readonly string[]): Status
   const required = ['MOBILEMONEY_API_URL', 'MOBILEMONEY_SHORT_CODE', ...operator] as const;
   checkRequired('MOBILEMONEY_INITIATOR', required, reading);
   const callbackUrl = readCallbackUrl('MOBILEMONEY_INITIATOR', reading);
-  // Otherwise `readRequests` has checked it.
+  // With a passkey, `readRequests` has already checked the short code.
   if (reading.settings.MOBILEMONEY_PASSKEY === '') checkShortCode(reading, paybillNumbers);
   const publicKey = readPublicKey(reading);
   return publicKey && Object.freeze({ shortCode, initiator, password, publicKey, callbackUrl });

@@ -29,7 +29,7 @@ export const settingsSchema = Type.Object({
 
   DATABASE_URL: text('Address of PostgreSQL 15 or newer. Empty: the embedded PostgreSQL in DATA_DIR.'),
   DATABASE_DIRECT_URL: text(
-    'Direct address of PostgreSQL if DATABASE_URL is a pooler in transaction mode. Used for migrations, exports, uploads, the proof, summaries, the health check, the job queue and commands. Empty: no pooler.',
+    'Direct address of PostgreSQL if DATABASE_URL is a pooler in transaction mode. Used for migrations, exports, uploads, the proof, summaries, the health check, the job queue and the npm run commands. Empty: no pooler.',
   ),
   DATABASE_REPLICA_URL: text(
     'Direct address of a hot standby of DATABASE_URL. Exports, summaries, payment reports and the proof read it. Empty: they read the primary.',
@@ -76,7 +76,7 @@ export const settingsSchema = Type.Object({
   ),
 
   APPROVAL_LIMIT: text(
-    'Reversals, unassignments, refunds, credit transfers, write-offs and cancellations above this amount need the approval of a second user, see docs/approvals.md. 0: every such action needs approval. Empty: no action needs approval.',
+    'Reversals, unassignments, refunds, credit transfers, write-offs and cancellations above this amount need the approval of a second user, see docs/approvals.md. 0: every amount above 0 needs approval. Empty: no action needs approval.',
   ),
 
   JWT_SECRET: text(
@@ -178,24 +178,32 @@ export const settingsSchema = Type.Object({
   COMPANY_NAME: setting(
     Type.String({ minLength: 1, maxLength: 100 }),
     'Your company',
-    'Printed on invoices.',
+    'Printed on invoices and account statements.',
   ),
   COMPANY_ADDRESS: setting(
     Type.String({ maxLength: 500 }),
     '',
-    'Printed on invoices below the name. | starts a new line.',
+    'Printed below the name. | starts a new line.',
   ),
   COMPANY_LOGO: text(
-    'PNG, JPEG or SVG file of at most 1 MB, printed on invoices. Convert text in an SVG to outlines.',
+    'PNG, JPEG or SVG file of at most 1 MB, printed on invoices and account statements. Convert text in an SVG to outlines.',
   ),
 
   RATE_LIMIT_AUTH: setting(
     Type.Integer({ minimum: 0 }),
     5,
-    'Calls per minute to each credential endpoint. 0: no limit.',
+    'Calls to each credential endpoint per minute and address. 0: no limit.',
   ),
-  RATE_LIMIT_BULK: setting(Type.Integer({ minimum: 0 }), 10, 'Bulk operations per minute. 0: no limit.'),
-  RATE_LIMIT_GENERAL: setting(Type.Integer({ minimum: 0 }), 100, 'All other calls per minute. 0: no limit.'),
+  RATE_LIMIT_BULK: setting(
+    Type.Integer({ minimum: 0 }),
+    10,
+    'Bulk operations per minute of each user or API key. 0: no limit.',
+  ),
+  RATE_LIMIT_GENERAL: setting(
+    Type.Integer({ minimum: 0 }),
+    100,
+    'All other calls per minute of each user, or of each address without a valid token. 0: no limit.',
+  ),
   RATE_LIMIT_API_KEY: setting(
     Type.Integer({ minimum: 0 }),
     1000,

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Settings } from './config-settings.ts';
 import { type AllowedDestinations, createNetworks, sizeOf } from './core/http/addresses.ts';
 
-// How the values of settings are read. Functions add a problem for each wrong value. A problem never contains the value, which may
-// be a secret.
+// Functions that read the values of settings. They add a problem for each wrong value. A problem never contains the value, which
+// may be a secret.
 
 /** The settings, and everything that is wrong with them, so that the operator sees all problems at once. */
 export interface Reading {
@@ -21,7 +21,7 @@ export function checkRequired(
   for (const name of names) if (settings[name] === '') problems.push(`${name} is required with ${feature}`);
 }
 
-/** Checks that settings of a feature are empty if the feature is off. */
+/** Checks that the other settings of a feature are empty. Only for a feature that is off. */
 export function checkUnused(
   feature: keyof Settings,
   names: readonly (keyof Settings)[],
@@ -30,7 +30,7 @@ export function checkUnused(
   for (const name of names) if (settings[name] !== '') problems.push(`${name} requires ${feature}`);
 }
 
-/** Refuses a value without items, such as a comma, because an empty list often means "any". */
+/** Splits a list at commas. Refuses a value that has only commas, because an empty list often means "any". */
 export function commaList(name: string, text: string, problems: string[]): string[] {
   const list = text
     .split(',')
@@ -53,7 +53,7 @@ export function readOrigins(name: 'CORS_ORIGINS', { settings, problems }: Readin
   return list;
 }
 
-/** The largest private network is 10.0.0.0/8. */
+/** The shortest allowed prefixes. The largest private network is 10.0.0.0/8. */
 const WIDEST = { ipv4: 8, ipv6: 16 };
 
 interface NetworkRule {
@@ -74,7 +74,7 @@ export function readNetworks(rule: NetworkRule, { settings, problems }: Reading)
   return list;
 }
 
-/** Each item is a network, or the name of a host. */
+/** Reads a list in which each item is a network or the name of a host. */
 export function readDestinations(
   name: 'WEBHOOKS_OUT_ALLOW',
   { settings, problems }: Reading,

@@ -171,11 +171,14 @@ describe('a value', () => {
     ['DEMO_DATA', 'yes'],
     ['COMPANY_LOGO', '/no/such/logo.png'],
     ['PUBLIC_URL', 'pay.example'],
-  ])('of %s that is "%s" is refused by the name of the variable', (name, value) => {
-    const found = problems({ [name]: value });
-    expect(found).toEqual([expect.stringMatching(new RegExp(`^${name} `))]);
-    expect(found.join()).not.toContain('hunter2');
-  });
+  ])(
+    'of %s that is "%s" is refused with a problem that begins with the name of the variable',
+    (name, value) => {
+      const found = problems({ [name]: value });
+      expect(found).toEqual([expect.stringMatching(new RegExp(`^${name} `))]);
+      expect(found.join()).not.toContain('hunter2');
+    },
+  );
 
   it.each([
     ['TRUST_PROXY', '10.0.0.0/8, 11.0.0.0/8, fd00::/16, ::ffff:10.0.0.0/104'],
@@ -184,7 +187,7 @@ describe('a value', () => {
     expect(problems({ [name]: value })).toEqual([]);
   });
 
-  it('of TRUST_PROXY and WEBHOOK_ALLOWED_IPS that is refused names the reason and the remedy', () => {
+  it('of TRUST_PROXY or WEBHOOK_ALLOWED_IPS is refused with the reason and the remedy', () => {
     expect(problems({ TRUST_PROXY: '0.0.0.0/0' })).toEqual([
       'TRUST_PROXY must not contain every address; list only the networks of your proxies',
     ]);
@@ -198,7 +201,7 @@ describe('a value', () => {
     ]);
   });
 
-  it('of WEBHOOK_ALLOWED_IPS may be a wide network where WEBHOOK_SECRET is set', () => {
+  it('of WEBHOOK_ALLOWED_IPS may be a wide network if WEBHOOK_SECRET is set', () => {
     const WEBHOOK_SECRET = 'a secret of some length';
     expect(problems({ WEBHOOK_SECRET, WEBHOOK_ALLOWED_IPS: '0.0.0.0/1' })).toEqual([]);
     expect(problems({ WEBHOOK_SECRET, WEBHOOK_ALLOWED_IPS: '0.0.0.0/0' })).toHaveLength(1);
@@ -269,7 +272,7 @@ describe('payment requests', () => {
     PUBLIC_URL: 'https://ams.example.com/',
   };
 
-  it('are off without the passkey, and use the public address unless the provider has another', () => {
+  it('are off without the passkey, and use PUBLIC_URL unless a callback address is set', () => {
     expect(readConfig({}).mobilemoneyRequests).toBeUndefined();
     expect(readConfig(requests).mobilemoneyRequests?.callbackUrl).toBe('https://ams.example.com');
     const callback = { ...requests, MOBILEMONEY_CALLBACK_URL: 'https://callbacks.example.com' };
@@ -399,7 +402,7 @@ describe('production', () => {
     expect(problems({ ...PRODUCTION, REGISTRATION_ROLE: 'admin' })).toEqual([]);
   });
 
-  it('requires REGISTRATION_ROLE if registration is open', () => {
+  it('gives people who register the role REGISTRATION_ROLE', () => {
     const opened = readConfig({ ...PRODUCTION, REGISTRATION: 'open', REGISTRATION_ROLE: 'viewer' });
     expect(opened.registration).toEqual({ open: true, role: 'viewer' });
   });
@@ -412,7 +415,7 @@ describe('identity providers', () => {
     OAUTH_GOOGLE_CLIENT_SECRET: 'secret',
   };
 
-  it('have the name in their three variables, in lower case', () => {
+  it('take their names from their variables, in lower case', () => {
     const config = readConfig({
       ...google,
       OAUTH_MY_OWN_ISSUER: 'http://localhost:9',
@@ -457,7 +460,7 @@ describe('identity providers', () => {
     expect(problems(login)).toEqual([expect.stringMatching(/^OAUTH_LOGIN_ISSUER contains a provider name/)]);
   });
 
-  it('may make people of e-mail domains users with a role', () => {
+  it('may let people from listed e-mail domains become users with a role', () => {
     const [OAUTH_GOOGLE_DOMAINS, OAUTH_GOOGLE_ROLE] = ['Solar.Example, bücher.example,', 'agent'];
     const { identityProviders } = readConfig({ ...google, OAUTH_GOOGLE_DOMAINS, OAUTH_GOOGLE_ROLE });
     expect(identityProviders.get('google')?.newcomers).toEqual({

@@ -51,7 +51,9 @@ declare module './core/context.ts' {
     readonly registration: { readonly open: boolean; readonly role: UserRole };
     /** A list of CIDR networks. Undefined: no proxy is trusted. */
     readonly trustedProxies: string[] | undefined;
+    /** Undefined: notifications may come from every network. */
     readonly webhookNetworks: Networks | undefined;
+    /** Empty: all short codes. */
     readonly paybillNumbers: readonly string[];
     readonly webhookDestinations: AllowedDestinations;
     readonly corsOrigins: readonly string[];
@@ -169,7 +171,7 @@ interface GivenSettings {
 }
 
 function readSettings(environment: Record<string, string | undefined>, useDotenv: boolean): GivenSettings {
-  // Empty variables count as not set, because Compose files and shells often set them.
+  // Empty variables count as not set, because Compose files and shells often set variables to an empty text.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const schema = { ...settingsSchema, patternProperties: { [PROVIDER_VARIABLE]: { type: 'string' } } };
   try {
@@ -244,7 +246,7 @@ function checkProduction({ settings, problems }: Reading): void {
   }
 }
 
-/** An amount in the currency of the books. */
+/** Reads APPROVAL_LIMIT, an amount in the currency of the books. An unknown currency is reported elsewhere. */
 function readApprovalLimit({ settings, problems }: Reading): Minor | undefined {
   const { CURRENCY: currency, APPROVAL_LIMIT: text } = settings;
   if (text === '' || !Intl.supportedValuesOf('currency').includes(currency)) return undefined;

@@ -34,15 +34,15 @@ export interface Preparation {
 export class PreparationError extends Error {}
 
 interface PrepareOptions {
-  /** The address that requests will use for the same database. It is checked first. */
+  /** The URL of the pooler that requests use for the same database. It is checked before the database is changed. */
   pooler?: string | undefined;
-  /** Called when a migration waits. */
+  /** Called when a migration waits for a lock. */
   warn?: (message: string) => void;
 }
 
 /**
- * Prepares the database for this version: migrations, the job queue, the currency and, for a new database outside production, the
- * demo catalogue. Instances that start at the same time do this one after another.
+ * Prepares the database for this version: migrations, the job queue, the currency and, for a new database outside production with
+ * DEMO_DATA=on, the demo catalogue. Instances that start at the same time do this one after another.
  */
 export async function prepareDatabase(
   connection: Connection,
@@ -105,7 +105,7 @@ async function tryLock(client: pg.PoolClient): Promise<boolean> {
 
 /**
  * Opens a connection that has its own session, in a pool of two connections.
- * @throws PreparationError for the address of a pooler, and for a server that is too old.
+ * @throws PreparationError if the server cannot be reached, is older than PostgreSQL 15, or is a pooler.
  */
 export async function connectDirectly(connection: Connection, config: Config) {
   const pool = openPool({
@@ -195,8 +195,8 @@ async function checkServer(client: pg.PoolClient, variable: AddressVariable): Pr
 }
 
 /**
- * Checks that connections through the pooler have time-outs, and that they lead to the database that is being prepared: this
- * process holds the preparation lock there.
+ * Checks that connections through the pooler have time-outs, and lead to the database that is being prepared. If they do, the
+ * preparation lock is not free, because this process holds it.
  */
 async function checkPooler(url: string): Promise<void> {
   const client = new pg.Client({
@@ -240,7 +240,7 @@ function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>
   });
 }
 
-/** Stores the currency in a new database, and checks it in others. */
+/** Sets up a new database: stores the currency, and may add the demo catalogue. In any other database, checks the currency. */
 async function openBooks(tx: Tx, config: Config, { code, decimals }: Currency): Promise<boolean> {
   const wanted = `${code} with ${decimals} decimals`;
   const { value, isNew } = await storeOnce(tx, 'currency', wanted);

@@ -123,7 +123,7 @@ export async function runMinuteJobs(
   return isComplete;
 }
 
-/** The tasks that requests and steps add jobs for. */
+/** The tasks of the job queue, except the minute jobs and the check of the books. */
 export function requestTasks(
   context: Context,
   copies: CopyPool,
@@ -152,7 +152,7 @@ export interface Jobs extends JobQueue {
   runMinuteJobsNow(): Promise<boolean>;
 }
 
-/** Until stopped, runs the jobs that requests add, and the minute jobs: immediately and then every minute. */
+/** Runs the jobs of the queue until stopped. The minute jobs run immediately, and then every minute. */
 export function startJobs(
   context: Context,
   {

@@ -15,7 +15,10 @@ import { readMigrationNames } from './platform/migrations/files.ts';
 import { PROOF_READS } from './proof/store.ts';
 import { SUMMARY_READS } from './reports/summary-store.ts';
 
-/** All database connections of an instance. Slow work has separate connections, so that requests never wait for it. */
+/**
+ * The database connections of an instance. Slow work has separate connections, so that requests never wait for it. The job queue
+ * opens its own.
+ */
 export interface Pools {
   db: Database;
   /** The pool of `db`, for the metrics. */
@@ -24,7 +27,7 @@ export interface Pools {
   verifier: LongReads;
   summaries: LongReads;
   reports: ReportReads;
-  /** Serves copies, proofs, summaries and reports. Undefined without DATABASE_REPLICA_URL. */
+  /** Serves exports, proofs, summaries and payment reports. Undefined without DATABASE_REPLICA_URL. */
   replica: Replica | undefined;
   probe: DatabaseProbe;
   /** Cancels exports, uploads and long reads, while other requests may still run. */
@@ -39,7 +42,7 @@ interface PoolOptions {
   /** The URL of the pooler that requests use. The health check tests whether it accepts connections. */
   pooler?: string | undefined;
   testClock?: TestClock | undefined;
-  /** Logs when the state of the replica changes. */
+  /** For changes of the replica's state, and for reports that it could not serve. */
   log?: { info(message: string): void; warn(message: string): void };
   /** @param name - the name of the pool, for the log. */
   onConnectionLost?(name: string, error: Error): void;

@@ -113,7 +113,7 @@ export function apiKeyPermissionsOf(role: UserRole): readonly Permission[] {
   return API_KEY_PERMISSIONS_OF[role];
 }
 
-/** @returns no role for a route that requires no permission. */
+/** The roles with a permission. None for `public` and `signed-in`, which are not permissions. */
 export function rolesWith(access: Access): readonly UserRole[] {
   return access === 'public' || access === 'signed-in' ? [] : RIGHTS[access];
 }

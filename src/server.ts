@@ -57,7 +57,7 @@ main().catch((error: unknown) => {
   process.exit(1);
 });
 
-/** One line for an error that the operator can correct, or the stack trace of any other error. */
+/** The message of an error that the operator can correct, or the stack trace of any other error. */
 function explain(error: unknown): string {
   if (error instanceof ConfigError)
     return ['The configuration is wrong:', ...error.problems.map((p) => `  ${p}`)].join('\n');

@@ -103,7 +103,7 @@ export async function startService(config: Config): Promise<Service> {
     async stop(reason) {
       log.info({ reason }, 'Stopping');
       accepting = false;
-      // Jobs and deliveries finish their current batches while the requests below finish.
+      // Jobs and deliveries finish their current batches while requests continue.
       const workStopped = Promise.all([jobs?.stop(), dispatcher?.stop(), requestWorker?.stop()]);
       // Load balancers check readiness about every second. They must see "not ready" before the first request is refused.
       if (config.production) await sleep(READINESS_DRAIN_MS);
