@@ -8,6 +8,8 @@ import { exactNumber, type Minor, minorFromNumber, minorToNumber } from './value
 export interface Config {
   readonly LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
   readonly BUSINESS_TIMEZONE: string;
+  readonly PHONE_REGION: string;
+  readonly RATE_LIMIT_API_KEY: number;
   readonly RATE_LIMIT_AUTH: number;
   readonly RATE_LIMIT_BULK: number;
   readonly RATE_LIMIT_GENERAL: number;
@@ -24,7 +26,7 @@ export interface Context {
   readonly clock: Clock;
   readonly config: Config;
   readonly currency: Currency;
-  /** All instances have the same secret. It signs access tokens, and is the HMAC key for stored hashes of request bodies. */
+  /** Signs access tokens, and is the HMAC key for session tokens and for hashes of request bodies. All instances have the same. */
   readonly secret: string;
 }
 

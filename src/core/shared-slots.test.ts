@@ -59,7 +59,7 @@ describe('shared slots', () => {
     });
   });
 
-  it('refuse callers if too many wait, or if their turn does not come in time', async () => {
+  it('refuse a caller if too many callers wait, or if its turn does not come in time', async () => {
     const { entries } = enterAll(['a', 'b', 'c', 'd'], { maxWaiting: 1, waitMs: 50 });
     await expect(entries[3]).rejects.toMatchObject({
       status: 503,

@@ -5,11 +5,11 @@ export interface SharedSlots {
   /**
    * Waits for a slot. Call the returned function to release it.
    * @param caller - see `callerOf` in http/access.ts.
-   * @throws AppError 429 if the caller has reached its limit, or still has a slot when the wait ends. 503 if too many other
-   * callers wait, or if no slot is free in time.
+   * @throws AppError 429 if the caller has reached its limit, or still has a slot when the wait ends. 503 if too much work
+   * waits already, or if no slot is free in time.
    */
   enter(caller: string): Promise<() => void>;
-  /** Refuses all waiting callers. */
+  /** Refuses all waiting work. */
   close(): void;
 }
 

@@ -11,7 +11,7 @@ import { inSavepoint } from './transactions.ts';
 export interface Batcher<Item, Outcome> {
   /**
    * Resolves with the outcome of the item.
-   * @throws AppError 503 if too many items wait, if the batcher is closing, or if the item was busy for too long.
+   * @throws AppError 503 if too many items wait or the batcher is closing; otherwise the error of the item or of its batch.
    */
   submit(item: Item): Promise<Outcome>;
   /** The number of items that wait or are in flight. */

@@ -18,7 +18,7 @@ export type Load = <T>(caller: string, work: (tx: Tx, copyIn: CopyIn) => Promise
 export type CopyIn = (statement: string) => Writable;
 
 export const MAX_LOADS = 3;
-/** The longest wait for an earlier copy to end. */
+/** The longest wait for a free slot. */
 export const COPY_WAIT_MS = 3_000;
 /** Longer than the longest allowed upload. */
 const LOAD_TIMEOUT_MS = 20 * 60_000;

@@ -12,8 +12,8 @@ import { orReadPrimary, type Replica, type Snapshot } from './replica.ts';
 
 /**
  * Streams large results as CSV with `COPY … TO STDOUT`, on separate connections, which uploads also use (see copy-in.ts).
- * PostgreSQL writes the CSV, because csv-stringify would use more CPU time in this process than the query. Exports use the replica
- * if it can serve them. If the replica fails after the first bytes, the export fails.
+ * PostgreSQL writes the CSV, because csv-stringify would use more CPU time in this process than the query takes. Exports use the
+ * replica if it can serve them. If the replica fails after the first bytes, the export fails.
  */
 export interface CopyPool {
   /**
@@ -25,7 +25,7 @@ export interface CopyPool {
    * @param query `select …` whose column names become the header. COPY accepts no parameters; see `dateLiteral`. No cell may
    * contain a line break.
    * @param quoted the names of text columns. They are quoted, so that programs that respect quotes do not convert them.
-   * @throws AppError 429 if an earlier export of the caller does not end in time, 503 if no connection becomes free in time.
+   * @throws AppError 429 or 503 like `SharedSlots.enter`, or an error of the statement before its first bytes.
    */
   open(caller: string, query: string, quoted: readonly string[]): Promise<Snapshot<Readable>>;
   /**

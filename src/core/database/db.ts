@@ -5,7 +5,7 @@ import { namingPool } from './prepared-statements.ts';
 import { openReadingLanes, type ReadingLanes } from './reading-lanes.ts';
 import type { DB } from './tables.ts';
 import { followClock, type TestClock } from './test-clock.ts';
-import { parseTimestamp } from './timestamps.ts';
+import { isoTimestamp } from './timestamps.ts';
 
 export type Db = Kysely<DB>;
 /** A function that takes a Tx must run inside a transaction; a Db is not accepted. */
@@ -30,7 +30,7 @@ export interface DatabaseOptions {
   testClock?: TestClock | undefined;
   /** Default: 5 s. */
   statementTimeoutMs?: number;
-  /** Called when an idle connection breaks. The pool opens another one. */
+  /** Called when a connection breaks. The pool opens another one when it needs one. */
   onConnectionLost(error: Error): void;
 }
 
@@ -52,7 +52,7 @@ export const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (oid === pg.types.builtins.INT8) return parseInt8;
     if (oid === pg.types.builtins.DATE) return (text: string) => text;
-    if (oid === pg.types.builtins.TIMESTAMPTZ) return parseTimestamp;
+    if (oid === pg.types.builtins.TIMESTAMPTZ) return isoTimestamp;
     return pg.types.getTypeParser(oid, format);
   },
 };
@@ -79,7 +79,7 @@ export class Database extends Kysely<DB> {
 }
 
 interface PoolOptions extends pg.PoolConfig, Pick<DatabaseOptions, 'connection' | 'testClock'> {
-  /** Called when a connection breaks. The pool opens another one. */
+  /** See `DatabaseOptions`. */
   onConnectionLost(error: Error): void;
 }
 

@@ -11,8 +11,7 @@ export interface LongReads {
    * Runs the work on a snapshot of the database. Waits a few seconds for a free connection. If the replica fails, the work runs
    * again on the primary.
    * @param caller see `callerOf` in access.ts.
-   * @throws an error that is answered as 429 if the caller has reached its limit or still uses a connection when the wait ends, or as 503 if no connection is free in time or
-   *   the work takes too long.
+   * @throws AppError 429 or 503 like `SharedSlots.enter`, and an error that is answered with 503 if the work takes too long.
    */
   read<T>(caller: string, work: (tx: Tx) => Promise<T>): Promise<Snapshot<T>>;
   /** Cancels running reads. */

@@ -15,7 +15,7 @@ export function lockId(name: string): string {
   return `hashtextextended(${name}, 0)`;
 }
 
-/** Takes a lock, and waits while another transaction holds it. Call it before taking any other lock. */
+/** Takes a lock, and waits while another transaction holds it. Call it before locking rows, to avoid deadlocks. */
 export async function takeLock(tx: Tx, name: string): Promise<void> {
   await run(tx, `select pg_advisory_xact_lock(${lockId('$1')})`, [name]);
 }

@@ -9,7 +9,7 @@ import { LOCK_TIMEOUT_MS, retryUntilLockObtained } from './lock-attempts.ts';
  * partition.
  */
 
-/** A partition. `until` is null for the last one. `from` and `until` are null for a table without partitions. */
+/** A partition for the ids from `from` until before `until`. `from` is null for the first partition, `until` for the last one. */
 interface Partition {
   name: string;
   from: string | null;
@@ -38,6 +38,7 @@ const FEWEST_IDS = 10_000_000n;
 const LOCK_ATTEMPTS = 120;
 const LOCK_PAUSE_MS = 1_000;
 
+/** The partitions in the order of their ids. None if the table is not partitioned. */
 export async function readPartitions(client: pg.ClientBase, table: string): Promise<Partition[]> {
   const { rows } = await client.query<Partition>(
     `select c.relname as name, bounds[1] as "from", bounds[2] as until
@@ -292,7 +293,10 @@ async function readLastId(client: pg.ClientBase, table: string): Promise<bigint>
   return BigInt(lastValue ?? 0);
 }
 
-/** Searches by the primary key, because the ledger has no index on the time. Rows are almost in the order of their times. */
+/**
+ * The number of ids of the last 30 days, at least FEWEST_IDS. Searches by the primary key, because the ledger has no index on the
+ * time. Rows are almost in the order of their times.
+ */
 async function countIdsOfMonth(client: pg.ClientBase, table: string, lastId: bigint): Promise<bigint> {
   let [below, above] = [0n, lastId];
   while (below < above) {
@@ -316,8 +320,8 @@ function locksOf(table: string, { foreignKeys }: Shape): string[] {
 }
 
 /**
- * Runs the work in one transaction, which first takes the locks. While the transaction waits for a lock, new payments wait behind
- * it.
+ * Runs the work in one transaction, which first takes the locks. Repeats the transaction if it does not get a lock in time, at most
+ * LOCK_ATTEMPTS times.
  */
 async function locked(client: pg.ClientBase, locks: string[], work: () => Promise<unknown>): Promise<void> {
   async function runOnce(): Promise<void> {

@@ -5,7 +5,7 @@ import { AppError, unavailable } from '../http/errors.ts';
 export class LostRace extends Error {}
 
 /**
- * The answer to a commit was lost, so it is unknown whether the transaction was committed. Check this before repeating the
+ * The answer to a commit was lost, so it is unknown whether the transaction was committed. Find this out before you repeat the
  * transaction.
  */
 export class CommitUnknown extends Error {}
@@ -43,9 +43,9 @@ export function isTimeout(error: unknown): boolean {
 }
 
 /**
- * Whether a connection can no longer use its named statements. A newer version of the service has changed a table that a statement
- * reads, a table was partitioned while the statement waited for it, a backup was restored so that a type of a parameter has another
- * OID, or PostgreSQL refused to prepare the statement. A new connection works.
+ * Whether a connection can no longer use its named statements. Possible causes: a newer version of the service has changed a table
+ * that a statement reads, a table was partitioned while the statement waited for it, a restored backup has another OID for the type
+ * of a parameter, or PostgreSQL refused to prepare the statement. A new connection works.
  */
 export function isStale(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
@@ -55,13 +55,14 @@ export function isStale(error: unknown): boolean {
   return code === '26000' || code === '42P05' || (code === '0A000' && message.includes('cached plan'));
 }
 
-/** Whether the transaction may succeed if it runs again: a lost race, a deadlock or a serialization failure. */
+/** Whether the transaction may succeed if it runs again: a lost race, a deadlock, a serialization failure or stale statements. */
 export function isRetryable(error: unknown): boolean {
   const code = sqlState(error);
   return error instanceof LostRace || code === '40001' || code === '40P01' || isStale(error);
 }
 
-// The server is stopping or starting, has too many connections or a full disk; a lock or statement timed out.
+// The server is stopping, starting or read-only, or has too many connections or a full disk; a lock, statement or idle transaction
+// timed out; a deadlock or a serialization failure ended the transaction.
 const UNAVAILABLE_STATES = /^(08|53|57P|58)|^(40001|40P01|55P03|57014|25P03|25006)$/;
 /**
  * A database, schema, table, column, type or function does not exist: the database was not migrated, is being restored or
@@ -96,8 +97,8 @@ const UNAVAILABLE_MESSAGES = new Set([
 ]);
 
 /**
- * @returns a 503 if the database cannot be reached, is not migrated or did not answer in time; the error itself if it
- *   is an AppError; otherwise undefined.
+ * @returns a 503 if the database cannot be reached, is not migrated or did not answer in time, or if the transaction must run
+ *   again; the error itself if it is an AppError; otherwise undefined.
  */
 export function asUnavailable(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;

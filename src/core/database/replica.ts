@@ -11,7 +11,7 @@ import { asUnavailable, isTimeout } from './postgres-errors.ts';
  * cannot be used instead, because it does not change while nothing is written.
  */
 export interface Replica {
-  /** The address for pools of the replica. */
+  /** The address of the replica, for pools. */
   readonly connection: Connection;
   /**
    * Runs a read on the replica, after the replica has replayed everything that was acknowledged before this call. The read may run
@@ -56,7 +56,7 @@ interface ReplicaStatus {
   state: ReplicaState;
   /** How far the replica was behind when it was last asked, with a precision of a second. Undefined if it is not known. */
   lagSeconds: number | undefined;
-  /** The number of reports of this instance, by the server that they used. */
+  /** The number of reports of this instance, by the server on which they started. */
   reports: { replica: number; primary: number };
 }
 
@@ -106,8 +106,9 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
   let lagMs: number | undefined;
   let timeline: string | undefined;
   let pausedUntilMs = 0;
-  /** The latest positions of the primary that the replica has not reached yet. */
+  /** Positions of the primary that the replica has not reached yet, oldest first. */
   let awaited: Position[] = [];
+  /** When the primary had the latest position that the replica has reached. */
   let currentAtMs: number | undefined;
   let failures = 0;
   /** Connections of reports. */
@@ -290,7 +291,7 @@ function isFailureOfServer(error: unknown): boolean {
   return !(error instanceof AppError) && !isTimeout(error) && asUnavailable(error) !== undefined;
 }
 
-/** A pool of one connection, so that the checks of the state never wait for reports. */
+/** A pool of one connection for reading positions, so that checks of the state never wait for the work of a report. */
 function openMonitor(connection: Connection): pg.Pool {
   return openPool({
     connection,

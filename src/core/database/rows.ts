@@ -18,8 +18,8 @@ export function insertRows(table: keyof DB, columns: readonly string[], paramete
 }
 
 /**
- * Writes bytes as PostgreSQL's hex text, and amounts as numbers, which are exact below 2^53. Omits null columns, which are about
- * half of the columns of a payment.
+ * Rows as a JSON array for PostgreSQL. Bytes become PostgreSQL's hex text, and amounts become numbers, which are exact below 2^53.
+ * Null columns are omitted: they are about half of the columns of a payment.
  */
 export function rowsAsJson(rows: readonly object[] = []): string {
   return JSON.stringify(
@@ -34,7 +34,7 @@ export function rowsAsJson(rows: readonly object[] = []): string {
   );
 }
 
-/** A replacer function of `JSON.stringify` would take twice as long. */
+/** Not a replacer function of `JSON.stringify`, which would take twice as long. */
 function asJson(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value);
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;

@@ -56,7 +56,7 @@ export function databaseOf(db: Db | Tx): Database {
  * for each connection with stale named statements. If `db` is a transaction, the work joins it.
  *
  * @param startsWithReads whether the work reads or locks before it writes. If so, its first statements are sent together with
- * BEGIN. If BEGIN were cancelled, these statements would run outside a transaction.
+ * BEGIN. They must not write, because they would run outside a transaction if BEGIN were cancelled.
  * @throws CommitUnknown if it is unknown whether the transaction was committed.
  */
 export async function inTransaction<T>(
@@ -92,7 +92,7 @@ async function withExistingId(db: Db | Tx, error: unknown): Promise<unknown> {
   return error;
 }
 
-/** Runs the work in a savepoint of the transaction, so that the transaction survives its failure. */
+/** Runs the work in a savepoint of the transaction, so that the transaction survives a failure of the work. */
 export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   await tx.executeQuery(SAVEPOINT);
   try {
@@ -210,8 +210,8 @@ export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Prom
 }
 
 /**
- * Runs reads that all see the database as it was at the first read. If `db` is a transaction, the reads join it and also see its
- * changes.
+ * Runs reads that all see the database as it was at the first read. If `db` is a transaction, the reads run in it, at its
+ * isolation level, and also see its changes.
  */
 export async function inSnapshot<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   if (isTx(db)) return work(db);

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { columnTypes, type Db } from '../database/db.ts';
 import { exactInt8 } from '../database/int8.ts';
-import { parseTimestamp } from '../database/timestamps.ts';
+import { isoTimestamp } from '../database/timestamps.ts';
 import { databaseOf } from '../database/transactions.ts';
 
 /**
@@ -34,7 +34,7 @@ const FIRST_USER_TYPE = 16_384;
 
 const READ = new Map<number, (value: never) => unknown>([
   [types.INT8, exactInt8],
-  [types.TIMESTAMPTZ, parseTimestamp],
+  [types.TIMESTAMPTZ, isoTimestamp],
   [types.BYTEA, columnTypes.getTypeParser(types.BYTEA, 'text')],
 ]);
 
