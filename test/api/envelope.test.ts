@@ -357,7 +357,7 @@ describe('work that ends after its caller was answered 503', () => {
     { level: 40, msg: 'request failed' },
     { level: 30, msg: 'request', path: '/late', status: 503 },
   ];
-  const msg = 'request failed after its answer';
+  const msg = 'a request failed after its answer was sent';
 
   it('successfully, adds nothing to the log', async () => {
     expect(await linesOf(() => ({ done: true }))).toMatchObject(answered);

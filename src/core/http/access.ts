@@ -53,7 +53,7 @@ export function guardRoutes(
 ): void {
   app.decorateRequest('actor', null);
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'OPTIONS') declareAccess(route);
+    if (route.method !== 'OPTIONS') checkDeclarations(route);
   });
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public' } = request.routeOptions.config;
@@ -82,7 +82,7 @@ async function identifyRequest(request: FastifyRequest, identify: Identify): Pro
   }
 }
 
-/** Whether the caller is unknown, or may not do this. */
+/** Whether the error says that the caller is unknown, or lacks a permission. */
 export function isRefusal(error: unknown): error is AppError {
   return error instanceof AppError && (error.status === 401 || error.status === 403);
 }
@@ -113,7 +113,7 @@ export function nameCaller({ userId, apiKey }: Actor): string {
 }
 
 /** Makes the start fail if a route declares no access or no schema. */
-function declareAccess(route: RouteOptions): void {
+function checkDeclarations(route: RouteOptions): void {
   if (!route.config?.access) throw new Error(`${route.method} ${route.url} declares no access.`);
   if (!route.schema) throw new Error(`${route.method} ${route.url} declares no schema.`);
   // A route without a schema for its query or body accepts no query or body.

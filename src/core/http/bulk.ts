@@ -56,7 +56,7 @@ export const BULK_DESCRIPTION =
 
 /**
  * Limits the concurrent bulk calls of an instance, because each may hold a database connection until it ends.
- * @param poolSize - the number of connections of the instance.
+ * @param poolSize - the number of connections for requests.
  */
 export function openBulkSlots(poolSize: number): SharedSlots {
   return createSharedSlots({
@@ -193,8 +193,8 @@ export function bulkRoute<Item extends TSchema, Data>(
   api.post(
     path,
     {
-      // A slow client needs time to send 4 MB; 1,000 items may wait for locks of others.
       bodyLimit: 4 * 1024 * 1024,
+      // A slow client needs time to send the body, and the items may wait for locks of other transactions.
       config: { access, rate: 'bulk', repeatable: true, bodyTimeoutMs: 60_000, answerTimeoutMs: 30_000 },
       schema: {
         ...schema,
@@ -300,7 +300,7 @@ export function createMissing<Body extends ExternalValues, Data>(
   });
 }
 
-/** Lets other requests run after every few items, because it takes long to list the problems of 1,000 items. */
+/** Checks the items in parts, and lets other requests run in between, because it takes long to list the problems of 1,000 items. */
 async function checkAll(bodies: readonly unknown[], check: (body: unknown) => Checked): Promise<Checked[]> {
   const checked: Checked[] = [];
   for (let start = 0; start < bodies.length; start += CHECKED_AT_ONCE) {

@@ -134,7 +134,7 @@ type SendQueues = Map<string, number>;
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 const ROW = /:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]{2} ([0-9A-F]{8}):/g;
 
-/** Adds up connections that differ only in their addresses. @returns undefined if the system is not Linux. */
+/** Adds up the queues of connections that differ only in their addresses. @returns undefined if the system is not Linux. */
 async function readSendQueues(): Promise<SendQueues | undefined> {
   if (process.platform !== 'linux') return undefined;
   const tables = await Promise.all(TABLES.map((path) => readFile(path, 'latin1').catch(() => '')));

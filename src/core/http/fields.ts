@@ -1,9 +1,9 @@
 import { type TSchema, Type } from 'typebox';
 import type { PlainDate } from '../values/dates.ts';
 
-/** Field types that resources share. validation.ts defines their formats (`text`, …) and the keywords `x-amount` and `x-decimals`. */
+/** Field types that resources share. validation.ts defines their formats (`text`, …) and their keywords (`x-amount`, …). */
 
-/** 2^53 − 1: the largest integer that a JSON number holds exactly. */
+/** The maximum is 2^53 − 1: every integer up to it is exact as a JSON number. */
 export const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
 export const IdParams = Type.Object({ id: { ...Id, examples: [1] } });

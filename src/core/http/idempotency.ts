@@ -202,8 +202,8 @@ function addressOf({ routeOptions, params }: FastifyRequest): string {
 }
 
 /**
- * The HMAC of a body, because a password in it could be guessed from a plain hash. A long body is hashed in parts, and other
- * requests run in between. Bodies of bulk calls may be long, because their items have not been checked yet.
+ * The HMAC of a body, because a password in it could be guessed from a plain hash. A long body, such as that of a bulk call, is
+ * hashed in parts, and other requests run in between.
  */
 async function hashOf(body: unknown, secret: string): Promise<Buffer> {
   const hmac = createHmac('sha256', secret);
@@ -240,7 +240,7 @@ function* canonical(value: unknown): Generator<string> {
   yield isList ? ']' : '}';
 }
 
-/** Waits while another request with the same key runs. @returns false if the other request has stored an answer. */
+/** Inserts the key. Waits while another request with this key runs. @returns false if that request has stored an answer. */
 async function insertKey(tx: Tx, { caller, path, key, bodyHash }: IdempotencyKey): Promise<boolean> {
   const inserted = await tx
     .insertInto('idempotency_keys')

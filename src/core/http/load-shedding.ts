@@ -7,8 +7,8 @@ import type { HttpServer } from './server.ts';
 import { isSharedContent } from './static-content.ts';
 
 /**
- * About as many requests as the database connections complete in a second. Notifications have a separate, larger limit,
- * because a refused notification may be lost money.
+ * The maximum number of requests in progress. Notifications have a separate, larger limit, because a refused notification may be
+ * lost money.
  */
 const MAX_IN_FLIGHT = 128;
 const MAX_NOTIFICATIONS_IN_FLIGHT = 512;

@@ -26,7 +26,7 @@ export function varyBy(reply: FastifyReply, header: string): FastifyReply {
   return reply.header('vary', present === undefined ? header : `${present}, ${header}`);
 }
 
-/** Whether an If-None-Match header lists the tag, by weak comparison (RFC 9110, section 13.1.2). */
+/** Whether an If-Match or If-None-Match header lists the tag, by weak comparison (RFC 9110, section 8.8.3.2). */
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   if (header.trim() === '*') return true;

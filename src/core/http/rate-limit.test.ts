@@ -88,7 +88,7 @@ describe('a limiter whose Redis fails', () => {
   });
 });
 
-describe('the rate limit key of an address', () => {
+describe('the rate limit key', () => {
   it.each([
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -108,7 +108,7 @@ describe('the rate limit key of an address', () => {
     ['[::ffff:192.0.2.1]:49152', '192.0.2.1'],
     ['unknown', 'unknown'],
     ['unknown:49152', 'unknown:49152'],
-  ])('%s: %s', (address, key) => {
+  ])('of the address %s is %s', (address, key) => {
     expect(clientKey(address)).toBe(key);
   });
 });

@@ -32,7 +32,7 @@ interface LimitState {
 export interface Limiter {
   /** Counts one call and returns the new state. */
   count(key: string): Promise<LimitState>;
-  /** Does not count a call. @throws AppError RATE_LIMITED if the budget of the window is used up. */
+  /** Checks without counting a call. @throws AppError RATE_LIMITED if the budget of the window is used up. */
   check(key: string): Promise<void>;
   /** Forgets the key's calls. */
   forget(key: string): Promise<void>;
@@ -46,8 +46,8 @@ interface Turn {
 }
 
 /**
- * Counts in Redis if Redis is configured and answers, otherwise in this process. A call waits for Redis until the time-out of
- * Redis. For a while after a failure, calls do not use Redis.
+ * Counts in Redis if Redis is configured and answers, otherwise in this process. A call waits for Redis only until the time-out of
+ * `inTime`. For a while after a failure, calls do not use Redis.
  */
 export function createLimiter(
   name: string,

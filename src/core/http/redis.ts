@@ -7,7 +7,7 @@ const PAUSE_AFTER_FAILURE_MS = 2_000;
 /** A Redis connection. After a failure, Redis is not used for a while, so that no request waits for it. */
 export interface SharedRedis {
   readonly client: Redis;
-  /** False for a while after a failure. */
+  /** False while Redis is not connected, and for 2 s after a failed command. */
   usable(): boolean;
   /** Must be called after each failed command. */
   failed(): void;

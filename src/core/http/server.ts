@@ -38,7 +38,7 @@ const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
 /** The time limit for receiving the body. A route may have another limit. */
 const BODY_TIMEOUT_MS = 10_000;
-/** Node cancels every request after this time, so no route may allow more. */
+/** Node's time limit for receiving a whole request. The limit of a route for its body must be shorter. */
 const LONGEST_REQUEST_MS = 15 * 60_000;
 /** How often Node checks for late headers and requests. */
 const CONNECTIONS_CHECK_MS = 1_000;
@@ -47,7 +47,7 @@ const ANSWER_TIMEOUT_MS = 5_500;
 /** Longer than 60 s, the time that load balancers usually keep an idle connection open. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
-/** Some code calls itself once for each level of a body. Every schema needs less than half of these levels. */
+/** Recursive functions call themselves once for each level of a body. Every schema needs less than half of these levels. */
 const MAX_BODY_LEVELS = 32;
 const SERVER_OPTIONS = {
   headersTimeout: HEADERS_TIMEOUT_MS,
@@ -64,8 +64,8 @@ const LONGEST_DRAIN_MS = 5_000;
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
 /** Creates the server with the parts common to all routes: request ids, one log line, validation, error answers and headers. */
-export function createHttpServer(company: BusinessSettings, log: Log) {
-  const { config } = company;
+export function createHttpServer(business: BusinessSettings, log: Log) {
+  const { config } = business;
   const proxies = createNetworks(config.trustedProxies ?? []);
   /** Errors of requests that cannot be routed. Such a request is counted, logged and answered like one for an unknown path. */
   const unroutable = new WeakMap<IncomingMessage, Error>();
@@ -97,7 +97,7 @@ export function createHttpServer(company: BusinessSettings, log: Log) {
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  app.setValidatorCompiler(createValidatorCompiler(company));
+  app.setValidatorCompiler(createValidatorCompiler(business));
   app.addSchema(ErrorBody);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -223,7 +223,10 @@ function logLateFailures(app: FastifyInstance): void {
       if (!(result instanceof Promise)) return result;
       return result.catch((error) => {
         if (!reply.sent) throw error;
-        request.log[knownError(error) ? 'info' : 'error']({ err: error }, 'request failed after its answer');
+        request.log[knownError(error) ? 'info' : 'error'](
+          { err: error },
+          'a request failed after its answer was sent',
+        );
       });
     };
   });

@@ -2,7 +2,7 @@ import fastify from 'fastify';
 import { expect, it } from 'vitest';
 import { staticContent } from './static-content.ts';
 
-it('reads compressed content again after a failure, and sends the error without headers of the content', async () => {
+it('reads compressed content again after a failure, and sends the error without the headers of the content', async () => {
   const reads = [
     () => Promise.reject(new Error('too many open files')),
     async () => Buffer.from('compressed'),

@@ -51,7 +51,7 @@ describe('a body', () => {
     expect(check(Body, [])).toEqual({ body: 'must be an object' });
   });
 
-  it('names fields within lists and objects as in items[0].quantity', () => {
+  it('is refused with paths such as items[0].quantity for fields in lists and objects', () => {
     const Nested = Type.Object({ items: Type.Array(Type.Object({ quantity: Type.Integer() })) });
     expect(check(Nested, { items: [{ quantity: 1 }, { quantity: 'x', size: 1 }] })).toEqual({
       'items[1].quantity': 'must be an integer',
@@ -64,7 +64,7 @@ describe('a body', () => {
     expect(check(Body, body)).toHaveProperty(['__proto__']);
   });
 
-  it('names twenty wrong fields, and that there are more', () => {
+  it('with 21 wrong fields is refused with twenty of them, and says that there are more', () => {
     const Items = Type.Array(Type.Object({ quantity: Type.Integer() }), { maxItems: 100 });
     const items = Array.from({ length: 21 }, () => ({ quantity: 'x' }));
     const refused = compileKes({ schema: Items, httpPart: 'body' })(items) as { error: AppError };
@@ -178,7 +178,7 @@ describe('an amount', () => {
     },
   );
 
-  it('has no decimals in a currency without any', () => {
+  it('has no decimals in a currency without decimals', () => {
     expect(isAccepted(AmountAboveZero, 1500, compileUgx)).toBe(true);
     expect(isAccepted(AmountAboveZero, 1500.5, compileUgx)).toBe(false);
   });

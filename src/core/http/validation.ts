@@ -63,8 +63,8 @@ export const FORMATS: Record<string, TextFormat> = {
 
 const COUNTRY_NAMES = new Intl.DisplayNames('en', { type: 'region' });
 
-function companyFormats(company: BusinessSettings): Record<string, TextFormat> {
-  const { PHONE_REGION } = company.config;
+function businessFormats(business: BusinessSettings): Record<string, TextFormat> {
+  const { PHONE_REGION } = business.config;
   return {
     phone: {
       check: (text) => readPhone(text, PHONE_REGION) !== undefined,
@@ -73,7 +73,7 @@ function companyFormats(company: BusinessSettings): Record<string, TextFormat> {
     'past-date': {
       check: (text) => {
         const date = parsePlainDate(text);
-        return date !== undefined && compareDates(date, today(company)) <= 0;
+        return date !== undefined && compareDates(date, today(business)) <= 0;
       },
       meaning: 'must be a calendar date as YYYY-MM-DD, not later than today',
     },
@@ -88,14 +88,14 @@ export const PARSE = Symbol('parse');
 
 type Parser = (
   query: Record<string, unknown>,
-  company: BusinessSettings,
+  business: BusinessSettings,
 ) => { value: unknown; problems: FieldProblem[] };
 
 /** The names of all formats. Serializers need them, but do not validate. */
 export const FORMAT_NAMES = [...Object.keys(FORMATS), 'phone', 'past-date'];
 
-function newAjv(company: BusinessSettings, formats: Record<string, TextFormat>): Ajv {
-  const { currency } = company;
+function newAjv(business: BusinessSettings, formats: Record<string, TextFormat>): Ajv {
+  const { currency } = business;
   const ajv = new Ajv({
     allErrors: true,
     coerceTypes: false,
@@ -140,11 +140,10 @@ export function amountRule({ code, decimals }: Currency): string {
   return `must be at most ${most}, with no more than ${decimals} decimals (${code})`;
 }
 
-/** Fastify's validator compiler: bodies by one Ajv, path and query parts by another. */
-export function createValidatorCompiler(company: BusinessSettings) {
-  const formats = { ...FORMATS, ...companyFormats(company) };
-  const bodies = newAjv(company, formats);
-  const urlParts = newAjv(company, formats);
+/** Fastify's validator compiler. */
+export function createValidatorCompiler(business: BusinessSettings) {
+  const formats = { ...FORMATS, ...businessFormats(business) };
+  const ajv = newAjv(business, formats);
   // `/api` and `/api/v1` share the schema of a route, so they also share its checker. It is compiled at the first request.
   const known = { body: new Map<unknown, Checker>(), urlPart: new Map<unknown, Checker>() };
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => {
@@ -157,15 +156,15 @@ export function createValidatorCompiler(company: BusinessSettings) {
       const { [PARSE]: parse } = schema as { [PARSE]?: Parser };
       check = isBody
         ? checker(
-            () => bodies.compile(limited),
+            () => ajv.compile(limited),
             (value) => value ?? {},
             formats,
           )
         : checker(
-            () => urlParts.compile(limited),
+            () => ajv.compile(limited),
             (value) => readText(value, whole),
             formats,
-            parse && ((value) => parse(value as Record<string, unknown>, company)),
+            parse && ((value) => parse(value as Record<string, unknown>, business)),
           );
       checkers.set(schema, check);
     }
@@ -173,7 +172,7 @@ export function createValidatorCompiler(company: BusinessSettings) {
   };
 }
 
-/** The parsed part of a request, or an error that names all its problems. */
+/** A part of a request as the handler receives it, or an error that names all its problems. */
 export type Checked = { value: unknown } | { error: AppError };
 
 type Checker = (given: unknown) => Checked;
@@ -247,7 +246,7 @@ function checkedIf(condition: JsonSchema, schema: JsonSchema, otherwise: JsonSch
   return { if: condition, then: schema, else: otherwise };
 }
 
-/** Converts "12" to an integer, "12.50" to a number and "true" to a flag, as declared. Other text stays text and is refused. */
+/** Converts "12" to an integer, "12.50" to a number and "true" to a flag, if the schema has this type. Other text stays text. */
 function readText(value: unknown, schema: JsonSchema): unknown {
   const parts = value as Record<string, unknown>;
   const read: Record<string, unknown> = Object.create(null);
@@ -290,7 +289,7 @@ function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): Fie
   return { path: at, message: messageOf(error, formats) };
 }
 
-/** What is allowed for a value. */
+/** The rule that a value breaks, as the text after the name of the field. */
 function messageOf(
   { keyword, params, parentSchema, message }: ErrorObject,
   formats: Record<string, TextFormat>,

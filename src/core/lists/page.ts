@@ -73,7 +73,7 @@ async function findAfter<Row>(
     ...(position.values ? [isAfter(order, position.values, source)] : []),
   ];
   const rows = sql`${source.select} ${whereOf(conditions)} order by ${orderOf(plan, source)} limit ${limit + 1}::bigint`;
-  const [found] = await planned(
+  const [found] = await runUnnamed(
     db,
     sql<{ rows: Row[] | null; last: CursorValue[] | null }>`
       select page.rows, (
@@ -152,7 +152,7 @@ async function find<Row>(db: Db, parts: Parts): Promise<Found<Row>> {
   const page = `${UNNAMED} select json_agg(row) as rows from (${pageOf(parts)}) as row`;
   const [[found], [counted]] = await Promise.all([
     run<{ rows: Row[] | null }>(db, page, parts.values),
-    planned(db, countOf(parts)),
+    runUnnamed(db, countOf(parts)),
   ]);
   return { rows: found?.rows ?? [], total: counted?.total ?? 0 };
 }
@@ -164,7 +164,8 @@ async function find<Row>(db: Db, parts: Parts): Promise<Found<Row>> {
 async function findQuickly<Row>(db: Db, parts: Parts): Promise<Found<Row>> {
   const { ordered, limit, offset, values } = parts;
   const from = textOf(db, parts.from);
-  // Without the order, PostgreSQL might search the whole table for the first rows. A list by key has few rows to sort.
+  // The rows to count are ordered, too. Otherwise PostgreSQL might search the whole table for the first rows. A list by key has few
+  // rows to sort.
   const text = `
     select page.rows,
       case when page.length between 1 and ${limit} - 1 or ${offset} + page.length = 0 then ${offset} + page.length
@@ -192,6 +193,6 @@ function countOf({ from, where }: Parts) {
   return sql<{ total: number }>`select count(*) as total ${from} ${where}`;
 }
 
-async function planned<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
+async function runUnnamed<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
   return (await sql<Row>`${sql.raw(UNNAMED)} ${statement}`.execute(db)).rows;
 }

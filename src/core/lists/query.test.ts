@@ -94,7 +94,7 @@ describe('defineList', () => {
     expect(read('page=3&limit=100').plan).toMatchObject({ page: 3, limit: 100 });
   });
 
-  it('gives the handler each filter as a value, and the other parameters', () => {
+  it('gives the handler typed filter values and the other parameters', () => {
     const { plan } = read('filter[amount][gte]=1.50&filter[amount][lt]=9&filter[active]=true&search=a');
     expect(plan).toMatchObject({ search: 'a', isPlain: false });
     expect(plan?.filters.map(({ field, operator, values }) => [field.name, operator, values])).toEqual([
@@ -133,7 +133,7 @@ describe('defineList', () => {
     ['filter[createdAt][lt]', '2026-02-30T00:00:00Z'],
     ['filter[createdAt][lt]', '2026-02-28T00:00:00'],
     ['filter[name][isnull]', 'yes'],
-  ])('refuses %s of "%s" by name', (path, value) => {
+  ])('refuses %s of "%s", and names the filter', (path, value) => {
     expect(Object.keys(read(`${path}=${value}`).problems ?? {})).toEqual([path]);
   });
 

@@ -64,8 +64,8 @@ interface KindRules {
   /** The schema of one value in the API description. Validation gets the value as text. */
   value(field: ListField): TSchema;
   /** @returns undefined for a text that is not a value of this kind. */
-  read(text: string, field: ListField, company: BusinessSettings): FilterValue | undefined;
-  problem(field: ListField, company: BusinessSettings): string;
+  read(text: string, field: ListField, business: BusinessSettings): FilterValue | undefined;
+  problem(field: ListField, business: BusinessSettings): string;
 }
 
 const ORDERED = {
@@ -171,11 +171,11 @@ export function defineList<Extra extends TProperties>(
     ...(metadataColumn !== undefined && { [METADATA_FILTER]: MetadataFilter }),
   });
 
-  function parse(given: Given, company: BusinessSettings) {
+  function parse(given: Given, business: BusinessSettings) {
     const problems: FieldProblem[] = [];
     const filters = filterable
       .filter(({ parameter }) => given[parameter])
-      .flatMap(({ field, parameter }) => readFilters(field, given[parameter] as Given, company, problems));
+      .flatMap(({ field, parameter }) => readFilters(field, given[parameter] as Given, business, problems));
     const sort = typeof given.sort === 'string' ? given.sort : DEFAULT_SORT;
     const order = sort === DEFAULT_SORT ? defaultOrder : readSort(sort, fields, problems);
     const metadata = metadataColumn !== undefined && readMetadata(given[METADATA_FILTER]);
@@ -207,7 +207,7 @@ const MetadataFilter = Type.Optional(
     {
       title: 'MetadataFilter',
       description: 'filter[metadata][key]=value. If there are several keys, all must match.',
-      // `filter[metadata]=value` means eq.
+      // parseQueryString reads `filter[metadata]=value` as the key `eq`, so this key is refused.
       propertyNames: { ...METADATA_KEY, pattern: METADATA_KEY.pattern.replace('^', '^(?!eq$)') },
       additionalProperties: METADATA_VALUE,
     },
@@ -264,12 +264,12 @@ function takesList(operator: Operator): boolean {
 
 function readFilters(
   field: NamedField,
-  tests: Given,
-  company: BusinessSettings,
+  conditions: Given,
+  business: BusinessSettings,
   problems: FieldProblem[],
 ): Filter[] {
   return KINDS[field.kind].operators.flatMap((operator) => {
-    const text = tests[operator];
+    const text = conditions[operator];
     if (typeof text !== 'string') return [];
     const { read, problem } = operator === 'isnull' ? BOOLEAN : KINDS[field.kind];
     const isList = takesList(operator);
@@ -277,13 +277,13 @@ function readFilters(
     const items = isList
       ? text.split(',').map((item) => (field.kind === 'text' ? item : item.trim()))
       : [text];
-    const values = items.map((item) => read(item, field, company)).filter((value) => value !== undefined);
+    const values = items.map((item) => read(item, field, business)).filter((value) => value !== undefined);
     const isValid = values.length === items.length && items.length <= MAX_LIST_VALUES;
     if (isValid) return [{ field, operator, values }];
     const tooMany = items.length > MAX_LIST_VALUES && `must hold at most ${MAX_LIST_VALUES} values`;
     problems.push({
       path: `${parameterOf(field)}[${operator}]`,
-      message: tooMany || problem(field, company),
+      message: tooMany || problem(field, business),
     });
     return [];
   });
@@ -329,7 +329,7 @@ export function parseQueryString(text: string): Record<string, unknown> {
   for (const [key, value] of new URLSearchParams(text)) {
     const filter = /^filter\[([^[\]]*)\](?:\[([^[\]]*)\])?$/.exec(key);
     const name = filter ? `filter[${filter[1]}]` : key;
-    if (filter && (query[name] === undefined || isTests(query[name]))) {
+    if (filter && (query[name] === undefined || isConditions(query[name]))) {
       query[name] ??= Object.create(null);
       addValue(query[name] as Record<string, unknown>, filter[2] ?? 'eq', value);
     } else {
@@ -339,7 +339,7 @@ export function parseQueryString(text: string): Record<string, unknown> {
   return query;
 }
 
-function isTests(value: unknown): boolean {
+function isConditions(value: unknown): boolean {
   return typeof value === 'object' && !Array.isArray(value);
 }
 

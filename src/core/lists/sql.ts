@@ -105,7 +105,7 @@ function usualCondition({ field, operator, values }: Filter, columns: ListColumn
     case 'ne':
       return compare(field, operator, ...byKey(field, column, [value]));
     default:
-      return compare(field, operator, field.kind === 'text' ? sql`${column} collate "C"` : column, [value]);
+      return compare(field, operator, orderedColumn(field, columns), [value]);
   }
 }
 
