@@ -58,7 +58,7 @@ describe('foldCase', () => {
 });
 
 describe('foldVisible', () => {
-  it('gives one text to all that differ only in invisible characters', () => {
+  it('gives the same result for texts that differ only in invisible characters', () => {
     const different = CODE_POINTS.filter(
       (char) => !hasVisible(char) && foldVisible(`e${char}\u0301 1`) !== foldVisible('É1'),
     );

@@ -9,7 +9,7 @@ export function csvLine(cells: readonly (Bare | string | null)[]): string {
   return `${cells.map((cell) => (cell === null ? '' : typeof cell === 'string' ? quoted(csvText(cell)) : cell.bare)).join(',')}\r\n`;
 }
 
-/** A cell without quotes: digits, a date or a name of this service, never text that a person wrote. */
+/** A cell without quotes: digits, a date or a name that this service defines, never text that a person wrote. */
 interface Bare {
   bare: string;
 }

@@ -149,7 +149,7 @@ describe('date arithmetic', () => {
     );
   });
 
-  it('fails outside the years 0000..9999 and for parts of a day', () => {
+  it('fails outside the years 0000..9999 and for parts of a day or month', () => {
     expect(addDays(date('2999-12-31'), 2_556_697)).toBe('9999-12-31');
     expect(() => addDays(date('2999-12-31'), 2_556_698)).toThrow(RangeError);
     expect(addDays(date('1900-01-01'), -693_961)).toBe('0000-01-01');

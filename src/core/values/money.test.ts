@@ -90,7 +90,7 @@ describe('parseMinor', () => {
     expect(parseMinor(text, 2)).toBeUndefined();
   });
 
-  it('refuses long text before it reads it', () => {
+  it('refuses long text without reading it', () => {
     expect(parseMinor('0'.repeat(40), 2)).toBe(0n);
     expect(parseMinor('9'.repeat(10_000_000), 2)).toBeUndefined();
   });

@@ -30,8 +30,7 @@ const NUMBER_SCALES: readonly number[] = SCALES.map(Number);
  * The number of decimals that ICU gives a currency: 2 for KES, 0 for UGX, 3 for TND.
  *
  * @param code ISO 4217 code in capitals.
- * @throws RangeError for a code that ICU does not know. Intl.NumberFormat alone accepts any three letters and
- *   answers 2.
+ * @throws RangeError for a code that ICU does not know. Intl.NumberFormat alone accepts any three letters, with two decimals.
  */
 export function currencyDecimals(code: string): number {
   if (!Intl.supportedValuesOf('currency').includes(code)) {
@@ -81,7 +80,7 @@ export function parseMinor(text: string, decimals: number): Minor | undefined {
  * Converts a JSON number to minor units by its shortest decimal text. So 0.1 is ten cents, and 0.1 + 0.2 (0.30000000000000004) is
  * refused because it has too many decimals.
  *
- * @returns undefined for NaN, infinities, numbers whose text has an exponent (1e21, 1e-7), too many decimals, and amounts beyond
+ * @returns undefined for NaN, infinities, numbers whose text has an exponent (1e21, 1e-7) or too many decimals, and amounts beyond
  *   2^53 - 1 minor units, because JavaScript may have rounded the number that was sent.
  * @throws RangeError for decimals that are not 0..6.
  */

@@ -18,7 +18,7 @@ export function newToken(): Token {
   return { token, hash: hashToken(token) };
 }
 
-/** Identifies a call to another service in the address for its answer, even if the response to the call is lost. */
+/** A random key for a callback address. It identifies the call to the other service, even if the response to the call is lost. */
 export function newCallbackKey(): string {
   return randomBytes(16).toString('hex');
 }

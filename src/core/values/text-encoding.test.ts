@@ -35,7 +35,7 @@ describe('the text of a file', () => {
     ['UTF-16, big endian, with a byte order mark', bigEndian(`\ufeff${NAME}`)],
     ['UTF-16, little endian, without a mark', Buffer.from(NAME, 'utf16le')],
     ['UTF-16, big endian, without a mark', bigEndian(NAME)],
-  ])('is found in %s', async (_encoding, bytes) => {
+  ])('is decoded from %s', async (_encoding, bytes) => {
     expect(await decoded(bytes)).toBe(NAME);
   });
 

@@ -21,7 +21,8 @@ type Charset = keyof typeof CHARSETS;
  *
  * @param declared the charset of the Content-Type, if it has one.
  * @returns the text without its byte order mark, in chunks of whole characters.
- * @throws AppError VALIDATION_ERROR for an unknown charset, and for bytes that are valid in no encoding or in several.
+ * @throws AppError VALIDATION_ERROR for an unknown charset, for bytes that are invalid in the declared charset, and for a
+ *   file whose encoding is ambiguous.
  */
 export async function* decodeText(bytes: AsyncIterable<Buffer>, declared?: string): AsyncGenerator<string> {
   let decode = declared === undefined ? undefined : decoderOf(encodingNamed(declared));
