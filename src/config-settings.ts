@@ -120,7 +120,7 @@ export const settingsSchema = Type.Object({
   PAYBILL_NUMBERS: setting(
     Type.String({ pattern: '^[0-9, ]*$' }),
     '',
-    'Your business short codes, separated by commas. Empty: all codes.',
+    'Your business short codes, separated by commas. Payments to other codes are not assigned automatically. Empty: all codes are yours.',
   ),
   MOBILEMONEY_API_URL: text(
     'Address of the mobile-money provider’s API, such as https://api.safaricom.co.ke. Empty: the service never calls the provider.',

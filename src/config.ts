@@ -53,7 +53,7 @@ declare module './core/context.ts' {
     readonly trustedProxies: string[] | undefined;
     /** Undefined: notifications may come from every network. */
     readonly webhookNetworks: Networks | undefined;
-    /** Empty: all short codes. */
+    /** Empty: all short codes are accepted as those of the business. */
     readonly paybillNumbers: readonly string[];
     readonly webhookDestinations: AllowedDestinations;
     readonly corsOrigins: readonly string[];

@@ -41,7 +41,7 @@ export function columnList(columns: readonly string[]): RawBuilder<unknown> {
 
 /** Skipping or counting this many rows of an index takes about the time of a look-up. */
 const MAX_READ_QUICKLY = 500;
-/** If the limit were a parameter, PostgreSQL would plan each page again. Planning takes longer than running the query. */
+/** Limits that are part of the text. If they were parameters, PostgreSQL would plan each page again, which takes longer than the query. */
 const LITERAL_LIMITS = [DEFAULT_LIMIT, MAX_LIMIT];
 
 /** Reads one page of rows, with the exact number of all matching rows or, for `after`, with the cursor of the next page. */
