@@ -153,7 +153,7 @@ async function largeTables() {
   return new Set(rows.map(({ relname }) => relname));
 }
 
-/** Every list of the API description with its fields. Lists below a parent all use the same parent. */
+/** Every list of the API description with its filters. The id in the path of a list is always the same, see `withParent`. */
 function listsOf({ paths }) {
   return Object.entries(paths).flatMap(([path, { get }]) => {
     const filters = (get?.parameters ?? []).flatMap(({ name, description }) => {
@@ -225,7 +225,7 @@ async function seqScansOf({ text: statement, values }) {
   return found;
 }
 
-/** Sends the requests that are not lists: each other GET, and each kind of change once or twice. */
+/** Sends the other requests: each GET that is not a list, and most changes once or twice. Then reads each list again. */
 async function doTheRest({ paths }, token) {
   const date = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   const period = `startDate=${date(-60)}&endDate=${date(0)}`;
@@ -292,7 +292,7 @@ async function doTheRest({ paths }, token) {
   await post('/employees', { name: 'Bench' });
   await post('/accounts', { customerId: 77, productId: 1, payplanId: 1, employeeId: 1 });
   await post('/accounts', { customerId: 77, productId: 1, payplanId: 1, activationDate: date(3) });
-  await post('/commissions/calculate', { period: date(0).slice(0, 7) });
+  await post('/commissions/calculate', { employeeId: 1, period: date(0).slice(0, 7) });
   await post('/customers', {
     firstName: 'Be',
     lastName: 'Nch',
