@@ -40,7 +40,7 @@ const start = performance.now();
 const { scratch, programs, redis, url, size, database, close } = await openBench('run', options);
 log(`${JSON.stringify(size)} after ${Math.round((performance.now() - start) / 1000)} s`);
 
-/** Calls that take less than a second are repeated this often instead of once a round, because one measurement varies too much. */
+/** Short calls are repeated this often instead of once a round, because their times vary more. */
 const short = { times: rounds * 5 };
 
 try {
@@ -137,11 +137,11 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
 }
 
 /**
- * The service caches the session of a caller, and counts the concurrent calls of one user together for the rate limit. So this
- * workload uses another user on each connection.
+ * The service caches the session of a caller, and counts the concurrent calls of one user together for the rate limit. So in this
+ * workload, each call is by a random one of as many users as there are connections.
  */
 function ofMany(workload) {
-  return { ...workload, name: `${workload.name}, each connection with its own user`, isOfMany: true };
+  return { ...workload, name: `${workload.name}, by ${connections} users`, isOfMany: true };
 }
 
 /** Measures single long requests, some of them also without the service. */
@@ -168,10 +168,10 @@ async function measureSingle({ base }, headers) {
       name,
       a: medianOf(takes, ({ a }) => a),
       b,
-      ab: b && medianOf(takes, (take) => take.b / take.a),
+      ba: b && medianOf(takes, (take) => take.b / take.a),
     };
     log(
-      `${name}: ${round(line.a)} ms${b ? `, without the service ${round(b)} ms, ratio ${line.ab.toFixed(2)}` : ''}`,
+      `${name}: ${round(line.a)} ms${b ? `, without the service ${round(b)} ms, ratio ${line.ba.toFixed(2)}` : ''}`,
     );
     lines.push(line);
   };
@@ -315,11 +315,10 @@ async function reportOf({ results, single, writes, memoryMb, readyMs, connection
     ),
     ...describeWrites(writes),
     '## Single calls',
-    'One caller sends one request at a time. b: the same work without the service. Calls under a second get five times the ' +
-      'rounds.',
+    'One caller sends one request at a time. b: the same work without the service. Short calls get five times the rounds.',
     table(
       ['workload', 'a, ms', 'b, ms', 'b/a'],
-      single.map((r) => [r.name, round(r.a), r.b ? round(r.b) : '–', r.ab?.toFixed(2) ?? '–']),
+      single.map((r) => [r.name, round(r.a), r.b ? round(r.b) : '–', r.ba?.toFixed(2) ?? '–']),
     ),
     `The instance was ready ${round(readyMs)} ms after its start on the migrated database, used ${memoryMb} MB at most, and held ` +
       `${connectionsOfService} connections of its pool.`,

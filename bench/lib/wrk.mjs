@@ -6,9 +6,9 @@ const run = promisify(execFile);
 let scripts = 0;
 
 /**
- * Runs one round of wrk. Returns requests per second and latencies in ms. Fails if an answer failed.
+ * Runs one round of wrk. Returns requests per second and latencies in ms. Throws if a request failed.
  * @param prefix - the text before the path, needed for the bare handler.
- * @param tokens - the tokens from which a call takes its `{token}`.
+ * @param tokens - the tokens of which each call takes a random one as `{token}`.
  * @param numbers - a file of `<account> <account number>` lines, because Lua cannot easily compute the check digit.
  */
 export async function wrk({
