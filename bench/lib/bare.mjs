@@ -1,6 +1,6 @@
 /**
- * A plain Fastify and pg handler that runs the same statements for a read. It has no checks, limits or log, and returns the rows
- * unchanged. BENCH_BARE is the path of a file with the routes.
+ * A plain Fastify and pg handler that runs the same statements as the service for a read. It has no checks, limits or log, and
+ * returns the rows unchanged. BENCH_BARE is the path of a file with the routes, the URL of the database, and the port.
  */
 import { readFileSync } from 'node:fs';
 import fastify from 'fastify';

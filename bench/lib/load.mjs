@@ -3,8 +3,8 @@
  *
  *   npm run build && node bench/lib/load.mjs [--payments=1000000] [--accounts=payments/10] [--customers=accounts/10]
  *
- * The last line of the output is the name of the database. Drop the database when you no longer need it. The other scripts of this
- * folder use the functions below and drop their databases.
+ * The last line of the output is the URL of the database. Drop the database when you no longer need it. The other scripts of bench/
+ * use the functions below and drop their databases.
  *
  * BENCH_DATABASE_URL is a server on which the script may create a database (default:
  * postgres://postgres@localhost:55432/postgres). The user must be a superuser, because loading turns off foreign key checks.

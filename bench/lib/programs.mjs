@@ -10,14 +10,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 export const SECRET = 'a secret of the bench only';
 const TICKS_PER_SECOND = 100;
 
-/** Debian's programs. The first one has no windows, so it needs less work for a page. */
+/** The programs of Debian. The headless shell needs less CPU for a page. */
 export const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync);
 
 /** @param scratch - a folder without a .env file, in which the programs run. */
 export function openPrograms(scratch) {
   const programs = [];
 
-  /** Discards the output of the program. A log file would use the disk that the database needs. */
+  /** Discards the standard output of the program. A log file would use the disk that the database needs. */
   function start(command, args, environment = {}) {
     const program = spawn(command, args, {
       env: {
@@ -66,11 +66,11 @@ export async function stop(program) {
   await ended;
 }
 
-/** Waits until the program is ready. */
+/** Waits until the address answers with any status except 503. */
 export async function answering(address, program) {
   const start = performance.now();
   for (;;) {
-    const response = await fetch(address).catch(() => undefined); // the program does not listen yet
+    const response = await fetch(address).catch(() => undefined); // The program does not listen yet.
     await response?.arrayBuffer();
     if (response && response.status !== 503) return;
     if (program.exitCode !== null)

@@ -1,4 +1,4 @@
-/** The rounds of a benchmark, and one measurement of them. */
+/** Runs the rounds of a benchmark. */
 import { usage, usedPerRequest } from './usage.mjs';
 import { wrk } from './wrk.mjs';
 
@@ -6,7 +6,7 @@ const WARM_UP_SECONDS = 8;
 
 /**
  * Runs all programs in each round. They take turns in running first, because the first write to a page after a checkpoint writes
- * the whole page to the log. Another round before the others warms up and is not measured.
+ * the whole page to the log. One more round, before the others, warms up and is not measured.
  *
  * @param programs - name of a program → a function that runs it for some seconds.
  * @returns for each round, what each function has returned, by name.

@@ -31,6 +31,7 @@ export function valuesOf({ values }, variables) {
   });
 }
 
+/** @returns the PostgreSQL types of the parameters of each statement. */
 export async function typesOf(database, statements) {
   const types = [];
   for (const { text } of statements) {
@@ -50,7 +51,7 @@ export async function typesOf(database, statements) {
 
 /**
  * A pgbench script, and the texts to pass with -D, because the variables in the script can only be numbers.
- * @param types - the PostgreSQL types of the parameters of each statement.
+ * @param types - see `typesOf`.
  * @param ranges - name of a variable → [lowest, highest].
  */
 export function pgbenchScript(statements, types, ranges) {

@@ -1,8 +1,8 @@
 import { FIRST_OPEN_ACCOUNT, SEARCHED_NAME } from './load.mjs';
 
 /**
- * The requests of the benchmark, sent on 32 connections. `{account}`, `{customer}`, `{accountNumber}` and `{reference}` are
- * variables that differ between calls.
+ * The requests of the benchmark. `{account}`, `{customer}`, `{accountNumber}` and `{reference}` are variables that differ between
+ * calls.
  *
  * @returns for each workload: name, method, path, body, headers, the ranges of accounts and customers, and for reads the route of the
  *   bare handler: its path, and the names under which it finds the variables in the path or query.

@@ -1,6 +1,6 @@
 /**
- * Measures when the account page of the console is usable on a slow phone: 400 kbit/s, 400 ms, a CPU four times slower. Builds the
- * console with Preact and with React, and opens the page with each in turns, first with an empty cache and then again.
+ * Measures when the account page of the console is usable on a slow phone: 400 kbit/s, 400 ms of latency, a CPU four times slower.
+ * Builds the console with Preact and with React, and opens the page with each in turns, first with an empty cache and then again.
  *
  *   npm run build && node bench/studies/console.mjs [--rounds=5]
  *

@@ -1,7 +1,7 @@
 /**
  * Measures what partitions of ledger and audit cost. Runs the same calls in turns on two equal databases. One has its rows in
- * 24 partitions, as after two years of `npm run partition`. Then it divides the other database, adds payments, and makes it plain
- * again.
+ * 24 partitions, as after two years of a monthly `npm run partition`. Then it divides the other database, adds ledger entries, and
+ * makes it plain again.
  *
  *   npm run build && node bench/studies/partitions.mjs [--payments=500000] [--rounds=5] [--seconds=5] [--connections=16]
  *
