@@ -68,7 +68,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, numberAcco
         operationId: 'approveApproval',
         summary: 'Approve a request and do its action',
         description:
-          'The action is done in the same transaction. The caller also needs the permission of the action, must not be the requester, ' +
+          'The action is done in the same transaction as the approval. The caller also needs the permission of the action, must not be the requester, ' +
           'and must not have created or rotated the API key that sent the request. If a fact has changed ' +
           'since the request (`changedFacts`), nothing is done: the answer is VALIDATION_ERROR with status 409, and `details.fields` ' +
           'names the changed facts. The request is then obsolete, and a new one can be sent.',
@@ -94,7 +94,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, numberAcco
         tags: ['Approvals'],
         operationId: 'rejectApproval',
         summary: 'Reject a request',
-        description: 'Nothing is done. The caller needs the same rights as for an approval.',
+        description: 'The action is not done. The caller needs the same rights as for an approval.',
         params: RejectionParams,
         body: Rejection,
         response: { 200: Envelope(Approval, 'Rejected.') },

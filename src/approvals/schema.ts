@@ -66,7 +66,9 @@ export const Approval = Type.Object(
     }),
     currency: Type.String(),
     reason: Type.String({ description: 'The requester’s reason for the action.' }),
-    requestedBy: Type.String({ description: 'The e-mail of the user, or "api key" and its name.' }),
+    requestedBy: Type.String({
+      description: 'The e-mail of the user, or "api key" and the name of the key.',
+    }),
     requestedByUserId: Nullable(Type.Integer({ description: 'Null for an API key.' })),
     decidedBy: Nullable(Type.String({ description: 'The e-mail of the user who approved or rejected.' })),
     decisionReason: Nullable(Type.String({ description: 'Why the request was rejected.' })),
@@ -142,6 +144,6 @@ export const approvalList = defineList(
   {},
 );
 
-/** Tests send these examples. Each needs its own request, because a request can end only once. */
+/** Tests send these examples. Each refers to a different approval, because an approval can end only once. */
 export const RejectionParams = Type.Object({ id: { ...Id, examples: [2] } });
 export const WithdrawalParams = Type.Object({ id: { ...Id, examples: [3] } });

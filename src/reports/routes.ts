@@ -36,8 +36,8 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries, re
         summary: 'Summarise the portfolio for a period',
         description:
           'startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of ' +
-          'asOf = min(endDate, today), by the value dates of the payments. accountsUrl is a list of accounts, which ' +
-          'always shows the present, so figures for a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions. If all ' +
+          'asOf = min(endDate, today), by the value dates of the payments. accountsUrl lists the accounts behind a ' +
+          'figure. Most are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If all ' +
           'slots for summaries are busy, the answer is 503; if your own earlier summaries are the reason, it is 429.',
         querystring: SummaryQuery,
         response: { 200: Envelope(AccountSummary, 'Summary made.') },
@@ -63,7 +63,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries, re
         summary: 'Report the payments of a period',
         description:
           'startDate and endDate are business days, both included. json has the totals of the period and one page of its ' +
-          'rows. byDay has every day of the period up to today; a period with more than 4,000 days is refused. csv streams every row ' +
+          'rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. csv streams every row ' +
           'in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula gets a leading apostrophe.',
         querystring: PaymentsQuery,
         response: {

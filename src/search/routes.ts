@@ -24,7 +24,7 @@ export function searchRoutes(api: Api, context: Context): void {
         operationId: 'searchEverything',
         summary: 'Search customers, accounts, payments and invoices',
         description:
-          'At most 20 results: exact matches of identifiers first, then matches at the beginning, then matches within names. ' +
+          'At most 20 results: exact matches first, then matches at the beginning. Last come customers with the text within a name, phone, e-mail or national id. ' +
           'Results that the caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.',
         querystring: SearchQuery,
         response: { 200: SearchResults },

@@ -88,7 +88,7 @@ export const webhookDeliveryList = defineList(
   {},
 );
 
-/** The maximum number of events in a list or range of a resend. All events since an event or a time have no limit. */
+/** The maximum number of ids in a range of a resend. A range without an end has no limit. */
 export const MAX_RESENT_EVENTS = 10_000;
 
 export const Resend = Type.Object(
@@ -96,7 +96,10 @@ export const Resend = Type.Object(
     eventIds: Type.Optional(
       Type.Array(Id, { minItems: 1, maxItems: 100, description: 'Only these events.' }),
     ),
-    fromEventId: Type.Optional({ ...Id, description: 'This event and all later ones.' }),
+    fromEventId: Type.Optional({
+      ...Id,
+      description: 'This event and later ones, up to toEventId if given.',
+    }),
     toEventId: Type.Optional({
       ...Id,
       description: `Ends the range of fromEventId, which then has at most ${MAX_RESENT_EVENTS} ids.`,

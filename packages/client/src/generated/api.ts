@@ -1449,7 +1449,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a request and do its action
-         * @description The action is done in the same transaction. The caller also needs the permission of the action, must not be the requester, and must not have created or rotated the API key that sent the request. If a fact has changed since the request (`changedFacts`), nothing is done: the answer is VALIDATION_ERROR with status 409, and `details.fields` names the changed facts. The request is then obsolete, and a new one can be sent.
+         * @description The action is done in the same transaction as the approval. The caller also needs the permission of the action, must not be the requester, and must not have created or rotated the API key that sent the request. If a fact has changed since the request (`changedFacts`), nothing is done: the answer is VALIDATION_ERROR with status 409, and `details.fields` names the changed facts. The request is then obsolete, and a new one can be sent.
          *
          *     Needs the permission `approvals:decide`: admin, manager, finance. API keys are refused.
          */
@@ -1471,7 +1471,7 @@ export interface paths {
         put?: never;
         /**
          * Reject a request
-         * @description Nothing is done. The caller needs the same rights as for an approval.
+         * @description The action is not done. The caller needs the same rights as for an approval.
          *
          *     Needs the permission `approvals:decide`: admin, manager, finance. API keys are refused.
          */
@@ -2173,7 +2173,7 @@ export interface paths {
         };
         /**
          * Search customers, accounts, payments and invoices
-         * @description At most 20 results: exact matches of identifiers first, then matches at the beginning, then matches within names. Results that the caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.
+         * @description At most 20 results: exact matches first, then matches at the beginning. Last come customers with the text within a name, phone, e-mail or national id. Results that the caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -2195,7 +2195,7 @@ export interface paths {
         };
         /**
          * Summarise the portfolio for a period
-         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today), by the value dates of the payments. accountsUrl is a list of accounts, which always shows the present, so figures for a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions. If all slots for summaries are busy, the answer is 503; if your own earlier summaries are the reason, it is 429.
+         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today), by the value dates of the payments. accountsUrl lists the accounts behind a figure. Most are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If all slots for summaries are busy, the answer is 503; if your own earlier summaries are the reason, it is 429.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -2217,7 +2217,7 @@ export interface paths {
         };
         /**
          * Report the payments of a period
-         * @description startDate and endDate are business days, both included. json has the totals of the period and one page of its rows. byDay has every day of the period up to today; a period with more than 4,000 days is refused. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula gets a leading apostrophe.
+         * @description startDate and endDate are business days, both included. json has the totals of the period and one page of its rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula gets a leading apostrophe.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -2525,7 +2525,7 @@ export interface paths {
         };
         /**
          * Read the events after an id
-         * @description Each change of the books is one event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days. An API key gets all events. A user gets the events of resources that the user may read.
+         * @description Each change is published as an event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days. An API key gets all events. A user gets the events of resources that the user may read.
          *
          *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have 10 requests and streams open at a time.
          *
@@ -4138,7 +4138,7 @@ export interface components {
             currency: string;
             /** @description The requester’s reason for the action. */
             reason: string;
-            /** @description The e-mail of the user, or "api key" and its name. */
+            /** @description The e-mail of the user, or "api key" and the name of the key. */
             requestedBy: string;
             requestedByUserId: number | null;
             decidedBy: string | null;
@@ -8770,7 +8770,7 @@ export interface components {
         Resend: {
             /** @description Only these events. */
             eventIds?: number[];
-            /** @description This event and all later ones. */
+            /** @description This event and later ones, up to toEventId if given. */
             fromEventId?: number;
             /** @description Ends the range of fromEventId, which then has at most 10000 ids. */
             toEventId?: number;
@@ -22338,12 +22338,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description First business day. Default: the first day of the current month.
+                 * @description First business day. Default: the first day of the current month, or of the month of endDate if that is earlier.
                  * @example 2026-11-01
                  */
                 startDate?: string;
                 /**
-                 * @description Last business day. Default: the last day of the current month.
+                 * @description Last business day. Default: the last day of the current month, or of the month of startDate if that is later.
                  * @example 2026-11-30
                  */
                 endDate?: string;
@@ -22490,12 +22490,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description First business day. Default: the first day of the current month.
+                 * @description First business day. Default: the first day of the current month, or of the month of endDate if that is earlier.
                  * @example 2026-11-01
                  */
                 startDate?: string;
                 /**
-                 * @description Last business day. Default: the last day of the current month.
+                 * @description Last business day. Default: the last day of the current month, or of the month of startDate if that is later.
                  * @example 2026-11-30
                  */
                 endDate?: string;
