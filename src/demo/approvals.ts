@@ -11,7 +11,7 @@ import { addUser } from '../users/commands.ts';
 
 const CASH_DAYS = 14;
 
-/** Two people of the company: one requests what needs approval, the other decides. */
+/** The users who request actions and decide on the requests. */
 export interface Staff {
   finance: Actor;
   manager: Actor;
@@ -32,7 +32,10 @@ export function addStaff({ db }: Context, actor: Actor): Promise<Staff> {
   });
 }
 
-/** Of two requests, the manager approves one and rejects the other. @returns the account whose payment was reversed. */
+/**
+ * Requests two reversals. The manager approves the first and rejects the second.
+ * @returns the account of the reversed payment, and its amount. Undefined if there are fewer than two payments to reverse.
+ */
 export async function decideRequests(
   context: Context,
   { finance, manager }: Staff,
@@ -46,7 +49,7 @@ export async function decideRequests(
   return { accountId: twice.accountId, amount: amountOf(twice.amountMinor, context.currency) };
 }
 
-/** Leaves requests without a decision. @returns the accounts that they concern. */
+/** Makes requests on which nobody decides. @returns the accounts of the requests. */
 export async function leaveRequests(context: Context, { finance, manager }: Staff): Promise<number[]> {
   const { db } = context;
   const accountIds: number[] = [];
@@ -90,7 +93,7 @@ async function requestRefund(context: Context, actor: Actor): Promise<number | u
   return account.id;
 }
 
-/** The largest payments of the last days that staff recorded, that the provider does not know, and that no request concerns. */
+/** The two largest cash payments of the last days on active accounts. Leaves out payments for which approval was requested. */
 function findManualPayments(context: Context) {
   return context.db
     .selectFrom('payments as p')

@@ -42,11 +42,11 @@ export function unreadableCalls(transaction: Transaction, shortCode: string): st
 interface StatementOptions {
   organisation: string;
   shortCode: string;
-  /** The payment that the provider has returned to its payer. */
+  /** A payment that the provider has returned to its payer. */
   returned?: Transaction | undefined;
 }
 
-/** The statement of the portal: the transactions, and at its end a transfer of their sum to the bank. */
+/** The statement of the portal: the transactions, the reversal of `returned`, and a transfer of the remaining sum to the bank. */
 export function statementOf(
   transactions: readonly Transaction[],
   { organisation, shortCode, returned }: StatementOptions,

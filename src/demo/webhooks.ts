@@ -15,9 +15,9 @@ import { startDispatcher } from '../webhook-endpoints/dispatch-commands.ts';
 
 const RETRY_AFTER_MS = 10_000;
 /** Much longer than deliveries to this machine take. */
-const LONGEST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 const PAUSE_MS = 10;
-const MOST_EVENTS = 100;
+const MAX_EVENTS = 100;
 
 /** A receiver on this machine. It refuses the first request. */
 async function startReceiver(): Promise<{ url: string; close(): void }> {
@@ -40,8 +40,8 @@ async function startReceiver(): Promise<{ url: string; close(): void }> {
 }
 
 /**
- * Sends the events of some work to a receiver on this machine. It refuses the first one, which is then sent again. Afterwards the
- * receiver ends and the endpoint is disabled, so that nothing is sent when the service runs.
+ * Does the work, and sends its events to a receiver on this machine. The receiver refuses the first event, which is then sent
+ * again. At the end, the receiver is closed and the endpoint is disabled, so that nothing is sent when the service runs.
  */
 export async function tryWebhooks(
   context: Context,
@@ -62,12 +62,12 @@ export async function tryWebhooks(
     const from = await findLatestEvent(context.db);
     await work();
     const events = await findEvents(context.db, {
-      ...{ after: from, upTo: await findLatestEvent(context.db), limit: MOST_EVENTS },
+      ...{ after: from, upTo: await findLatestEvent(context.db), limit: MAX_EVENTS },
       types: typesOf(endpoint.types),
     });
     const deliver = async (count: number) => {
       const dispatcher = startDispatcher(sending, reader, log);
-      const endsAt = Date.now() + LONGEST_WAIT_MS;
+      const endsAt = Date.now() + MAX_WAIT_MS;
       const { counts } = dispatcher;
       while (counts.delivered + counts.failed < count && Date.now() < endsAt) await sleep(PAUSE_MS);
       await dispatcher.stop();

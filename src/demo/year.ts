@@ -62,15 +62,21 @@ const DAYS = 365;
 const HOURS = { jobs: 0.2, sales: 8, payments: [13, 20], office: 21 };
 const HOUR_MS = 3_600_000;
 const ACTOR: Actor = { ...SYSTEM, name: 'demo company' };
-/** An unreadable call arrives, and a statement of seven days is uploaded, this many days before the last day. */
+
+// The following events happen this many days before the last day.
+
+/** An unreadable call arrives. */
 const UNREADABLE_ON = [5, 3, 1];
+/** A statement of seven days is uploaded. */
 const STATEMENTS_ON = { clean: 8, withDifferences: 1 };
-/** Staff type two wrong amounts this many days before the last day: one with a wrong digit, and one with an additional zero. */
+/** Staff type two wrong amounts. */
 const TYPED_WRONG_ON = 2;
-/** The manager decides on requests, and some requests stay open, this many days before the last day. */
+/** The manager decides on requests; staff make requests that stay open. */
 const APPROVALS_ON = { decided: 6, open: 1 };
-/** Files with mistakes are checked this many days before the last day. */
+/** Files with mistakes are checked. */
 const CHECKED_ON = 4;
+
+/** How staff mistype an amount: with a wrong digit, and with an additional zero. */
 const TYPED_WRONG = [(amount: number) => amount + 100, (amount: number) => amount * 10];
 
 /** The products that the company sells, and how many of 100 customers choose each. Each offer has a pay plan of its own. */
@@ -133,7 +139,8 @@ interface Contract {
   isOver: boolean;
 }
 
-interface Intention {
+/** A payment that a customer makes on a day. */
+interface PlannedPayment {
   contract: Contract;
   amount: number;
   time: Date;
@@ -146,7 +153,7 @@ interface Recording {
   time: Date;
 }
 
-interface Waiting {
+interface UnmatchedPayment {
   paymentId: number;
   contract: Contract;
   since: PlainDate;
@@ -166,7 +173,7 @@ export async function simulateDemoYear(
 ): Promise<void> {
   const today = businessDay(now, context.config.BUSINESS_TIMEZONE);
   const from = addDays(today, -DAYS);
-  // The limit concerns the requests of the last days only.
+  // The approval limit applies only to the requests of the last days, see `requestApprovals`.
   const config = { ...context.config, approvalLimitMinor: undefined };
   const year = new DemoYear({ ...context, config }, { ...tools, log }, { from, now, today });
   log.info('Creating the demo company with a year of sales and payments. This takes up to a minute.');
@@ -200,7 +207,7 @@ class DemoYear {
   private openingDates: PlainDate[] = [];
   private cashId = 0;
   private staff: Staff | undefined;
-  private readonly unmatched: Waiting[] = [];
+  private readonly unmatched: UnmatchedPayment[] = [];
   private mistakes: { paymentId: number; contract: Contract; amount: number }[] = [];
   private readonly submittedKyc: { customerId: number; since: PlainDate }[] = [];
   private readonly unreconciled: { paymentId: number; since: PlainDate }[] = [];
@@ -255,13 +262,13 @@ class DemoYear {
       this.openingDates.shift();
       await this.sell(date);
     }
-    const intentions = this.intentionsOf(date);
+    const planned = this.planPayments(date);
     let posted = this.momentOf(date, HOURS.sales);
     for (const hour of HOURS.payments) {
       const from = posted;
       const until = this.moveTo(date, hour) ? this.momentOf(date, hour) : this.now;
       this.tools.clock.set(until);
-      await this.postIntended(intentions.filter(({ time }) => time >= from && time < until));
+      await this.postPlanned(planned.filter(({ time }) => time >= from && time < until));
       posted = until;
     }
     if (this.moveTo(date, HOURS.office)) await this.workInTheOffice(date);
@@ -317,14 +324,14 @@ class DemoYear {
     this.submittedKyc.push({ customerId, since: date });
   }
 
-  private intentionsOf(date: PlainDate): Intention[] {
-    const intentions = this.contracts.flatMap((contract) => {
+  private planPayments(date: PlainDate): PlannedPayment[] {
+    const planned = this.contracts.flatMap((contract) => {
       const amount = this.amountOn(contract, date);
       if (amount <= 0) return [];
       const time = new Date(this.momentOf(date, HOURS.sales).getTime() + this.random(12 * HOUR_MS));
       return [{ contract, amount, time }];
     });
-    return intentions.sort((a, b) => a.time.getTime() - b.time.getTime());
+    return planned.sort((a, b) => a.time.getTime() - b.time.getTime());
   }
 
   /** The amount that the customer pays on a day, in whole units. 0: nothing. */
@@ -350,11 +357,11 @@ class DemoYear {
     return Math.min(left, Math.max(due, instalmentAmount * periods));
   }
 
-  private async postIntended(intentions: readonly Intention[]): Promise<void> {
-    const outcomes = await this.post(intentions.map((intention) => this.incomingOf(intention)));
-    for (const [at, intention] of intentions.entries()) {
+  private async postPlanned(planned: readonly PlannedPayment[]): Promise<void> {
+    const outcomes = await this.post(planned.map((payment) => this.incomingOf(payment)));
+    for (const [at, payment] of planned.entries()) {
       const outcome = outcomes[at];
-      if (outcome) this.remember(intention, outcome);
+      if (outcome) this.remember(payment, outcome);
     }
   }
 
@@ -371,8 +378,8 @@ class DemoYear {
     });
   }
 
-  private incomingOf(intention: Intention): Incoming {
-    const { contract, amount, time } = intention;
+  private incomingOf(payment: PlannedPayment): Incoming {
+    const { contract, amount, time } = payment;
     const { accountId, payer } = contract;
     const chance = this.random(1_000);
     if (chance < 60)
@@ -381,7 +388,7 @@ class DemoYear {
     let reference = number;
     if (chance < 110) reference = this.pick([this.mistype(number), 'SOLAR', payer.firstName]);
     else if (chance < 160) reference = ''; // The payer's number leads to the account.
-    return this.reportedBy(this.transact({ time, amount, reference, payer }));
+    return this.reportedBy(this.addTransaction({ time, amount, reference, payer }));
   }
 
   /** A payment that staff record. */
@@ -399,8 +406,8 @@ class DemoYear {
     });
   }
 
-  /** Moves money at the provider. */
-  private transact(payment: Omit<Transaction, 'id'>): Transaction {
+  /** Adds a transaction to the provider's statement. */
+  private addTransaction(payment: Omit<Transaction, 'id'>): Transaction {
     const id = `DEMO${(this.transactions.length + 1).toString(36).toUpperCase().padStart(6, '0')}`;
     const transaction = { id, ...payment };
     this.transactions.push(transaction);
@@ -428,7 +435,7 @@ class DemoYear {
     return this.context.config.paybillNumbers[0] ?? '600638';
   }
 
-  private remember({ contract, amount, time }: Intention, recorded: Recorded): void {
+  private remember({ contract, amount, time }: PlannedPayment, recorded: Recorded): void {
     contract.sent += amount;
     this.payments += 1;
     const since = businessDay(time, this.context.config.BUSINESS_TIMEZONE);
@@ -473,7 +480,7 @@ class DemoYear {
       const time = this.momentOf(addDays(date, -3), 17);
       // The calls that report these payments are lost.
       for (const { accountId, payer, offer } of this.payingContracts().slice(2, 4))
-        this.transact({
+        this.addTransaction({
           time,
           amount: offer.plan.instalmentAmount,
           reference: formatAccountNumber(accountId),
@@ -490,7 +497,7 @@ class DemoYear {
     if (!staff) throw new Error('The demo company has no staff.');
     const limited = { ...context, config: { ...context.config, approvalLimitMinor: 0n } };
     if (daysLeft === APPROVALS_ON.decided) {
-      await this.reverseMistakes(); // A request may not be about a payment that staff reverse later.
+      await this.reverseMistakes(); // Later, staff must not reverse a payment that has a request.
       await tryWebhooks(context, { ...tools, actor: ACTOR }, async () => {
         const reversed = await decideRequests(limited, staff);
         const contract = this.contracts.find(({ accountId }) => accountId === reversed?.accountId);
@@ -536,7 +543,8 @@ class DemoYear {
       const { accountId, payer, offer } = contract;
       const amount = offer.plan.instalmentAmount;
       const typed = typeAmount(amount);
-      const transaction = this.transact({ time, amount, reference: formatAccountNumber(accountId), payer });
+      const reference = formatAccountNumber(accountId);
+      const transaction = this.addTransaction({ time, amount, reference, payer });
       const recording = { amount: typed, methodId, reference: transaction.id, time };
       await this.post([this.recordedBy(contract, recording)]);
       await this.post([this.reportedBy(transaction)]);
@@ -578,7 +586,7 @@ class DemoYear {
     await workOnStatement(this.context, this.tools.log, id, { isLast: true, signal });
   }
 
-  /** Assigns the payments that are unmatched since `until` or longer. For some of them, staff do not find the account. */
+  /** Assigns the payments that have been unmatched since `until` or longer. For some of them, staff do not find the account. */
   private async assignUnmatched(until: PlainDate): Promise<void> {
     for (const { paymentId, contract } of takeUntil(until, this.unmatched)) {
       if (!contract.isOver && !this.oneIn(25))
@@ -666,7 +674,7 @@ class DemoYear {
     }
   }
 
-  /** Moves the clock. @returns false if the time is after the end of the year. */
+  /** Moves the clock. @returns false if the time is after the end of the year; the clock then stays. */
   private moveTo(date: PlainDate, hour: number): boolean {
     const moment = this.momentOf(date, hour);
     if (moment > this.now) return false;
@@ -707,7 +715,7 @@ class DemoYear {
   }
 }
 
-/** Removes and returns the items that have waited since a day or longer. */
+/** Removes and returns the items that have waited since `day` or longer. */
 function takeUntil<Item extends { since: PlainDate }>(day: PlainDate, waiting: Item[]): Item[] {
   const due = waiting.filter(({ since }) => since <= day);
   waiting.splice(0, waiting.length, ...waiting.filter(({ since }) => since > day));
