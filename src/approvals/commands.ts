@@ -53,14 +53,14 @@ export interface RequestedAction extends Subject {
   reason: string;
   /** The body of the call, which the execution gets. */
   body: object;
-  /** True for a PUT: repeating the call returns the pending request. */
+  /** True for a PUT: if the requester repeats the call, the result is the pending request. */
   isRepeatable?: true;
 }
 
 /**
  * Stores a request if the action needs the approval of a second user. Call this after all checks of the action, in a transaction
  * that has locked the accounts and the payment.
- * @returns undefined if the caller must do the action now.
+ * @returns the request; undefined if the caller must do the action now.
  * @throws AppError DUPLICATE_ENTRY if another request for the payment or the account is pending.
  */
 export async function requestApproval(
@@ -99,9 +99,8 @@ export async function requestApproval(
 }
 
 /**
- * Approves a request and does its action in the same transaction. A request is decided on the facts that its requester saw: if one
- * of them has changed, nothing is done.
- * @throws OutdatedRequest
+ * Approves a request and does its action in the same transaction.
+ * @throws OutdatedRequest if a fact has changed since the request. Nothing is done then.
  */
 export async function approve(
   context: Context,

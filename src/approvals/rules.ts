@@ -126,7 +126,7 @@ export function alreadyPending({ id, payment_id, account_id }: ApprovalRow): App
   );
 }
 
-/** The facts that the requester saw no longer hold. */
+/** A fact has changed since the request. */
 export class OutdatedRequest extends AppError<'VALIDATION_ERROR'> {
   constructor(fields: FieldProblem[]) {
     const changes = fields.map(({ path, message }) => `${path} ${message}`).join('; ');
@@ -138,7 +138,7 @@ export class OutdatedRequest extends AppError<'VALIDATION_ERROR'> {
   }
 }
 
-/** The error if the facts that the requester saw no longer hold. */
+/** @returns undefined if no fact has changed since the request. */
 export function outdated(row: ApprovalRow, now: Facts, currency: Currency): OutdatedRequest | undefined {
   const changed = changedFacts(row.facts, now);
   if (changed.length === 0) return undefined;

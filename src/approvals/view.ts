@@ -5,7 +5,7 @@ import type { ApprovalFacts } from './schema.ts';
 
 export const SENT_FOR_APPROVAL = 'Sent for approval.';
 
-/** Writes the number of an account. It is a parameter, because the feature of accounts imports this feature. */
+/** Formats an account number. It is a parameter, because the accounts feature imports this feature. */
 export type NumberAccount = (accountId: number) => string;
 
 /** The answer (202) of a command that stored a request. */

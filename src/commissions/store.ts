@@ -208,7 +208,7 @@ export async function insertRule(
         : error;
     });
   const [row] = rows;
-  if (!row) throw new Error('inserting a commission rule returned no row');
+  if (!row) throw new Error('Inserting a commission rule returned no row.');
   return row;
 }
 

@@ -41,7 +41,7 @@ export function createCustomers(context: Context, actor: Actor, bodies: readonly
   );
 }
 
-/** Changes only the given fields. Null removes an e-mail or a national id. */
+/** Changes only the given fields. Null removes an e-mail, a national id or an external id. */
 export async function changeCustomer(context: Context, actor: Actor, id: number, body: CustomerChanges) {
   const changes = {
     ...body,

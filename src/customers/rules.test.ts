@@ -9,7 +9,7 @@ describe('foldForSearch', () => {
     ['Ольга Й', 'ольга и'],
     ['ወልደ', 'ወልደ'],
     ['ﬁne', 'fine'],
-  ])('finds %s as %s', (text, folded) => {
+  ])('folds %s to %s', (text, folded) => {
     expect(foldForSearch(text)).toBe(folded);
   });
 
@@ -56,7 +56,7 @@ describe('nationalIdKey', () => {
     ['ＡＢ１２', 'AB12'],
     ['№', 'NO'],
     ['--', ''],
-  ])('reads %s as %s', (written, key) => {
+  ])('gives %s the key %s', (written, key) => {
     expect(nationalIdKey(written)).toBe(key);
   });
 });

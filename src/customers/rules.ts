@@ -21,7 +21,7 @@ export interface SearchableCustomer {
   nationalId: string | null;
 }
 
-/** The text for searches. It also contains the phone in national form, and the national id without punctuation. */
+/** The text that searches look in. It also contains the phone in national form, and the national id without punctuation. */
 export function searchText({ firstName, lastName, email, phone, nationalId }: SearchableCustomer): string {
   const idKey = nationalId === null ? null : nationalIdKey(nationalId);
   const parts = [firstName, lastName, email, phone, nationalDigits(phone), nationalId, idKey];

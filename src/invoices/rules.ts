@@ -9,7 +9,7 @@ import {
   minorToText,
 } from '../core/values/money.ts';
 
-/** The statuses of an invoice, with the statuses that may follow. The request to void an invoice must have a reason. */
+/** The statuses of an invoice, and the statuses that may follow each of them. */
 const MOVES: Record<InvoiceStatus, readonly InvoiceStatus[]> = {
   issued: ['void'],
   void: [],
@@ -24,7 +24,7 @@ export function illegalInvoiceMove(from: InvoiceStatus, to: InvoiceStatus): AppE
   return illegalMove('An invoice', from, to, MOVES[from]);
 }
 
-/** Quantities are thousandths as `bigint`, to avoid float arithmetic. */
+/** A quantity is a `bigint` number of thousandths, to avoid float arithmetic. */
 export const QUANTITY_DECIMALS = 3;
 const THOUSAND = 1_000n;
 

@@ -75,7 +75,7 @@ export async function insertInvoice(
     )
     select * from issued`.execute(tx);
   const [issued] = rows;
-  if (!issued) throw new Error('inserting an invoice returned no row');
+  if (!issued) throw new Error('Inserting an invoice returned no row.');
   return { invoice: issued, items: await findItems(tx, issued.id) };
 }
 

@@ -6,7 +6,7 @@ import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { PaymentMethod } from './schema.ts';
 
-/** The code of the payment method for payments that the provider reports. */
+/** The code of the payment method for mobile money. */
 export const MOBILE_MONEY = 'mobile_money';
 
 const METHOD = [
