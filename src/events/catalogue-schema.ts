@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Id, Nullable } from '../core/http/fields.ts';
 
-/** The fields of events: ids, amounts, dates and statuses. Events never contain a name, phone number, e-mail or national id. */
+/** The fields of events. They never contain the name, phone number, e-mail or national id of a person. */
 const FIELDS = {
   accountCount: Type.Integer(),
   accountId: Nullable(Id),

@@ -13,8 +13,8 @@ import { auditRow, type ChangeRow, type NewAuditEntry } from './change-rules.ts'
 export const PUBLISHING_LOCK = { classId: 1_702_259_054, objectId: 1_953_720_691 } as const;
 
 /**
- * Common table expressions that insert the rows in the given order. A larger statement may contain them. The expressions take ids
- * only while they hold the lock. An audit entry has the id of its event.
+ * Common table expressions that insert the rows in the given order. A larger statement may contain them. The statement takes the
+ * lock before it takes ids. An audit entry has the id of its event.
  *
  * @param parameter - the SQL parameter with the `ChangeRow`s, made by `rowsAsJson`.
  */

@@ -23,7 +23,7 @@ interface Arrival {
 
 /**
  * The events that readers may see. While readers wait, one loop for each instance looks for new events and gives them to all
- * readers. So a waiting reader needs no connection and sends no query.
+ * readers. So a waiting reader needs no database connection.
  */
 export interface Feed {
   /** The next events after an id, of some types or of all. Default: from the first event that is kept. */
@@ -33,11 +33,11 @@ export interface Feed {
     limit: number;
   }): Promise<FeedPage>;
   /**
-   * Waits for new events. Call it after a page with `hasMore: false`. After the time-out or an abort, `events` is empty, and there is
-   * no event of the wanted types up to `toId`.
+   * Waits for new events. Call it after a page with `hasMore: false`. After the time-out or an abort, `events` is empty: there is no
+   * event of the wanted types after `after` and up to `toId`.
    */
   wait(after: number, types: readonly string[] | undefined, limits: WaitLimits): Promise<Arrival>;
-  /** The id after which there are no events yet. */
+  /** The `after` for a reader that wants only new events. */
   latest(): Promise<number>;
   isClosed(): boolean;
   /** Ends every wait. */

@@ -33,9 +33,9 @@ export interface Horizon {
 export const NO_HORIZON: Horizon = { server: '', id: 0, marks: [] };
 
 /**
- * The horizon after a sample: the last id for which every transaction of its mark has ended. A transaction that starts later takes
- * higher ids. After a crash or a failover, this is not true: PostgreSQL does not write each id to disk, and may use ids of
- * unfinished transactions a second time. So a sample of another `server` discards the earlier horizon.
+ * The horizon after a sample: the last id for which every transaction of its mark has ended. Transactions that start later take
+ * higher ids, except after a crash or a failover: PostgreSQL does not write each id to disk, and may use ids of unfinished
+ * transactions a second time. So a sample of another `server` discards the earlier horizon.
  */
 export function advance(horizon: Horizon, { server, lastId, writers }: Sample): Horizon {
   const { id, marks } = horizon.server === server ? horizon : NO_HORIZON;
@@ -95,15 +95,15 @@ const NEEDED_PERMISSION: Readonly<Record<SubjectOf<EventType>, Permission>> = {
   approval: 'approvals:read',
 };
 
-/** These imports change accounts, and the accounts get no events of their own. */
+/** An import changes accounts that get no events of their own, so its events need the permission to read accounts. */
 const NEEDED_PERMISSION_OF_TYPE: Readonly<Partial<Record<EventType, Permission>>> = {
   'import.completed': 'accounts:read',
   'import.undone': 'accounts:read',
 };
 
 /**
- * Whether an actor who may follow events sees the events of a type. A user must have the permission to read the subject of the
- * type.
+ * Whether an actor who may follow events sees the events of a type. An API key sees all events. A user must have the permission to
+ * read the subject of the type.
  */
 export function maySee(actor: Rights, type: EventType): boolean {
   if (actor.role === 'api_key') return true;

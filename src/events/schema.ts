@@ -127,7 +127,7 @@ const EventOfAnyType = Type.Unsafe<object>({
   },
 });
 
-/** One schema for all types, because the serializer would compare each event with the schema of each type. */
+/** One schema for all types. With `EventOfAnyType`, the serializer would compare each event with the schema of each type. */
 export const Event = Type.Object(fieldsOfEvent(Type.String(), Type.String(), Type.Any()), {
   'x-described-as': EventOfAnyType,
   examples: [

@@ -10,7 +10,7 @@ import type { EventRow } from './store.ts';
 const EVENT_BYTES = 1_000;
 const LAST_ID = 50_000;
 
-/** A feed of events that are all there, and the number of events that were read from it. */
+/** A feed whose events all exist already, and the number of events that were read from it. */
 function fullFeed() {
   const counts = { read: 0 };
   const feed: Feed = {

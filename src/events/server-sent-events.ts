@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import type { Feed } from './feed.ts';
 import type { EventRow } from './store.ts';
 
-// Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). The id of each message is what a
-// client sends as Last-Event-ID when it reconnects.
+// Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). A client that reconnects sends the id
+// of its last message as Last-Event-ID.
 
 /** A proxy may close a connection on which nothing is sent for a minute. */
 const HEARTBEAT_MS = 15_000;

@@ -6,8 +6,8 @@ import { PUBLISHING_LOCK } from './change-store.ts';
 import type { Sample } from './rules.ts';
 
 /**
- * `pg_sequence_last_value` locks the page of the sequence, while a plain select could see an id that is not taken yet. The subquery
- * of the locks depends on the id, so that the locks are read after the sequence.
+ * `pg_sequence_last_value` locks the page of the sequence. A plain select from the sequence could see an id that is not taken yet.
+ * The subquery of the locks depends on the id, so that the locks are read after the sequence.
  */
 const SAMPLE = `
   select (pg_postmaster_start_time(), (pg_control_checkpoint()).checkpoint_lsn)::text as server,
@@ -60,10 +60,10 @@ interface PageQuery {
   limit: number;
 }
 
-/** The next events in the order of their ids. A page may be empty before the horizon. */
+/** The next events in the order of their ids. A page may be empty although later pages have events. */
 export async function findEvents(db: Db, { after, upTo, types, limit }: PageQuery): Promise<EventPage> {
   const values = [after ?? null, upTo, types ?? null, limit];
-  // Not `lookUp`: a page may have 1,000 rows, or pass over 10,000 ids.
+  // Not `lookUp`, which is for a few rows: a page may have 1,000 rows, or pass over 10,000 ids.
   const rows = await run<{ deletedToId: number; toId: number } & (EventRow | { id: null })>(db, PAGE, values);
   const [first] = rows;
   if (!first) throw new Error('The table event_feed has no row.');

@@ -73,7 +73,7 @@ describe('the cursor', () => {
     expect(backlog.count('running')).toBe(1);
   });
 
-  it('does not wait for an event that ended while it was being stored as a retry, which is then deleted', () => {
+  it('passes an event that ended while it was being stored as a retry; the next save removes the event', () => {
     const backlog = backlogOf([event(1), event(2)]);
     const [one] = backlog.start(1, false, NOW) as [Started];
     const running = backlog.runningToStore(LATER, false);

@@ -44,7 +44,7 @@ export class Backlog<E extends BacklogEvent> {
     for (const retry of retries) this.#add({ ...NEW, ...retry, isStored: true });
   }
 
-  /** Does not add an event that is already being sent. */
+  /** Ignores an event that the backlog already has. */
   #add(item: Item<E>): void {
     if (!this.#items.has(item.event.id)) this.#items.set(item.event.id, item);
   }
@@ -120,7 +120,7 @@ export class Backlog<E extends BacklogEvent> {
 
   /**
    * Events that are being sent and must be stored as retries, because they have held back the cursor for too long.
-   * @param all - whether to return all events that are being sent, even those that have not held back the cursor for long.
+   * @param all - whether to return every event that is being sent, for the last save.
    */
   runningToStore(now: Date, all: boolean): Item<E>[] {
     const isLate = ({ isStored, startedAt }: Item<E>) =>

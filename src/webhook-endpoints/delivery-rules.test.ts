@@ -26,7 +26,7 @@ describe('an answer', () => {
     [410, false],
     [500, false],
     [null, false],
-  ])('%s: delivered is %s', (status, expected) => {
+  ])('with the status %s means that the event was delivered: %s', (status, expected) => {
     expect(isDelivered({ status })).toBe(expected);
   });
 });
@@ -77,7 +77,7 @@ describe('an answer with Retry-After', () => {
 });
 
 describe('the health of an endpoint', () => {
-  it('has its first failure since the latest success', () => {
+  it('keeps the time of the first failure since the latest success', () => {
     const first = healthAfter(healthy, [failed], START);
     expect(first).toEqual({ failuresInARow: 1, failingSince: START.toISOString(), pausedUntil: null });
     const second = healthAfter(first, [failed], secondsLater(60));

@@ -302,7 +302,7 @@ export async function findFirstEventSince(db: Db, since: Date): Promise<number |
 
 /**
  * Moves the cursor back, so that this event is the next one. If this event was deleted, the first event that is kept is the next
- * one. Never moves the cursor forward.
+ * one. Never moves the cursor forward. Deletes the retries from this event on, because the feed delivers these events again.
  */
 export async function moveCursorBefore(tx: Tx, endpointId: number, eventId: number): Promise<void> {
   await sql`
@@ -316,8 +316,9 @@ export async function moveCursorBefore(tx: Tx, endpointId: number, eventId: numb
 
 /** Figures of all endpoints for /metrics. */
 interface DeliveryState {
-  /** Active endpoints that fail, and endpoints that the service disabled. */
+  /** Active endpoints that fail. */
   failing: number;
+  /** Endpoints that the service disabled. */
   disabled: number;
   /** Age of the oldest event that is not delivered to an active endpoint; 0 if there is none. */
   oldestPendingSeconds: number;
