@@ -51,7 +51,7 @@ export interface ReportDays {
   asOf: PlainDate;
   /** The day before the period, or asOf if the whole period is in the future. */
   before: PlainDate;
-  /** Whether asOf is today. If also nothing is dated later, the figures are the stored balances of the accounts. */
+  /** Whether asOf is today. `readReportDays` makes it false if something is dated later. */
   isToday: boolean;
 }
 
@@ -112,7 +112,7 @@ export function atRiskUrl(days: number): string {
   return accountsUrl({ '[daysPastDue][gt]': days, '[status][in]': RECEIVABLE });
 }
 
-/** The filter for all accounts that do not have one of the statuses. */
+/** The filter for accounts with any other status. */
 export function without(statuses: readonly string[]): Record<string, string> {
   return { [statuses.length === 1 ? '[status][ne]' : '[status][nin]']: statuses.join(',') };
 }

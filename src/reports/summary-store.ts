@@ -56,8 +56,8 @@ export async function accountFigures(
 ): Promise<SummaryFigures[]> {
   const { asOf, before } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
-  // "offset '0'" keeps PostgreSQL from inlining a subquery, which would compute its columns again at each use. Write '0'
-  // in quotes: if it is cast, the planner assumes that rows may be skipped, and plans no parallel scan.
+  // "offset '0'" keeps PostgreSQL from inlining a subquery, which would compute its columns again at each use. A 0
+  // without quotes needs a cast. Then the planner assumes that rows may be skipped, and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
     with known as (${accountsOf(startDate, days)}),
     placed as (
@@ -157,7 +157,7 @@ function accountsAt({ asOf, before }: ReportDays): RawBuilder<unknown> {
     ) m on m.account_id = a.id`;
 }
 
-/** Like `accountsAt`, for a period that ends today, if nothing is dated later: the present values of the accounts. */
+/** Like `accountsAt`, if asOf is today and nothing is dated later: the present values of the accounts. */
 function accountsToday(before: PlainDate): RawBuilder<unknown> {
   return sql`
     select a.*, true as is_there, status as moved_to, paid_minor as paid_end,
@@ -171,7 +171,7 @@ function accountsToday(before: PlainDate): RawBuilder<unknown> {
     ) r on r.account_id = a.id`;
 }
 
-/** Like `accountsToday`, for the current month, without reading its payments. */
+/** Like `accountsToday`, for a period that starts with the current month. Reads no payments. */
 function accountsThisMonth(month: PlainDate): RawBuilder<unknown> {
   return sql`
     select *, true as is_there, status as moved_to,

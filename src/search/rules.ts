@@ -31,7 +31,7 @@ export interface Found {
   match: Match;
 }
 
-/** How the folded value matches the folded text; undefined if it does not. */
+/** How the value matches the text, case-sensitively; undefined if it does not. */
 export function matchOf(value: string | null, text: string): Match | undefined {
   if (value === null || !value.includes(text)) return undefined;
   if (value === text) return 'exact';
@@ -78,13 +78,13 @@ function matchWords(name: string, words: readonly string[]): Match | undefined {
   return words.every((word) => name.includes(word)) ? 'part' : undefined;
 }
 
-/** `0712-345 (678)` as `0712345678`; other text as it is. */
+/** Turns `0712-345 (678)` into `0712345678`. Returns other text unchanged. */
 export function withoutPhonePunctuation(text: string): string {
   const digits = text.replace(/[\s().-]/g, '');
   return /^\+?\d+$/.test(digits) ? digits : text;
 }
 
-/** Best matches first. Equal matches are in the order of the types. */
+/** Each row once, with its best match. Best matches first; equal matches in the order of the types. */
 export function rank(found: readonly Found[], limit: number): Found[] {
   const first = new Map<string, Found>();
   const order = ({ match, type }: Found) =>

@@ -39,7 +39,7 @@ export function findCustomersByExternalId(db: Db, externalId: string): Promise<C
 export const SHORTEST_BEGINNING = 2;
 export const SHORTEST_PART = 3;
 
-/** The customers who have a word beginning with each of the words. @param words - in folded form. */
+/** The customers whose search text has, for each of the words, a word that begins with it. @param words - in folded form. */
 export function findCustomersByWordBeginnings(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
   return findCustomersWhere(db, words.map(beginsWord));
 }
@@ -61,8 +61,8 @@ function isPart(word: string): RawBuilder<unknown> {
 }
 
 /**
- * Plans each statement for its words: for a frequent word, PostgreSQL reads customers until it has found enough, and for a rare one
- * it uses the index.
+ * An unnamed statement, so that PostgreSQL plans it for its words: for a frequent word it reads customers until it has found enough,
+ * and for a rare word it uses the index.
  */
 async function findCustomersWhere(
   db: Db,
@@ -84,7 +84,7 @@ export interface AccountHit {
 
 const ACCOUNT = `a.id, a.status, a.external_id, c.first_name || ' ' || c.last_name as customer_name`;
 
-/** Ordered by id. */
+/** The accounts of each range are in the order of their ids. */
 export function findAccountsInRanges(db: Db, ranges: readonly IdRange[]): Promise<AccountHit[]> {
   return lookUp(
     db,

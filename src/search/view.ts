@@ -92,7 +92,7 @@ async function searchCustomers(db: Db, text: string, region: string): Promise<Fo
   ];
 }
 
-/** Searches parts of words only if fewer customers than wanted have words that begin with the text. */
+/** Searches parts of words only if fewer than MAX_CANDIDATES customers have words that begin with the text. */
 async function findCustomersByWords(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
   const longest = Math.max(0, ...words.map((word) => word.length));
   const byBeginning = longest >= SHORTEST_BEGINNING ? await findCustomersByWordBeginnings(db, words) : [];
