@@ -12,7 +12,10 @@ export interface ClientOptions {
   auth?: Authentication;
   /** The time limit of each try of a call. Default: 30,000. */
   timeoutMs?: number;
-  /** How often a call is sent again after 429, 502, 503, 504 or a broken connection. Default: 3. */
+  /**
+   * The maximum number of retries of a call. Default: 3. Every call is retried after 429. A call is also retried after 409 with
+   * Retry-After, 502, 503, 504, a time-out or a broken connection, unless it is a POST without an idempotency key.
+   */
   maxRetries?: number;
   /** If the service asks to wait longer, the call fails at once. Default: 60,000. */
   maxRetryDelayMs?: number;

@@ -28,8 +28,8 @@ export interface Credentials {
   /** The token to send; undefined without authentication. */
   token(): Promise<string | undefined>;
   /**
-   * The service refused this token. Callers at the same time share one renewal.
-   * @returns another token; undefined if there is none.
+   * Replaces a token that the service refused. Concurrent callers share one renewal.
+   * @returns the new token; undefined if tokens cannot be renewed.
    */
   renew(refused: string): Promise<string | undefined>;
 }

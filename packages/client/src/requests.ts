@@ -19,7 +19,7 @@ export interface Call {
   body: RequestBody | undefined;
   /**
    * Whether the service does the work only once, however often the request is sent. Otherwise the request is sent again only if
-   * the service refused it unread (429).
+   * the service refused it before doing any work (429).
    */
   repeatable: boolean;
   timeoutMs: number;
