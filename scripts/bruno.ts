@@ -80,7 +80,7 @@ function requestOf(
   };
 }
 
-/** Filters take objects; the documentation of the API lists them. */
+/** The requests have no filters, because filters take objects. The API reference lists them. */
 function isFilter({ name }: Parameter): boolean {
   return name.startsWith('filter[');
 }

@@ -1,4 +1,4 @@
-/** The figures of docs/scaling.md, from bench/RESULTS.md: the rate, its share of a plain handler's, and the 99th percentile. */
+/** The figures of docs/scaling.md, from bench/RESULTS.md: the rate, its ratio to a plain handler, and the 99th percentile. */
 export function resultsTable(results: string): string {
   const conditions: string[] = [];
   const rows: string[] = [];

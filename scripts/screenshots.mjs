@@ -66,7 +66,7 @@ async function startService() {
   throw new Error('The service did not start in five minutes.');
 }
 
-/** The first user is the admin. */
+/** Registers the first user, who is the admin, or signs in if the user exists. @returns the access token. */
 async function signUp(origin) {
   const post = async (path, body) => {
     const headers = { 'content-type': 'application/json' };
@@ -170,7 +170,7 @@ async function takeAll(origin, pages, width) {
     await page.locator('h1').waitFor();
     await prepare?.(page);
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
-    await delay(300); // Results of a search, and the end of transitions.
+    await delay(300); // Until results of a search are requested, and transitions have ended.
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
     await takeThemes(page, name, width);
   }

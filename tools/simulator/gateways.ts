@@ -5,7 +5,7 @@ export interface Gateway {
   /** Relative to the address of the service. */
   path: string;
   contentType: string;
-  /** Whether the provider gives the money back to the payer if the service is not sure of the account. */
+  /** Whether the provider returns the money to the payer if the service refuses the notification. */
   givesBack: boolean;
   write(body: Body): string;
   /** @returns undefined for an answer after which the gateway sends the notification again. */

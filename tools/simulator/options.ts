@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** The common parts of the command lines of the simulators. */
+/** What the command lines of both simulators have in common. */
 
 /** The options are wrong. The message is the usage. */
 export class UsageError extends Error {}

@@ -5,7 +5,7 @@ import { toMinor } from './formats.ts';
 import type { Gateway } from './gateways.ts';
 import type { Body, PayingAccount } from './traffic.ts';
 
-/** An answer of the service that ends the simulation. */
+/** The simulation cannot continue with this service. */
 export class ServiceError extends Error {}
 
 interface Credentials {
@@ -14,7 +14,7 @@ interface Credentials {
 }
 
 const READ_TIMEOUT_MS = 15_000;
-/** The rate limits of a development service make the simulator wait. */
+/** Many, because the rate limits of a development service refuse some calls. */
 const MAX_RETRIES = 20;
 const MAX_PAGE_LIMIT = 100;
 
@@ -41,7 +41,7 @@ export async function signIn(url: string, credentials: Credentials): Promise<Cli
   return client;
 }
 
-/** Creates customers with one account each. Every fifth customer has two accounts. */
+/** Opens at least `count` accounts for new customers. Every fifth customer has two accounts, the others have one. */
 export async function openAccounts(
   client: Client,
   count: number,
@@ -86,7 +86,7 @@ export async function openAccounts(
   return { accounts, decimals };
 }
 
-/** The oldest active accounts, without data of their customers. */
+/** The oldest active accounts, at most 100, without data of their customers. */
 export async function findAccounts(client: Client, count: number) {
   const limit = Math.min(count, MAX_PAGE_LIMIT);
   const { data: rows } = await client.accounts.list({ status: 'active', sort: 'id:asc', limit });
@@ -139,7 +139,7 @@ export async function readPayments(client: Client, prefix: string): Promise<Show
 }
 
 export interface Posted {
-  /** Undefined if the service did not answer in time. */
+  /** Undefined if the service refused the notification or did not answer. */
   outcome: string | undefined;
   retries: number;
   /** A refusal that a retry would not change. */
@@ -152,7 +152,7 @@ const MAX_TRIES = 12;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** Posts a notification until it is acknowledged: at-least-once delivery. */
+/** Posts a notification until it is acknowledged or refused, but at most MAX_TRIES times. @param hangsUp - see `Delivery`. */
 export async function postNotification(
   gateway: Gateway,
   { url, secret }: { url: string; secret: string },

@@ -62,7 +62,7 @@ export function createRandom(seed: number): Random {
 }
 
 const BURST_SHARE = 6; // In one of six seconds, all notifications are sent at the start.
-const REPEAT_SHARE = 8;
+const REPEAT_SHARE = 8; // One of eight notifications is repeated, and so on.
 const ALTERED_SHARE = 25;
 const HANG_UP_SHARE = 40;
 const MAX_REPEAT_DELAY_MS = 3_000;

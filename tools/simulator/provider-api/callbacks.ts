@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The messages that the provider posts to the service after it has answered a call. */
 
-/** How long the answer to a call takes, if a plan or an option does not say otherwise. */
+/** The default delay between a call and the message that the provider posts. */
 export const ANSWER_MS = 50;
-/** How long a late answer takes. */
+/** The default delay of a late answer or message. */
 export const LATE_MS = 400;
 
 /** The provider gives up after so many tries. */
 const TRIES = 240;
 const TRY_PAUSE_MS = 250;
 
-/** Posts until the service has accepted the body. @param url - asked for each try, because the service may move. */
+/** Posts until the service has accepted or refused the body. @param url - called for each try, because the service may move. */
 export async function postUntilAccepted(url: () => string, body: object): Promise<void> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     const status = await fetch(url(), {

@@ -30,7 +30,7 @@ export interface PullBehaviour {
    * newest rows of the last 20 minutes can be missing.
    */
   mostHiddenRows: number;
-  /** The length to which one text of each row is padded. So answers with many rows are too large for the service. */
+  /** The length to which one text of each row is padded, to make answers with many rows too large for the service. */
   paddingBytes: number;
   /** Rows that are added to an answer that begins with the newest row. */
   addedRows: object[];

@@ -11,7 +11,7 @@ import { createTokens, type Tokens } from './tokens.ts';
 export interface Failures {
   /** Connections are closed without an answer. */
   isDown: boolean;
-  /** Every request gets this status, also the request for a token. Null: none does. */
+  /** If not null, every request gets this status, also the request for a token. */
   errorStatus: number | null;
   /** Delay of every answer. */
   delayMs: number;

@@ -46,7 +46,7 @@ export interface StatusOptions {
   /** The plan of the next query. */
   plan?(): StatusPlan;
   answerMs?: number;
-  /** The address in a query may differ from the address of the service. */
+  /** The address to post an answer to. Default: the address in the query. */
   answerUrl?(given: string): string;
 }
 

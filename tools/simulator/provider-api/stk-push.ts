@@ -67,7 +67,7 @@ export interface StkPushOptions {
   prefix?: string;
   /** The plan of the n-th prompt, counted from 0. */
   planOf(n: number, call: Call): PromptPlan;
-  /** Where notifications of payments are posted, with the secret. Asked for each notification, because the service may move. */
+  /** Where notifications of payments are posted, with the secret. Called for each try, because the service may move. */
   notificationUrl(): string;
   /** How long a customer takes. */
   answerMs?: number;
