@@ -32,10 +32,7 @@ export function addStaff({ db }: Context, actor: Actor): Promise<Staff> {
   });
 }
 
-/**
- * Requests two reversals. The manager approves the first and rejects the second.
- * @returns the account of the reversed payment, and its amount. Undefined if there are fewer than two payments to reverse.
- */
+/** Requests two reversals. The manager approves the first and rejects the second. @returns the reversed payment, if there is one. */
 export async function decideRequests(
   context: Context,
   { finance, manager }: Staff,

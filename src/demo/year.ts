@@ -62,20 +62,12 @@ const DAYS = 365;
 const HOURS = { jobs: 0.2, sales: 8, payments: [13, 20], office: 21 };
 const HOUR_MS = 3_600_000;
 const ACTOR: Actor = { ...SYSTEM, name: 'demo company' };
-
-// The following events happen this many days before the last day.
-
-/** An unreadable call arrives. */
-const UNREADABLE_ON = [5, 3, 1];
-/** A statement of seven days is uploaded. */
-const STATEMENTS_ON = { clean: 8, withDifferences: 1 };
-/** Staff type two wrong amounts. */
-const TYPED_WRONG_ON = 2;
-/** The manager decides on requests; staff make requests that stay open. */
-const APPROVALS_ON = { decided: 6, open: 1 };
-/** Files with mistakes are checked. */
-const CHECKED_ON = 4;
-
+// Events of the last days. The numbers are days before the last day.
+const UNREADABLE_ON = [5, 3, 1]; // An unreadable call arrives.
+const STATEMENTS_ON = { clean: 8, withDifferences: 1 }; // A statement of seven days is uploaded.
+const TYPED_WRONG_ON = 2; // Staff type two wrong amounts.
+const APPROVALS_ON = { decided: 6, open: 1 }; // The manager decides on requests; staff make requests that stay open.
+const CHECKED_ON = 4; // Files with mistakes are checked.
 /** How staff mistype an amount: with a wrong digit, and with an additional zero. */
 const TYPED_WRONG = [(amount: number) => amount + 100, (amount: number) => amount * 10];
 

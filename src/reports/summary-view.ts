@@ -130,10 +130,7 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
   };
 }
 
-/**
- * `isToday` is true only if the stored balances are those of asOf: nothing is dated later. Something can be dated after today if a
- * clock was set back or the clock of another instance is ahead.
- */
+/** Something can be dated after today if a clock was set back or the clock of another instance is ahead. */
 async function readReportDays(
   tx: Tx,
   context: Pick<Context, 'clock' | 'config'>,
