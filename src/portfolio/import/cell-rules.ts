@@ -26,9 +26,10 @@ export interface CellSettings {
   allowsDecimalComma: boolean;
 }
 
-/**
- * The order of day and month in the dates of a column, such as 31/12/2026. Undefined if no date of the column shows the order.
- */
+/** The number of rows at the start of a file that are read to find the order of day and month. */
+export const SAMPLED_ROWS = 5_000;
+
+/** The order of day and month in the dates of a column, such as 31/12/2026. Undefined if no sampled date shows the order. */
 export type DateOrder = 'day_first' | 'month_first' | undefined;
 
 export type Cell =
@@ -56,6 +57,10 @@ const DOTTED_DATE = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/;
 const YEAR_FIRST = /^(\d{4})[/.-](\d{1,2})[/.-](\d{1,2})$/;
 const SHORT_YEAR = /^\d{1,2}([/.-])\d{1,2}\1\d{2}$/;
 const TIME = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?$/;
+const AMBIGUOUS = `is ambiguous: the day or the month may come first, and no date of this column in the first ${SAMPLED_ROWS.toLocaleString('en')} rows shows which`;
+/** What to write instead of dates whose order of day and month is not known. */
+export const ISO_DATES =
+  'dates such as 2026-12-31 in the whole column: format it as YYYY-MM-DD, and save the file again';
 const MAX_METADATA_KEYS = 20;
 const MAX_METADATA_VALUE = 500;
 
@@ -322,6 +327,7 @@ function readDate(trimmed: string, order: DateOrder): ReadDate {
       allowed: 'a date such as 2026-12-31: format the column as YYYY-MM-DD, and save the file again',
     };
   }
+  if (order === undefined && isAmbiguous(day)) return { problem: AMBIGUOUS, allowed: ISO_DATES };
   const date = dayOf(day, order);
   if (date !== undefined) return { date, time };
   if (order !== undefined && SLASH_DATE.test(day))
@@ -339,8 +345,13 @@ function dayOf(text: string, order: DateOrder): PlainDate | undefined {
   if (dotted) return dateFrom(dotted[3], dotted[2], dotted[1]);
   const [, first, , second, year] = SLASH_DATE.exec(text) ?? [];
   if (order === 'month_first') return dateFrom(year, first, second);
-  // Without an order, day and month are equal, see dateOrderOf.
   return dateFrom(year, second, first);
+}
+
+/** Whether a date is one such as 03/04/2026, with two meanings. */
+function isAmbiguous(day: string): boolean {
+  const [, first, , second] = SLASH_DATE.exec(day) ?? [];
+  return Number(first) <= 12 && Number(second) <= 12 && Number(first) !== Number(second);
 }
 
 function dateFrom(year = '', month = '', day = ''): PlainDate | undefined {
@@ -385,11 +396,11 @@ export function dateOrderOf(
   let monthFirst: DateSample | undefined;
   let unclear: DateSample | undefined;
   for (const sample of samples) {
-    const [, first, , second] = SLASH_DATE.exec(sample.text.trim().split(/[ T]/)[0] ?? '') ?? [];
-    if (first === undefined || second === undefined) continue;
+    const day = sample.text.trim().split(/[ T]/)[0] ?? '';
+    const [, first, , second] = SLASH_DATE.exec(day) ?? [];
     if (Number(first) > 12) dayFirst ??= sample;
     else if (Number(second) > 12) monthFirst ??= sample;
-    else if (Number(first) !== Number(second)) unclear ??= sample;
+    else if (isAmbiguous(day)) unclear ??= sample;
   }
   if (dayFirst && monthFirst) {
     return {
@@ -399,10 +410,6 @@ export function dateOrderOf(
   }
   if (dayFirst) return { order: 'day_first' };
   if (monthFirst) return { order: 'month_first' };
-  if (unclear)
-    return {
-      sample: unclear,
-      problem: 'is ambiguous: the day or the month may come first, and no date of the column shows which',
-    };
+  if (unclear) return { sample: unclear, problem: AMBIGUOUS };
   return { order: undefined };
 }

@@ -11,15 +11,15 @@ import {
   type DateOrder,
   type DateSample,
   dateOrderOf,
+  ISO_DATES,
   readCell,
+  SAMPLED_ROWS,
 } from './cell-rules.ts';
 import type { CellsByLine, Findings } from './problem-rules.ts';
 import { rowAsText } from './staging-rules.ts';
 
 const MAX_LINE_BYTES = 64 * 1024;
 const CHUNK_CHARACTERS = 64 * 1024;
-/** The number of rows that are read to find the order of day and month. */
-const SAMPLED_ROWS = 5_000;
 const DELIMITERS = [',', ';', '\t'] as const;
 const OTHER_FILES = [
   { start: Buffer.from('PK\x03\x04'), name: 'a spreadsheet (XLSX, ODS) or an archive' },
@@ -302,8 +302,7 @@ function setDateOrders(
     findings.addProblem({
       ...{ severity: 'error', file, line: found.sample.line, column: column.name, value: found.sample.text },
       problem: found.problem,
-      allowed:
-        'dates such as 2026-12-31 in the whole column: format it as YYYY-MM-DD, and save the file again',
+      allowed: ISO_DATES,
     });
   }
 }

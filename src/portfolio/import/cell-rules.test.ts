@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import type { Column } from '../format-rules.ts';
+import { readCell } from './cell-rules.ts';
+
+const COLUMN: Column = {
+  ...{ kind: 'date', name: 'reconciled_on', meaning: 'A day.', example: '' },
+  ...{ required: false, unique: false },
+};
+const SETTINGS = { decimals: 2, phoneRegion: 'KE', timeZone: 'Africa/Nairobi', allowsDecimalComma: false };
+
+it.each([
+  ['04/04/2026', '2026-04-04'],
+  ['31/12/2026', '2026-12-31'],
+])('reads %s without the order of day and month, because it has one meaning', (text, value) => {
+  expect(readCell(COLUMN, text, SETTINGS, undefined)).toEqual({ value });
+});
+
+it('refuses a date with two meanings if the column does not show the order of day and month', () => {
+  expect(readCell(COLUMN, '03/04/2026', SETTINGS, undefined)).toMatchObject({
+    problem: expect.stringContaining('is ambiguous'),
+  });
+  expect(readCell(COLUMN, '03/04/2026', SETTINGS, 'day_first')).toEqual({ value: '2026-04-03' });
+  expect(readCell(COLUMN, '03/04/2026', SETTINGS, 'month_first')).toEqual({ value: '2026-03-04' });
+});
