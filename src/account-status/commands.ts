@@ -29,7 +29,7 @@ export async function changeStatus(
   const { id, status: from, status_reason, event_count: version, next_due_date: dueDate } = account;
   const subject = { resource: 'account' as const, resourceId: id };
   const data = { previousStatus: from, status: to, cause };
-  // On a closed account, no more items fall due.
+  // A closed account has no next due date.
   const dueDateEnds = isStatusIn(to, 'closed') && dueDate !== null;
   const ends = event(
     'account.paid_until_changed',

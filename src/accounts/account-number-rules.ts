@@ -5,7 +5,7 @@ const FIRST_NUMBER = 1_000_000;
 const MAX_REFERENCE_LENGTH = 256;
 
 // Characters that people type around and between the digits: white space, Unicode punctuation, invisible format characters from
-// copied text, and symbols that a keyboard shows as punctuation.
+// copied text, symbols of the keyboard, and the minus sign.
 const DROPPED = /[\s\p{P}\p{Cf}$+<=>^`|~\u2212]/gu;
 
 // No leading zero: it would not change the check digit, so one account would have many numbers.
@@ -54,22 +54,22 @@ export function readAccountNumber(reference: string): number | undefined {
 }
 
 /**
- * The largest id of an account whose number has nine digits before the check digit. An import may bring accounts with ids up to
- * this one. New accounts then get larger ids. Their numbers have ten digits before the check digit, which a search still finds.
+ * The largest id that an import may bring. The number of this account has nine digits before the check digit. Later accounts get
+ * larger ids, and numbers with ten digits before the check digit, which a search still finds.
  */
 export const LARGEST_IMPORTED_ID = 999_999_999 - FIRST_NUMBER;
 
-/** The characters of account numbers. */
-const TYPED = [...'0123456789', 'A', 'C'];
-/** The length of the longest number, plus one. */
+const ACCOUNT_NUMBER_CHARACTERS = [...'0123456789', 'A', 'C'];
+/** The length of the longest account number, plus one. */
 const MAX_NEAR_LENGTH = PREFIX.length + 18;
+/** The length of the shortest account number without its prefix, minus one. */
 const MIN_NEAR_LENGTH = 7;
 
 /**
  * Finds account numbers that differ from the reference by one edit: one character is wrong, missing or added, or two neighbours
- * are swapped. There are about 300 such texts for a usual number, and the check digit is right in only a few.
+ * are swapped. There are about 300 such texts for a usual number, and the check digit is right in about one of ten.
  *
- * @returns ascending ids. The id of the account with this exact number is left out. Accounts with the other ids may not exist.
+ * @returns ascending ids, without the id of the reference itself. Accounts with these ids may not exist.
  */
 export function nearAccountNumbers(reference: string): number[] {
   if (reference.length > MAX_REFERENCE_LENGTH) return [];
@@ -87,10 +87,10 @@ export function nearAccountNumbers(reference: string): number[] {
 function* oneEditFrom(text: string): Generator<string> {
   for (let at = 0; at <= text.length; at++) {
     const [before, after] = [text.slice(0, at), text.slice(at)];
-    for (const character of TYPED) yield before + character + after;
+    for (const character of ACCOUNT_NUMBER_CHARACTERS) yield before + character + after;
     if (after === '') return;
     yield before + after.slice(1);
-    for (const character of TYPED) yield before + character + after.slice(1);
+    for (const character of ACCOUNT_NUMBER_CHARACTERS) yield before + character + after.slice(1);
     if (after.length > 1) yield `${before}${after[1]}${after[0]}${after.slice(2)}`;
   }
 }
@@ -112,14 +112,19 @@ function readFolded(text: string): number | undefined {
 /** A range of ids, both included. */
 export type IdRange = [from: number, to: number];
 
-/** With fewer digits nearly every account number would match. */
+/** With fewer digits, such as 10, nearly every account number would match. */
 const MIN_BEGINNING = 3;
-/** The lengths of account numbers without the check digit. Longer numbers are not searched. */
+/** The lengths of account numbers without prefix and check digit. Longer numbers are not searched. */
 const SEARCHED_LENGTHS = [7, 8, 9, 10];
 // A search ignores only white space, dots and hyphens. If it ignored `+`, it would read `+255` as an account number.
 const BEGINNING = new RegExp(`^(?:${PREFIX})?([1-9][0-9]*)$`);
 
-/** The ids of the accounts whose numbers begin with the text, with or without the prefix, spaces, dots and hyphens. */
+/**
+ * The ids of the accounts whose numbers begin with the text. Prefix, spaces, dots and hyphens are optional. Check digits are not
+ * compared: `readAccountNumber` reads a complete number.
+ *
+ * @returns no range for a text of fewer than three digits, or with other characters.
+ */
 export function accountsBeginningWith(text: string): IdRange[] {
   const typed = text
     .normalize('NFKC')

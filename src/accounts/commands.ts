@@ -121,8 +121,8 @@ function openedEvent(account: AccountRow): NewEvent {
 }
 
 /**
- * Changes the status of an account, unless it already has that status, and changes its external fields. If the change removes a
- * balance above the approval limit, it is only requested. The body must not contain external fields then.
+ * Changes the status of an account, unless it already has that status, and changes its external fields. A change of status that
+ * removes a balance above the approval limit is only requested, and is refused if the body also has external fields.
  */
 export async function changeAccount(
   context: Context,
@@ -151,7 +151,7 @@ export async function changeAccount(
   });
 }
 
-/** Requests a write-off or a cancellation that removes a balance above the approval limit. */
+/** Requests a write-off or a cancellation if it removes a balance above the approval limit. @returns undefined if it does not. */
 async function requestLoss(
   tx: Tx,
   context: Context,
@@ -172,7 +172,7 @@ async function requestLoss(
     body: change,
     isRepeatable: true,
   });
-  // The approver decides only about the balance. Until the decision, somebody else may change these fields.
+  // The approver decides only about the balance. Until the decision, somebody else may change the external fields.
   if (requested && (externalId !== undefined || metadata !== undefined))
     throw invalidField(
       externalId === undefined ? 'metadata' : 'externalId',

@@ -14,7 +14,6 @@ const STATUS_CAUSES = ['non_payment', 'payment'] as const;
 
 const Status = Choice('AccountStatus', ACCOUNT_STATUSES);
 
-/** The path parameter of routes below an account. */
 export const AccountParams = Type.Object({ accountId: { ...Id, examples: [1] } });
 
 export const NewAccount = Type.Object(
@@ -106,7 +105,7 @@ export const ExpandedAccountOrCustomer = {
   customer: Type.Optional(Nullable(ExpandedCustomer)),
 };
 
-/** The payment state of an account on a day, and its reasons. */
+/** The payment state of an account on a day, and the figures that explain it. */
 export const paymentStateFields = {
   paymentState: Choice('PaymentState', paymentStates),
   daysPastDue: Type.Integer(),

@@ -182,7 +182,7 @@ function accountColumns(day: PlainDate): ListColumns {
   };
 }
 
-/** More days than between any two dates that the API accepts. With a larger number, `daysAgo` would leave PostgreSQL's range of dates. */
+/** More days than between any two dates that the API accepts. Without this limit, `daysAgo` could leave PostgreSQL's range of dates. */
 const LONGEST_PAST_DUE = 1_000_000;
 
 /** An account is more than n days past due if its due date is before (today - n days). This form can use the index on the date. */

@@ -16,8 +16,8 @@ interface PostedEvents {
 }
 
 /**
- * Posts money events in the given order, and changes the status of accounts that are now paid in full, or no longer paid in full.
- * An event that does not pass the checks of an account changes nothing. The other events are posted.
+ * Posts money events in the given order, and changes the status of accounts whose paid amount now requires another status. An event
+ * that does not pass the checks of an account changes nothing. The other events are posted.
  *
  * @param accounts - all accounts of the events, locked by the transaction.
  * @param further - rows that belong to none of the events.

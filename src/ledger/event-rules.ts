@@ -57,7 +57,7 @@ function changesOfBooks(before: AccountRow, after: NewBooks, posted: readonly Mo
   return changes;
 }
 
-/** The column `next_due_date` for a paid amount. */
+/** The value that the generated column `next_due_date` gets from a paid amount. */
 function nextDueDate(
   {
     status,

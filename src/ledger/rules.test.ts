@@ -44,7 +44,7 @@ const opened: AccountBooks = {
   writtenOffMinor: 0n,
 };
 
-/** The entries with an amount, as an object. */
+/** The amounts of the entries, by ledger account, without amounts of 0. */
 function amounts(entries: Entry[]): Record<string, bigint> {
   return Object.fromEntries(
     entries
@@ -82,9 +82,9 @@ describe('the latest month with money', () => {
 
 describe('the books of an account', () => {
   it('reduce the debt by a payment, and record the rest as credit', () => {
-    const booking = moneyIn(opened, 1200n);
-    expect(amounts(booking.entries)).toEqual({ receivable: -1000n, customer_credit: -200n });
-    expect(booking.after).toMatchObject({ paidMinor: 1200n, receivableMinor: 0n, creditMinor: 200n });
+    const received = moneyIn(opened, 1200n);
+    expect(amounts(received.entries)).toEqual({ receivable: -1000n, customer_credit: -200n });
+    expect(received.after).toMatchObject({ paidMinor: 1200n, receivableMinor: 0n, creditMinor: 200n });
   });
 
   it('reduce credit before they increase the debt', () => {
@@ -93,7 +93,7 @@ describe('the books of an account', () => {
     expect(amounts(moneyOut(paid, 300n).entries)).toEqual({ customer_credit: 200n, receivable: 100n });
   });
 
-  it('turn all payments into credit when the sale is undone, and also later payments', () => {
+  it('turn earlier and later payments into credit when the sale is undone', () => {
     const paid = { ...opened, ...moneyIn(opened, 300n).after };
     const cancellation = cancel(paid);
     expect(amounts(cancellation.entries)).toEqual({
@@ -159,14 +159,14 @@ describe('outgoing credit', () => {
  * A step of the test: the account receives money (a payment, or credit of another account), a payment is reversed, credit leaves
  * the account, or its status changes.
  */
-type Happening =
+type Step =
   | { kind: 'credit-in'; amountMinor: bigint }
   | { kind: 'credit-out'; permille: bigint }
   | { kind: 'in'; amountMinor: bigint }
   | { kind: 'out'; which: number }
   | { kind: 'move'; to: AccountStatus };
 
-const happeningArb: fc.Arbitrary<Happening> = fc.oneof(
+const stepArb: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('in' as const), amountMinor: fc.bigInt({ min: 1n, max: 1500n }) }),
   fc.record({ kind: fc.constant('out' as const), which: fc.nat() }),
   fc.record({ kind: fc.constant('credit-in' as const), amountMinor: fc.bigInt({ min: 1n, max: 500n }) }),
@@ -180,8 +180,8 @@ const startArb = fc.record({
   givenAwayMinor: fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 2000n })),
 });
 
-/** Steps after which an account owes more than its total. With random steps alone, too few runs would reach this. */
-function giveAway(totalMinor: bigint, givenAwayMinor: bigint): Happening[] {
+/** Steps after which an account owes more than its total. Too few runs with random steps only would reach this. */
+function giveAway(totalMinor: bigint, givenAwayMinor: bigint): Step[] {
   if (givenAwayMinor === 0n) return [];
   return [
     { kind: 'in', amountMinor: totalMinor + givenAwayMinor },
@@ -205,30 +205,30 @@ class Model {
     this.sums = { receivable: totalMinor, sales: -totalMinor };
   }
 
-  apply(happening: Happening): void {
-    if (happening.kind === 'in') {
-      this.payments.push(happening.amountMinor);
-      this.book(moneyIn(this.books, happening.amountMinor), happening.amountMinor);
-    } else if (happening.kind === 'out') {
-      const [amountMinor] = this.payments.splice(happening.which % Math.max(1, this.payments.length), 1);
-      if (amountMinor !== undefined) this.book(moneyOut(this.books, amountMinor), -amountMinor);
-    } else if (happening.kind === 'credit-in') {
-      this.moves.push(happening.amountMinor);
-      this.book(moneyIn(this.books, happening.amountMinor), happening.amountMinor);
-    } else if (happening.kind === 'credit-out') {
-      const amountMinor = (this.books.creditMinor * happening.permille + 999n) / 1000n;
+  apply(step: Step): void {
+    if (step.kind === 'in') {
+      this.payments.push(step.amountMinor);
+      this.post(moneyIn(this.books, step.amountMinor), step.amountMinor);
+    } else if (step.kind === 'out') {
+      const [amountMinor] = this.payments.splice(step.which % Math.max(1, this.payments.length), 1);
+      if (amountMinor !== undefined) this.post(moneyOut(this.books, amountMinor), -amountMinor);
+    } else if (step.kind === 'credit-in') {
+      this.moves.push(step.amountMinor);
+      this.post(moneyIn(this.books, step.amountMinor), step.amountMinor);
+    } else if (step.kind === 'credit-out') {
+      const amountMinor = (this.books.creditMinor * step.permille + 999n) / 1000n;
       if (amountMinor > 0n) {
         this.moves.push(-amountMinor);
-        this.book(creditOut(this.books, amountMinor), -amountMinor);
+        this.post(creditOut(this.books, amountMinor), -amountMinor);
       }
     } else {
-      this.move(happening.to);
+      this.move(step.to);
     }
     this.completeOrReopen();
   }
 
   /** @param contraMinor - the contra entry on clearing or on another account's credit. */
-  private book({ after, entries }: AppliedMovement, contraMinor: bigint): void {
+  private post({ after, entries }: AppliedMovement, contraMinor: bigint): void {
     expect(entries.reduce((sum, { amountMinor }) => sum + amountMinor, contraMinor)).toBe(0n);
     for (const { ledgerAccount, amountMinor } of entries) {
       this.sums[ledgerAccount] = (this.sums[ledgerAccount] ?? 0n) + amountMinor;
@@ -240,8 +240,8 @@ class Model {
     const { ends } = STATUS_MODEL[to];
     if (!STATUS_MODEL[this.books.status].moves.includes(to)) return;
     if (ends === 'lost' && this.books.receivableMinor === 0n) return;
-    if (ends === 'undone') this.book(cancel(this.books), 0n);
-    if (ends === 'lost') this.book(writeOffAll(this.books), 0n);
+    if (ends === 'undone') this.post(cancel(this.books), 0n);
+    if (ends === 'lost') this.post(writeOffAll(this.books), 0n);
     this.books = { ...this.books, status: to };
   }
 
@@ -300,10 +300,10 @@ describe('an account', () => {
     const reached = new Set<AccountStatus>();
     const owingMoreThanAll = new Set<AccountStatus>();
     fc.assert(
-      fc.property(startArb, fc.array(happeningArb, { maxLength: 40 }), (start, happenings) => {
+      fc.property(startArb, fc.array(stepArb, { maxLength: 40 }), (start, steps) => {
         const model = new Model(start);
-        for (const happening of [...giveAway(start.totalMinor, start.givenAwayMinor), ...happenings]) {
-          model.apply(happening);
+        for (const step of [...giveAway(start.totalMinor, start.givenAwayMinor), ...steps]) {
+          model.apply(step);
           reached.add(model.books.status);
           expectIdentities(model);
           if (model.books.paidMinor < 0n) owingMoreThanAll.add(model.books.status);

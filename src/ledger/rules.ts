@@ -71,7 +71,7 @@ export interface MoneyEvent {
 
 /** Rows of other tables, written by the same statement as money events. */
 export type AccompanyingRows = RowsOf<'payments' | 'notifications' | 'idempotency_keys'> & {
-  /** The changes in the order of time. Changes of an account need no version. */
+  /** The changes in chronological order. `numberChanges` sets the version of each change of an account. */
   changes?: ChangeRow[];
 };
 
@@ -103,7 +103,6 @@ export interface NewEntry {
 
 export type BooksToWrite = NewBooks & Pick<AccountRow, 'event_count'>;
 
-/** What a batch of money events changes. */
 interface AppliedEvents {
   /** The error of each event that does not pass the checks of an account; undefined for an event to write. */
   refusals: (AppError | undefined)[];
@@ -219,14 +218,14 @@ function unpaid({ totalMinor, paidMinor }: Pick<AccountBooks, 'totalMinor' | 'pa
 }
 
 /**
- * The amount that the customer owes. On a cancelled account, the customer owes only refunded money whose payment was reversed
- * afterwards.
+ * The amount that the customer owes. On a cancelled account, this is only credit that was refunded or transferred before its
+ * payment was reversed.
  */
 export function balanceOf(books: Pick<AccountBooks, 'status' | 'totalMinor' | 'paidMinor'>): Minor {
   return unpaid(isStatusIn(books.status, 'saleUndone') ? { ...books, totalMinor: 0n } : books);
 }
 
-/** Whether the paid amount of the account stays exact as a JSON number. */
+/** Whether the paid amount of the account is still exact as a JSON number after the amount is added. */
 export function hasRoomFor({ paidMinor }: Pick<AccountBooks, 'paidMinor'>, amountMinor: Minor): boolean {
   return paidMinor + amountMinor <= LARGEST_EXACT_MINOR;
 }
@@ -238,7 +237,7 @@ export function accountFull(path: string): AppError {
 
 /**
  * Money arrives on an account. The money pays the debt (`balanceOf`), and the rest becomes the customer's credit. If the debt was
- * written off, the paid debt is a recovery.
+ * written off, the part that pays the debt is a recovery.
  */
 function moneyIn(books: AccountBooks, amountMinor: Minor): AppliedMovement {
   if (!hasRoomFor(books, amountMinor)) throw accountFull('amount');
@@ -260,7 +259,7 @@ function moneyIn(books: AccountBooks, amountMinor: Minor): AppliedMovement {
 }
 
 /**
- * Money leaves an account. Credit is used first, and the rest becomes debt again. The debt is above the total if credit had left
+ * Money leaves an account. Credit is used first, and the rest becomes debt again. The debt can exceed the total if credit had left
  * the account before. If the debt was written off, recoveries are undone first, and the rest increases the loss.
  */
 function moneyOut(books: AccountBooks, amountMinor: Minor): AppliedMovement {
@@ -311,7 +310,7 @@ function opening({ totalMinor }: AccountBooks): AppliedMovement {
   };
 }
 
-/** The sale is undone. The debt ends, and everything that was paid becomes credit. */
+/** The sale is undone. Everything that was paid becomes credit. If the paid amount is negative, it is all that remains of the debt. */
 function cancellation(books: AccountBooks): AppliedMovement {
   const creditMinor = books.paidMinor > 0n ? books.paidMinor : 0n;
   const receivableMinor = creditMinor - books.paidMinor;
@@ -331,8 +330,8 @@ function cancellation(books: AccountBooks): AppliedMovement {
 }
 
 /**
- * The debt becomes a loss. An account without a debt is refused, because it would have no loss that a later reversal could
- * increase.
+ * The debt becomes a loss. An account without a debt is refused, because later money events recognize a write-off by
+ * `writtenOffMinor` above 0.
  */
 function writeOff(books: AccountBooks): AppliedMovement {
   if (books.receivableMinor === 0n)
@@ -351,13 +350,14 @@ function writeOff(books: AccountBooks): AppliedMovement {
   };
 }
 
-/** The latest month with payments of an account, as its first day, and the sum of the payments of that month. */
+/** The latest month in which money arrived on an account or left it, and the net amount of that month. */
 export interface PaidMonth {
+  /** The first day of the month. Null before the first money. */
   month: PlainDate | null;
   minor: Minor;
 }
 
-/** @param amountMinor - negative for money that leaves the account. Such money counts on the value date of its payment. */
+/** @param amountMinor - negative for money that leaves the account. A reversed payment leaves on its payment date. */
 export function paidMonthAfter(paid: PaidMonth, valueDate: PlainDate, amountMinor: Minor): PaidMonth {
   if (amountMinor === 0n) return paid;
   const month = firstOfMonth(valueDate);

@@ -80,7 +80,10 @@ const WRITTEN = {
 type WrittenTable = keyof typeof WRITTEN;
 const WRITTEN_TABLES = Object.keys(WRITTEN) as WrittenTable[];
 
-/** The SQL of `writeEvents`, by the tables that get rows. An insert without rows costs the same as an insert of one row. */
+/**
+ * The SQL of `writeEvents`, by the tables that get rows. Other tables are left out, because an insert without rows costs the same as
+ * an insert of one row.
+ */
 const statements = new Map<string, string>();
 
 function statementFor(tables: readonly WrittenTable[], hasChanges: boolean): string {
@@ -117,10 +120,13 @@ function makeStatement(tables: readonly WrittenTable[], hasChanges: boolean): st
     returning a.id, a.next_due_date, a.updated_at`;
 }
 
-/** The columns that PostgreSQL derives from the new books of an account. */
+/** The columns that PostgreSQL computes when the books of an account are written. */
 type DerivedColumns = Pick<AccountRow, 'id' | 'next_due_date' | 'updated_at'>;
 
-/** Writes the rows, the entries and the account books of money events with one SQL statement. */
+/**
+ * Writes the rows, the entries and the account books of money events with one SQL statement.
+ * @param count - the number of events in the batch, including refused ones, because the `position` of an entry counts them.
+ */
 export function writeEvents(
   tx: Tx,
   {
