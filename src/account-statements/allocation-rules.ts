@@ -23,10 +23,9 @@ export interface MoneyMove {
   transactionRef: string | null;
   /** Null for a transfer. */
   paymentMethod: string | null;
-  /**
-   * The ledger events that posted and reversed the money. `ledgerEventId` is null for an unreversed payment before the period.
-   */
+  /** The ledger event that posted the money. Null for an unreversed payment before the period. */
   ledgerEventId: number | null;
+  /** The ledger event that reversed the money. Null for unreversed money. */
   reversalEventId: number | null;
 }
 
@@ -49,8 +48,7 @@ export function allocationOf(terms: Terms, counted: readonly MoneyMove[]) {
   const ofItem = new Map<number, Cover[]>();
   for (const { paymentId: place, item, amountMinor } of allocateMoney(terms, counted)) {
     const source = counted[place];
-    if (!source)
-      throw new Error(`The slice refers to position ${place}, but there is no payment at this position.`);
+    if (!source) throw new Error(`A slice refers to the payment at position ${place}, which does not exist.`);
     const { paymentId, creditMoveId, date: paymentDate } = source;
     const cover = { paymentId, creditMoveId, paymentDate, item, dueDate: dueDate(terms, item), amountMinor };
     push(ofMoney, source, cover);
@@ -60,13 +58,14 @@ export function allocationOf(terms: Terms, counted: readonly MoneyMove[]) {
 }
 
 /**
- * In a returned slice, `paymentId` is an index into `counted`. Outgoing credit is taken from the latest payments and incoming transfers. A
- * shortfall is possible, because a payment may be reversed after its credit was transferred or refunded. The next money that
- * arrives covers the shortfall first.
+ * Outgoing credit is taken from the latest payments and incoming transfers. A shortfall is possible, because a payment may be
+ * reversed after its credit was transferred or refunded. The next money that arrives covers the shortfall first.
+ * @returns slices whose `paymentId` is an index into `counted`.
  */
 function allocateMoney(terms: Terms, counted: readonly MoneyMove[]): Slice[] {
   const remaining: Minor[] = [];
-  const available: number[] = []; // the indexes of money that is not completely used for outgoing credit, the latest last
+  /** The indexes of money that outgoing credit has not used up, oldest first. */
+  const available: number[] = [];
   let missing = 0n;
   for (const [place, one] of counted.entries()) {
     if (!isOut(one)) {

@@ -6,7 +6,7 @@ import type { StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
 import { coverageOfRow, describeRow, printedSpelling } from './wording-rules.ts';
 
-/** The texts of a printed statement. Dates are YYYY-MM-DD. */
+/** The data of a printed statement. Date fields are YYYY-MM-DD. Dates within texts are printed, such as 2 Nov 2026. */
 export function statementDocument(
   currency: Currency,
   { company, paybill }: Pick<Printer, 'company' | 'paybill'>,

@@ -44,7 +44,7 @@ interface QuotedPayment {
   completes: boolean;
 }
 
-/** Calculates the debt on a day if no further payment is made before, and the effect of a payment on that day. */
+/** Calculates the debt on a day, if no payment is made before that day, and the effect of a payment on that day. */
 export function quoteOf(
   account: QuotedAccount,
   { date, amountMinor }: { date: PlainDate; amountMinor: Minor | null },

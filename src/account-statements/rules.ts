@@ -22,10 +22,10 @@ import {
   sumOf,
 } from './allocation-rules.ts';
 
-// A statement has two balances. `dueSoFar` is the sum that has fallen due and is not paid. A negative sum is paid ahead.
-// `owedInTotal` is the unpaid part of the whole price. A negative sum is credit. Each row adds `due` to `dueSoFar` and `charged`
-// to `owedInTotal`, and subtracts `paid` from both. So opening + due - paid = closing for `dueSoFar`, and opening + charged -
-// paid = closing for `owedInTotal`.
+// A statement has two balances. `dueSoFar` is the sum that has fallen due and is not paid. It is negative if the customer has paid
+// ahead. `owedInTotal` is the unpaid part of the whole price. It is negative if the customer has credit. Each row adds `due` to
+// `dueSoFar` and `charged` to `owedInTotal`, and subtracts `paid` from both. So opening + due - paid = closing for `dueSoFar`, and
+// opening + charged - paid = closing for `owedInTotal`.
 
 /** The maximum number of rows of one statement. Clients can request several shorter periods. */
 export const MAX_ROWS = 5_000;
@@ -55,7 +55,7 @@ export const ROW_TYPES = [
 ] as const;
 type RowType = (typeof ROW_TYPES)[number];
 
-/** A ledger event that changes the total owed. */
+/** The opening, the cancellation or the write-off of the account. */
 export interface AccountEvent {
   type: 'opened' | 'cancelled' | 'written_off';
   date: PlainDate;
@@ -80,9 +80,9 @@ export interface Row extends StatementFigures {
   paidMinor: Minor;
   /** 0 for the deposit, the number of an instalment, null for other rows. */
   item: number | null;
-  /** The items that a payment covers, or the payments that cover an item. */
+  /** For a payment or transfer: the items that it covers. For an item: the payments and transfers that cover it. */
   covers: Cover[];
-  /** The part of a payment that exceeds the total. */
+  /** The part of a payment or transfer that covers no item. */
   creditMinor: Minor;
   money: MoneyMove | null;
   event: AccountEvent | null;
@@ -97,7 +97,7 @@ export interface Statement {
   end: 'cancelled' | 'written_off' | null;
   /** The position at the end of the period. */
   position: Position;
-  /** The amount paid by the end of the period, minus outgoing credit. */
+  /** The unreversed payments and incoming transfers up to the end of the period, minus outgoing credit. */
   paidMinor: Minor;
   balanceMinor: Minor;
   creditMinor: Minor;
@@ -113,8 +113,8 @@ interface AccountHistory {
 }
 
 /**
- * Completes the period of a statement.
- * @throws AppError VALIDATION_ERROR when it ends before it starts.
+ * Completes the period of a statement. `to` defaults to today, and `from` to the first day, or to `to` if that is earlier.
+ * @throws AppError VALIDATION_ERROR if the period ends before it starts.
  */
 export function readStatementPeriod(
   given: Partial<StatementPeriod>,
@@ -128,7 +128,7 @@ export function readStatementPeriod(
 }
 
 /**
- * Makes the statement of an account for a period. A payment counts on its own day, not on the day of recording. A reversed
+ * Makes the statement of an account for a period. A payment counts on its payment date, not on the day of recording. A reversed
  * payment never counts. Only payments dated up to the end of the period are allocated. The cost grows with the payments and the
  * rows.
  *
@@ -199,9 +199,9 @@ function figuresAt(
   const isOpened = events.some(({ type, date }) => type === 'opened' && compareDates(date, day) <= 0);
   const ended = end !== undefined && compareDates(end.date, day) <= 0 ? end.type : undefined;
   const owed = isOpened && ended !== 'cancelled' ? total : 0n;
-  // After a cancellation nothing is due. After a write-off only the recovered amounts count as due.
-  const recovered = ended === 'written_off' ? minMinor(paid, total) : 0n;
-  const due = ended === undefined ? (activated ? dueBy(terms, day) : 0n) : recovered;
+  // After a cancellation nothing is due. After a write-off only the paid part of the total counts as due.
+  const dueAfterEnd = ended === 'written_off' ? minMinor(paid, total) : 0n;
+  const due = ended === undefined ? (activated ? dueBy(terms, day) : 0n) : dueAfterEnd;
   return { dueSoFarMinor: due - paid, owedInTotalMinor: owed - paid };
 }
 
@@ -238,7 +238,7 @@ function entriesOf(
     .sort((a, b) => compareDates(a.date, b.date) || a.rank - b.rank);
 }
 
-/** One row for each entry, with the balances after it. Money that recovers a loss has a second row. */
+/** One row for each entry, with the balances after the entry. Money that recovers a loss has an additional row. */
 function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigures, from: PlainDate): Row[] {
   const { terms, activated, total, end, counted } = known;
   // After a cancellation no item is covered.

@@ -9,7 +9,10 @@ const dateOf = (description: string, example: string) =>
   Type.Optional(CalendarDate({ format: 'calendar-date', description, examples: [example] }));
 
 export const StatementQuery = Type.Object({
-  from: dateOf('First business day. Default: the day of the first event of the account.', '2026-11-01'),
+  from: dateOf(
+    'First business day. Default: the opening, the activation date or the first payment, whichever is earliest.',
+    '2026-11-01',
+  ),
   to: dateOf('Last business day, which may be in the future. Default: today.', '2026-11-30'),
   format: Type.Optional(Type.Enum(['json', 'csv', 'pdf'], { default: 'json' })),
 });
@@ -47,10 +50,13 @@ const StatementRow = Type.Object({
     }),
   ),
   covers: Type.Array(Cover, {
-    description: 'For a payment: the items that it covers. For a due item: the payments that cover it.',
+    description:
+      'For a payment or an incoming transfer: the items that it covers. For a due item: the payments and transfers that cover it.',
   }),
   covered: Nullable(Type.Number({ description: 'For a due item: the paid part.' })),
-  credit: Nullable(Type.Number({ description: 'For a payment: the part that exceeds the total.' })),
+  credit: Nullable(
+    Type.Number({ description: 'For a payment or an incoming transfer: the part that covers no item.' }),
+  ),
   paymentId: Nullable(Type.Integer()),
   creditMoveId: Nullable(Type.Integer({ description: 'Set for a transfer or a refund of credit.' })),
   paymentMethod: Nullable(Type.String()),
@@ -157,7 +163,7 @@ export const AccountStatement = Type.Object(
           {
             ...example,
             type: 'opened',
-            description: 'Account opened',
+            description: 'Account opened: 22800.00 in total',
             amount: 22800,
             charged: 22800,
             paid: 0,

@@ -8,8 +8,8 @@ import type { AccountRow } from '../ledger/rules.ts';
 import type { MoneyMove } from './allocation-rules.ts';
 import type { StatementPeriod } from './rules.ts';
 
-/** The names in the header of a statement. */
-export function findHead(tx: Tx, account: AccountRow) {
+/** The customer and the product in the header of a statement. */
+export function findHeader(tx: Tx, account: AccountRow) {
   return tx
     .selectFrom('customers as c')
     .innerJoin('products as p', (join) => join.on('p.id', '=', account.product_id))

@@ -23,7 +23,7 @@ import {
   findAccountEvents,
   findCreditMoves,
   findFirstPaymentDate,
-  findHead,
+  findHeader,
   findPayments,
 } from './store.ts';
 
@@ -40,9 +40,10 @@ export interface AccountStatement {
 }
 
 /**
- * Makes the statement of an account from one snapshot. Without `from` it begins on the first day with an event.
+ * Makes the statement of an account from one snapshot. Without `from`, the statement begins with the opening, the activation date
+ * or the first payment, whichever is earliest.
  *
- * @throws AppError NOT_FOUND; VALIDATION_ERROR for a period that ends before it starts or has too many rows.
+ * @throws AppError NOT_FOUND; VALIDATION_ERROR for a period that ends before it starts, or with too many rows or payments.
  */
 export async function makeStatement(
   context: Context,
@@ -51,21 +52,21 @@ export async function makeStatement(
 ): Promise<AccountStatement> {
   const day = today(context);
   if (given.from) readStatementPeriod(given, day, given.from);
-  const { account, head, events, period, money } = await inSnapshot(context.db, async (tx) => {
+  const { account, header, events, period, money } = await inSnapshot(context.db, async (tx) => {
     const account = await getAccountRow(tx, id);
     const eventRows = await findAccountEvents(tx, id);
     const events = eventRows.map((row) => toEvent(row, account));
     const period = readStatementPeriod(given, day, given.from ?? (await firstDayOf(tx, account, events)));
-    const head = await findHead(tx, account);
-    return { account, head, events, period, money: await moneyOf(tx, context, id, period) };
+    const header = await findHeader(tx, account);
+    return { account, header, events, period, money: await moneyOf(tx, context, id, period) };
   });
   const status = statusOn(account.status, account.activation_date, period.to);
   const activated = !isStatusIn(status, 'awaitingActivation');
   return {
     account,
     accountNumber: formatAccountNumber(id),
-    customer: { name: `${head.first_name} ${head.last_name}`, phone: head.phone },
-    productName: head.product_name,
+    customer: { name: `${header.first_name} ${header.last_name}`, phone: header.phone },
+    productName: header.product_name,
     period,
     isToday: period.to === day,
     statement: statementOf({ terms: termsOf(account), activated, events, money }, period),
@@ -88,15 +89,18 @@ async function moneyOf(
 ): Promise<MoneyMove[]> {
   const limit = MAX_PAYMENTS + 1;
   const payments = await findPayments(tx, accountId, period, { timeZone: config.BUSINESS_TIMEZONE, limit });
-  refuseMore(payments, 'payments');
+  refuseMore(payments, 'payments', period);
   const moves = await findCreditMoves(tx, accountId, period.to, limit);
-  refuseMore(moves, 'credit moves');
+  refuseMore(moves, 'credit moves', period);
   return [...payments, ...moves].map((row) => ({ ...row, amountMinor: BigInt(row.amountMinor) }));
 }
 
-function refuseMore(rows: readonly unknown[], what: string): void {
+function refuseMore(rows: readonly unknown[], what: string, { to }: StatementPeriod): void {
   if (rows.length <= MAX_PAYMENTS) return;
-  throw new AppError('VALIDATION_ERROR', `The account has more than ${MAX_PAYMENTS} ${what}.`);
+  throw new AppError(
+    'VALIDATION_ERROR',
+    `Up to ${to}, the account has more than ${MAX_PAYMENTS} ${what}. Request a statement that ends earlier.`,
+  );
 }
 
 /** An account that was recorded after its activation date is shown as opened on its activation date. */
@@ -121,6 +125,6 @@ function typeOfEvent(event: LedgerEvent): AccountEvent['type'] {
     case 'account_written_off':
       return 'written_off';
     default:
-      throw new Error(`${event} does not change the total that an account owes.`);
+      throw new Error(`The ledger event ${event} does not open, cancel or write off an account.`);
   }
 }

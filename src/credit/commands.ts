@@ -14,8 +14,8 @@ import type { CreditRefund, CreditTransfer } from './schema.ts';
 import { type CreditMoveRow, insertCreditMove, type NewCreditMoveRow, sumMovedCredit } from './store.ts';
 
 /**
- * Transfers credit to another account. The other account receives the credit like a payment. Above the approval limit, the
- * transfer is only requested.
+ * Transfers credit to another account. The other account receives the credit like a payment. The transfer is only requested if the
+ * credit that leaves the account today would exceed the approval limit.
  */
 export async function transferCredit(
   context: Context,
@@ -71,7 +71,8 @@ export async function transferCredit(
 }
 
 /**
- * Records credit that was paid back to the customer by a payment method. Above the approval limit, the refund is only requested.
+ * Records credit that was paid back to the customer by a payment method. The refund is only requested if the credit that leaves the
+ * account today would exceed the approval limit.
  */
 export async function refundCredit(
   context: Context,

@@ -61,7 +61,9 @@ export const CreditMove = Type.Object(
     ),
     transactionRef: Nullable(Type.String()),
     valueDate: DateText,
-    actor: Type.String({ description: 'The e-mail of the user.' }),
+    actor: Type.String({
+      description: 'The e-mail of the user. For an API key or the system, lists have "system".',
+    }),
     createdAt: Timestamp,
   },
   {
@@ -73,7 +75,7 @@ export const CreditMove = Type.Object(
         accountId: 1,
         accountNumber: 'ACC10000012',
         toAccountId: 2,
-        toAccountNumber: 'ACC10000024',
+        toAccountNumber: 'ACC10000020',
         amount: 400,
         currency: 'KES',
         reason: 'Meant for the other account of the family',

@@ -62,7 +62,7 @@ function refundWith({ transactionRef, paymentMethodId }: NewCreditMoveRow) {
     where reference_key = ${referenceKey(transactionRef ?? '')} and payment_method_id = ${paymentMethodId}`;
 }
 
-/** A credit move, with the e-mail of the user who recorded it. */
+/** A credit move, with the e-mail of the user who recorded it, or `system` if no user did. */
 export type ListedCreditMove = CreditMoveRow & { actor: string };
 
 /** @param accountId - limits the list to moves from and to this account. */

@@ -2,10 +2,10 @@ import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { PROVIDER_NAMES } from '../payments/providers/provider-name-rules.ts';
 
-// The files of a portfolio. Import, export, templates and documentation read this table. No file is required. The rows that an
-// import creates have ids in the order of the file, because payments of the same day count in the order of their ids.
+// The files of a portfolio. Import, export, templates and documentation read this table. No file is required. An import assigns
+// ids in the order of the file, because payments of the same day count in the order of their ids.
 
-/** What a cell of a column holds. An empty cell means "no value" in every column that is not required. */
+/** What a cell of a column holds. A cell may be empty if its column is not required. */
 export type Kind =
   /** One line of readable text. Spaces at its ends count. */
   | { kind: 'text'; maxLength: number }
@@ -17,7 +17,7 @@ export type Kind =
   | { kind: 'code'; maxLength: number }
   /** Text of at most 50 characters with a letter or a digit. */
   | { kind: 'national_id' }
-  /** The key of a row in another file, or of a row that the database has already. */
+  /** The key of a row in another file or, except for an account, of a row that the database already has. */
   | { kind: 'reference'; file: FileName }
   /** In units of the currency, with a point before the decimals. */
   | { kind: 'amount'; allowsZero: boolean }
@@ -49,14 +49,14 @@ export type Column = Kind & {
 };
 
 export interface FileFormat {
-  /** The column by which other files refer to a row. */
+  /** The column by which other files refer to a row. Null if no file does. */
   key: string | null;
   /** What a row is. */
   meaning: string;
   columns: readonly Column[];
 }
 
-/** In an order in which every reference leads to an earlier file or to the same file. */
+/** In an order in which every reference leads to an earlier file. */
 export const FILE_NAMES = [
   'payment_methods',
   'employees',
@@ -341,7 +341,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'transaction_ref',
         text(100),
-        'The reference of the payment. Two payments of one method cannot have the same one.',
+        'The reference of the payment. Two payments of one method cannot have the same reference, unless one is reversed.',
         'SAA1B2C3D4',
       ),
       optional(
@@ -354,7 +354,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         optional(
           'provider_transaction_id',
           text(100),
-          'The id of the transaction at the provider. transaction_ref must have the same value. Two payments cannot have the same one. Needed with provider.',
+          'The id of the transaction at the provider. transaction_ref must have the same value. Two payments of one provider cannot have the same id. Needed with provider.',
           'SAA1B2C3D4',
         ),
       ),

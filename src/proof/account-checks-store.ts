@@ -3,7 +3,7 @@ import { ACCOUNT_STATUSES, moneyEventOf, statusesIn } from '../account-status/ru
 import { literalList } from '../core/database/literal-list.ts';
 import { type Check, CUSTOMER_LEDGER_ACCOUNTS } from './store.ts';
 
-/** The price that the customer owes in total. */
+/** The whole price, or 0 if the sale is undone. */
 const SOLD_MINOR = sql`case when a.status in ${literalList(statusesIn('saleUndone'))} then 0 else a.total_minor end`;
 
 const WRITTEN_OFF = literalList(
@@ -44,7 +44,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
         ('entries in sales', sold_minor, sold),
         ('entries in recovery', case when written_off_minor = 0 then 0
           else written_off_minor - greatest(0, sold_minor - paid_minor) end, recovered),
-        -- A reversal beyond the recoveries adds to the loss instead.
+        -- The recovered amount is never negative: a larger reversal adds to the loss instead.
         ('entries in recovery, at least 0', greatest(0, recovered), recovered)
       ) as v (what, expected, found)
       where v.expected <> v.found`,
@@ -75,7 +75,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
       select 'accounts', id, v.what, v.expected, v.found, null::date
       from checked cross join lateral (values
         ('paid_minor', money_minor::text, paid_minor::text),
-        -- paid_month may stay at the month of a reversed payment, but it is never later than the latest money of all accounts.
+        -- paid_month may stay at the month of a reversed payment, but is never later than the latest payment or credit move.
         ('paid_month', coalesce(case when paid_month <= latest_month then greatest(paid_month, last_month)
           else last_month end::text, 'none'), coalesce(paid_month::text, 'none')),
         ('paid_month_minor', month_minor::text, paid_month_minor::text),

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Check } from './store.ts';
 
-/** The audited action by which each approved action is done. */
+/** The audit action that each approvable action writes. */
 const DONE_BY = sql`(values
   ('reverse_payment', 'payment.reverse'), ('unassign_payment', 'payment.unassign'), ('refund_credit', 'credit.refund'),
   ('transfer_credit', 'credit.transfer'), ('write_off_account', 'account.status'), ('cancel_account', 'account.status')

@@ -12,7 +12,7 @@ import { dayOfCheck, isCheckDue, isNews } from './result-rules.ts';
 import { findLastResult, insertFirstResult, lockLastResult, replaceLastResult } from './result-store.ts';
 
 export const PROOF_TASK = 'check-books';
-/** All checks of very large books take minutes. Requests have less time, and another connection. */
+/** The limits of runs without a request, because all checks of very large books take minutes. `PROOF_READS` is for requests. */
 export const UNATTENDED_READS = { what: 'proofs', connections: 1, timeoutMs: 30 * 60_000 };
 
 /**

@@ -3,7 +3,8 @@ import { literalList } from '../core/database/literal-list.ts';
 import { DERIVED_TYPES } from '../events/catalogue-schema.ts';
 import type { Check } from './store.ts';
 
-const KEPT = sql`(select deleted_to_id from event_feed)`;
+/** Events and audit entries up to this id are not checked, because their events are deleted. */
+const DELETED_TO = sql`(select deleted_to_id from event_feed)`;
 const DERIVED = literalList(DERIVED_TYPES);
 
 export const EVENT_CHECKS: readonly Check[] = [
@@ -13,8 +14,8 @@ export const EVENT_CHECKS: readonly Check[] = [
     checked: sql`
       select coalesce(a.id, e.id) as id, a.id as entry_id, e.id as event_id, coalesce(e.type, a.action) as type,
         e.type in ${DERIVED} as is_derived, a.resource as changed, a.resource_id as changed_id, e.resource, e.resource_id
-      from (select id, action, resource, resource_id from audit_entries where has_event and id > ${KEPT}) a
-      full join (select id, type, resource, resource_id from events where id > ${KEPT}) e on e.id = a.id`,
+      from (select id, action, resource, resource_id from audit_entries where has_event and id > ${DELETED_TO}) a
+      full join (select id, type, resource, resource_id from events where id > ${DELETED_TO}) e on e.id = a.id`,
     figures: sql`select count(*) as looked_at from checked`,
     violations: sql`
       select v.of_table, id, v.what, v.expected, v.found, null::date
@@ -44,7 +45,7 @@ export const EVENT_CHECKS: readonly Check[] = [
         from (
           select id, account_id, account_version, type, data,
             lag(account_version) over (partition by account_id order by id) + 1 as expected
-          from events where account_id is not null and id > ${KEPT}
+          from events where account_id is not null and id > ${DELETED_TO}
         ) numbered
         group by account_id
       ) e on e.account_id = a.id`,

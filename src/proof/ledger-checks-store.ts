@@ -9,11 +9,10 @@ export const LEDGER_CHECKS: readonly Check[] = [
       select event_id, min(id) as id, min(value_date) as day, max(value_date) as last_day,
         sum(amount_minor) as balance,
         min(event) <> max(event) as is_mixed,
-        -- A transfer of credit has two accounts.
         (min(account_id) <> max(account_id) or count(account_id) not in (0, count(*)))
-          and min(event)::text <> 'credit_transferred' as has_accounts,
-        min(payment_id) <> max(payment_id) or count(payment_id) not in (0, count(*)) as has_payments,
-        starts_with(min(event)::text, 'payment_') <> (count(payment_id) > 0) as is_astray
+          and min(event)::text <> 'credit_transferred' as has_several_accounts,
+        min(payment_id) <> max(payment_id) or count(payment_id) not in (0, count(*)) as has_several_payments,
+        starts_with(min(event)::text, 'payment_') as needs_payment, count(payment_id) > 0 as has_payment
       from ledger_entries group by event_id`,
     // The trial balance: debits are positive, credits are negative.
     figures: sql`
@@ -31,12 +30,14 @@ export const LEDGER_CHECKS: readonly Check[] = [
       from checked cross join lateral (values
         (balance <> 0, 'sum', '0', balance::text),
         (is_mixed, 'kind', 'one', 'several'),
-        (has_accounts, 'account', 'one', 'several'),
-        (has_payments, 'payment', 'one', 'several'),
-        (is_astray, 'payment', 'set exactly for payment events', 'not so'),
+        (has_several_accounts, 'account', 'one', 'several'),
+        (has_several_payments, 'payment', 'one', 'several'),
+        (needs_payment <> has_payment, 'payment', case when needs_payment then 'one' else 'none' end,
+          case when has_payment then 'one' else 'none' end),
         (day <> last_day, 'value date', day::text, last_day::text)
       ) as v (is_broken, what, expected, found)
-      where (balance <> 0 or is_mixed or has_accounts or has_payments or is_astray or day <> last_day)
+      where (balance <> 0 or is_mixed or has_several_accounts or has_several_payments or needs_payment <> has_payment
+          or day <> last_day)
         and v.is_broken`,
   },
   {
@@ -130,7 +131,7 @@ export const LEDGER_CHECKS: readonly Check[] = [
   },
   {
     name: 'days_by_state',
-    rule: 'For every day, the matched, unmatched and reversed payments add up to the sum received, also in the ledger.',
+    rule: 'For every day, the matched, unmatched and reversed payments add up to the sum received. The ledger has the same matched and unmatched sums.',
     checked: sql`
       select day, coalesce(p.payments, 0) as payments, coalesce(p.received, 0) as received,
         coalesce(p.matched, 0) as matched, coalesce(p.unmatched, 0) as unmatched, coalesce(p.reversed, 0) as reversed,

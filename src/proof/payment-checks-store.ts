@@ -64,7 +64,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
           select count(*) = 0 and not 'payment_reversed' = any(n.flags) or count(*) = 1 and min(c.amount_minor) = n.amount_minor
             and not ('other_account' = any(n.flags) and count(c.account_id) = 1)
           from payments c
-          where c.reference_key = n.trans_id and c.status <> 'reversed' and c.provider is null) end as is_settled
+          where c.reference_key = n.trans_id and c.status <> 'reversed' and c.provider is null) end as is_resolved
       from notifications n
       left join payments p on p.id = n.payment_id
       left join ledger_entries e
@@ -89,7 +89,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
         coalesce(v.found, 'none'), day
       from checked cross join lateral (values
         (part = 'payment', 'notification', 'one', null),
-        (part = 'repeat', 'outcome', 'differs, because another notification has its payment', 'the same payment'),
+        (part = 'repeat', 'payment_id', 'a payment of its own', 'the payment of another notification'),
         (counts and payment_id is null, 'payment_id', 'the payment of its transaction', null),
         (counts and is_other and payment_id is not null, 'payment_id', 'the payment of its transaction',
           payment_id::text),
@@ -98,10 +98,10 @@ export const PAYMENT_CHECKS: readonly Check[] = [
           case outcome when 'linked' then 'manual' else 'webhook or import' end, source::text),
         (outcome = 'linked' and paid_status = 'reversed', 'payment_id', 'a payment that is not reversed', payment_id::text),
         (outcome = 'matched' and payment_id is not null and not is_on_account,
-          'where payment ' || payment_id || ' was received', 'on an account', 'without one'),
+          'where payment ' || payment_id || ' was received', 'on an account', 'without an account'),
         (outcome = 'unmatched' and is_on_account,
-          'where payment ' || payment_id || ' was received', 'without an account', 'on one'),
-        (is_settled, 'conflict with payment ' || conflict_payment_id, 'an unreversed payment with another amount, or several',
+          'where payment ' || payment_id || ' was received', 'without an account', 'on an account'),
+        (is_resolved, 'conflict with payment ' || conflict_payment_id, 'an unreversed payment with another amount, or several',
           'none, or one with the same amount'),
         (status <> 'processed' and (outcome is not null or payment_id is not null), 'outcome while ' || status, 'none',
           coalesce(outcome::text, 'payment ' || payment_id))
@@ -114,7 +114,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
     name: 'reported_transactions',
     rule:
       'Every transaction that a provider reported as paid has a payment, or a notification that is pending or in conflict. ' +
-      'The answer to a payment request has a payment or such a notification within an hour.',
+      'A payment request that was paid has a payment or such a notification within an hour.',
     checked: sql`
       select r.of_table, r.id, r.trans_id, r.amount_minor, p.amount_minor as paid_minor,
         p.id is null and w.trans_id is null as is_lost

@@ -26,7 +26,8 @@ export function proofRoutes(api: Api, context: Context, verifier: LongReads): vo
         summary: 'Run all checks on the books',
         description:
           'The service compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. ' +
-          'This takes many seconds for large books. While another proof runs, the answer is 503.',
+          'This takes many seconds for large books. Only one proof runs at a time. A request that waits too long for another proof gets ' +
+          '503, or 429 if the same caller runs the other proof.',
         querystring: ProofQuery,
         response: { 200: Envelope(Proof, 'Proof made.') },
       },
@@ -51,7 +52,7 @@ export function proofRoutes(api: Api, context: Context, verifier: LongReads): vo
         operationId: 'getLastProof',
         summary: 'Show the result of the last checks',
         description:
-          'The service runs all checks once a day, after 02:00. `npm run verify` and `GET /reports/proof` also store their result.',
+          'The service runs all checks once a day, after 02:00 of the business time zone. `npm run verify` and `GET /reports/proof` also store their result.',
         response: { 200: Envelope(LastProof, 'Result found.') },
       },
     },

@@ -80,7 +80,7 @@ export const Proof = Type.Object(
         check: Type.String(),
         rule: Type.String(),
         holds: Type.Boolean(),
-        lookedAt: Type.Integer({ description: 'The number of rows that the check read.' }),
+        lookedAt: Type.Integer({ description: 'The number of checked rows, such as accounts or payments.' }),
         sums: Type.Array(Type.Object({ name: Type.String(), amount: Amount })),
         violationCount: Type.Integer(),
         violations: Type.Array(Type.Object(violationFields), {
@@ -130,7 +130,7 @@ export const LastProof = Type.Object(
     ),
     current: Type.Boolean({
       description:
-        'Whether the last run is at most 26 hours old. If false, the result is out of date, because the daily run failed or the service did not run.',
+        'Whether the last run is at most 26 hours old. If false, there is no result, or it is out of date because the daily run failed or the service did not run.',
     }),
   },
   {

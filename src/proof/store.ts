@@ -7,26 +7,26 @@ import { MAX_VIOLATIONS } from './schema.ts';
 export const PROOF_READS = { what: 'proofs', connections: 1, timeoutMs: 120_000 };
 
 /**
- * A check of the books in SQL. Checks read only the tables, so that they do not repeat a mistake of the code that they check.
- * They share with that code only the definition of the account statuses, the names of providers, the list of derived event types,
- * and the functions of migrations/0005_reports.sql. Tests compare these functions with the schedule.
+ * A check of the books in SQL. Checks do not use the code that they check, so that they do not repeat its mistakes. They share with
+ * that code only the table of account statuses, the names of providers, the list of derived event types, the view `account_money`,
+ * and the generated columns of accounts. Tests compare `next_due_date` with the schedule.
  */
 export interface Check {
   name: string;
   /** The rule as a sentence. */
   rule: string;
-  /** `select …`: the rows to check. The two statements below read these rows as `checked`. */
+  /** `select …`: the rows to check. `figures` and `violations` read these rows as `checked`. */
   checked: RawBuilder<unknown>;
-  /** A select of one row: the number of rows, as `looked_at`, and named sums in minor units. */
+  /** `select … from checked` of one row: the number of checked rows, as `looked_at`, and named sums in minor units. */
   figures: RawBuilder<unknown>;
   /**
    * `select … from checked`, one row for each violation: table, id of the row, name of the wrong value, expected and found value
-   * as text, and the business day if the violation belongs to a day.
+   * as text, and the business day. The id and the day may be null.
    */
   violations: RawBuilder<unknown>;
 }
 
-/** The ledger accounts (kinds of entry) whose entries belong to a customer's account. */
+/** The ledger accounts that payments and credit moves change on a customer's account. */
 export const CUSTOMER_LEDGER_ACCOUNTS = sql`('receivable', 'customer_credit', 'recovery', 'bad_debt')`;
 
 export interface Violation {

@@ -209,7 +209,7 @@ it('refuses payments that a notification of their transaction would post again o
     { line: 4, column: 'transaction_ref', problem: 'is not the provider_transaction_id TWICE4' },
     {
       ...{ line: 6, column: 'transaction_ref', value: 'twice5' },
-      problem: 'is a transaction of the provider on line 5, so the payment would count twice',
+      problem: "is also the reference of a provider's payment on line 5, so the payment would count twice",
     },
   ]);
 });

@@ -40,7 +40,8 @@ export function exportRoutes(api: Api, context: Context, copies: CopyPool): void
         tags: ['Portfolio'],
         operationId: 'getImportTemplate',
         summary: 'Get the template of a file',
-        description: 'A CSV file with the header and an example row, to fill in with a spreadsheet.',
+        description:
+          'A CSV file to fill in with a spreadsheet. It has the header and, for all files but credit_moves, an example row.',
         params: TemplateParams,
         response: {
           200: { description: 'The template.', content: { 'text/csv': { schema: TemplateFile } } },

@@ -21,7 +21,7 @@ export interface FileQuery {
   quoted: string[];
 }
 
-/** The queries of all files. Rows are in the order of their ids. An import creates the rows again in this order. */
+/** The queries of all files. Rows are in the order in which an import must create them again. */
 export function exportQueries(currency: Currency): FileQuery[] {
   return FILE_NAMES.map((name) => fileQuery(name, SOURCES[name], currency));
 }
@@ -130,7 +130,7 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
       // Arrears change from day to day. Without them, exports of the same rows are the same on every day.
       source_as_of: 'null::date',
       source_payment_count: 'coalesce(m.payments, 0)',
-      // Negative after the reversal of a payment whose credit was refunded.
+      // `paid_minor` is negative after the reversal of a payment whose credit was transferred or refunded. The column allows no such sum.
       source_paid: 'case when a.paid_minor >= 0 then a.paid_minor end',
       source_balance: `greatest(0, case when a.status in ${SALE_UNDONE} then 0 else a.total_minor end - a.paid_minor)`,
       source_arrears: 'null::bigint',
@@ -138,7 +138,7 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
     },
   },
   account_changes: {
-    // The first row of an account is its opening.
+    // A row without `from_status` is the opening of its account, not a change.
     alias: 'h',
     from: `account_status_changes h join accounts a on a.id = h.account_id and h.from_status is not null`,
     orderBy: 'h.account_id, h.id',
@@ -216,7 +216,7 @@ const TEXT_KINDS: ReadonlySet<Column['kind']> = new Set([
   'assignments',
 ]);
 
-/** The text of a cell. */
+/** SQL for the text of a cell. */
 function cellOf(column: Column, value: string, { decimals }: Currency): string {
   switch (column.kind) {
     case 'amount':

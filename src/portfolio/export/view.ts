@@ -12,13 +12,13 @@ export interface ExportedFile {
   name: FileName;
   /** The CSV file. */
   bytes: Readable;
-  /** The number of rows. Known after the last byte was read. */
+  /** The number of rows, correct after the last byte was read. */
   rowCount(): number;
 }
 
 /**
  * Writes the files of an export one after the other, from one snapshot of the database.
- * @param write - reads all bytes of a file.
+ * @param write - called with each file. It must read all bytes of the file.
  */
 export function writePortfolio(
   copies: CopyPool,
@@ -35,7 +35,7 @@ export function writePortfolio(
   });
 }
 
-/** The first bytes come with the first row, so that nothing is sent if the query fails. */
+/** Sends the byte order mark with the first bytes of the query, so that nothing is sent if the query fails. */
 async function* withMark(rows: Readable): AsyncGenerator<Buffer> {
   let isBegun = false;
   for await (const bytes of rows) {
@@ -47,7 +47,7 @@ async function* withMark(rows: Readable): AsyncGenerator<Buffer> {
 
 /**
  * An export as one ZIP file.
- * @returns the bytes when the export has started. Until then, a refusal can still be answered as an error.
+ * @returns the bytes when the first file has started. An error before that can still be answered as an error.
  */
 export function archivePortfolio(
   copies: CopyPool,
@@ -57,7 +57,7 @@ export function archivePortfolio(
   const archive = new ZipFile();
   const bytes = archive.outputStream as Readable;
   const brokenOff = new Promise<void>((_, reject) => finished(bytes, (error) => error && reject(error)));
-  brokenOff.catch(() => {}); // The export may have ended already.
+  brokenOff.catch(() => {}); // Nothing else handles the error if no file is being sent.
   return new Promise((resolve, reject) => {
     writePortfolio(copies, caller, currency, async ({ value: file, takenAtMs }) => {
       await once(file.bytes, 'readable');

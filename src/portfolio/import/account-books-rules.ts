@@ -43,6 +43,7 @@ export interface HistoryItem {
   /** For a transfer: whether the account receives the credit. */
   isReceiver: boolean;
   file: FileName;
+  /** Null for an item that the import derives from a column of accounts.csv. */
   line: number | null;
   /** The business day that the item counts for. */
   day: PlainDate;
@@ -189,7 +190,8 @@ export function computeAccountBooks(
 }
 
 /**
- * The money event of an item. A completed account that gets an earlier status again posts nothing: its loss was posted before.
+ * The money event of an item. Undefined for a change of status that posts nothing, for example from completed back to written_off:
+ * the loss was posted before.
  */
 function moneyEventFor(item: HistoryItem, accountId: number, status: AccountStatus): MoneyEvent | undefined {
   const { kind, day: valueDate, amountMinor, eventId, paymentMethodId, isReceiver } = item;

@@ -11,7 +11,7 @@ import { isEmail } from '../../core/values/email.ts';
 import { maxAmountMinor, minorToText, parseMinor } from '../../core/values/money.ts';
 import { readPhone } from '../../core/values/phone.ts';
 import { isVisibleId, isVisibleText } from '../../core/values/text.ts';
-import type { Column } from '../format-rules.ts';
+import type { Column, FileName } from '../format-rules.ts';
 import { unguarded } from '../spreadsheet-guard-rules.ts';
 
 // Reads the cells of CSV files that a person may have edited in a spreadsheet. A value is text as COPY reads it: an amount is in
@@ -39,7 +39,7 @@ export type Cell =
 
 const EMPTY: Cell = { value: null };
 const SPREADSHEET_NUMBER = /^[+-]?\d+(?:[.,]\d+)?E[+-]?\d+$/i;
-/** Requires the sign of the exponent, because a text such as 1E12345678 may be a reference. */
+/** The exponent needs its sign, because a text such as 1E12345678 may be a reference. */
 const SPREADSHEET_NUMBER_IN_TEXT = /^\d+(?:[.,]\d+)?E\+\d+$/i;
 const ROUNDED: Cell = {
   problem: 'is a number that the spreadsheet has shortened, so its last digits are lost',
@@ -183,7 +183,7 @@ export function allowedIn(column: Column): string {
     case 'external_id':
       return 'an id of at most 100 visible characters';
     case 'reference':
-      return `a row of ${column.file}.csv, or a row that this service already has`;
+      return allowedReference(column.file);
     case 'code':
       return `at most ${column.maxLength} lower-case letters, digits and underscores, with a letter first`;
     case 'national_id':
@@ -211,6 +211,13 @@ export function allowedIn(column: Column): string {
     case 'assignments':
       return 'an array such as [{"account":"LOAN-2001","assigned_at":null,"unassigned_at":"2026-02-02T09:00:00Z"}], in which only the first assigned_at may be null';
   }
+}
+
+/** Rows of a file can refer only to accounts of the same import. */
+export function allowedReference(file: FileName): string {
+  return file === 'accounts'
+    ? 'a row of accounts.csv'
+    : `a row of ${file}.csv, or a row that this service already has`;
 }
 
 function textUpTo(maxLength: number, text: string): Cell | undefined {

@@ -4,6 +4,7 @@ import type { Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
 import { LARGEST_EXACT_MINOR } from '../../core/values/money.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT } from '../format-rules.ts';
+import { allowedReference } from './cell-rules.ts';
 import { stagingTable } from './staging-rules.ts';
 
 // Checks of the rows of an import that need other rows or the database, in SQL.
@@ -13,7 +14,7 @@ export interface ImportCheck {
   severity?: 'warning';
   file: FileName;
   column: string;
-  /** The file whose rows the column names. */
+  /** The file to whose rows the column refers. */
   refersTo?: FileName;
   /** The other column that the check compares. If one of the two cells is unreadable, the check adds no problem. */
   pairedWith?: string;
@@ -49,7 +50,7 @@ export async function findBroken(
   return { total: rows[0]?.total ?? 0, rows };
 }
 
-/** The columns of the database that have the keys of each file. */
+/** The columns of the database that have the keys of each file to which a column can refer. Accounts are left out, see `allowedReference`. */
 const KEY_COLUMNS: Readonly<Partial<Record<FileName, string>>> = {
   payment_methods: 'payment_methods.code',
   employees: 'employees.external_id',
@@ -58,7 +59,7 @@ const KEY_COLUMNS: Readonly<Partial<Record<FileName, string>>> = {
   customers: 'customers.external_id',
 };
 
-/** Columns whose values must not be in the database yet. `of`: the column of the row that is compared with `key`. Default: `column`. */
+/** Columns whose values must not be in the database yet. `of` is the staging column to compare with `key`. Default: `column`. */
 const TAKEN: readonly { file: FileName; column: string; of?: string; table: string; key: string }[] = [
   { file: 'employees', column: 'external_id', table: 'employees', key: 'external_id' },
   { file: 'products', column: 'sku', table: 'products', key: 'sku' },
@@ -119,7 +120,7 @@ function repeated(file: FileName, column: string): ImportCheck {
   };
 }
 
-/** Selects rows that repeat the values of an earlier row. Groups find the few repeated values, so that no large table is sorted. */
+/** Selects rows that repeat the values of an earlier row. Finds repeated values by grouping first, so that no large table is sorted. */
 function selectRepeats({
   file,
   compared,
@@ -169,12 +170,10 @@ function unknown(file: FileName, column: string, target: FileName): ImportCheck 
         select from ${sql.table(stagingTable(target))} t where t.${sql.ref(key)} = n.${sql.ref(column)})
       ${inDatabase}`,
     problem: (names) => {
-      const places = `the column ${key} of ${target}.csv${table ? ' nor in the database' : ''}`;
+      const places = `the column ${key} of ${target}.csv${table ? ' or in the database' : ''}`;
       return `is not in ${places}${names === '' ? '' : `; the known values are ${names}`}`;
     },
-    allowed: table
-      ? `a row of ${target}.csv, or a row that this service already has`
-      : `a row of ${target}.csv`,
+    allowed: allowedReference(target),
   };
 }
 
@@ -399,7 +398,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       'reversed_at',
       sql`where n.reversed_at < greatest(n.received_at, n.assigned_at, n.payment_date::timestamp at time zone ${timeZone})
         or (n.reversed_at at time zone ${timeZone})::date > ${day}`,
-      'is before the payment was received, or later than today',
+      'is before the payment was received or assigned, or later than today',
       'a moment between the payment and today',
     ),
     check(
@@ -459,7 +458,8 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       sql`join new_payments p on p.reference_key = n.reference_key
         where n.provider is null and n.reversed_at is null and p.provider is not null and p.reversed_at is null
         group by n.line, n.transaction_ref`,
-      (line) => `is a transaction of the provider on line ${line}, so the payment would count twice`,
+      (line) =>
+        `is also the reference of a provider's payment on line ${line}, so the payment would count twice`,
       'each transaction once',
       { detail: sql`min(p.line)` },
     ),
@@ -478,7 +478,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       'payments',
       'provider_transaction_id',
       sql`join payments p on p.provider_trans_id = n.transaction_key and p.provider = n.provider`,
-      (id) => `was paid already (payment ${id} in the database)`,
+      (id) => `is the transaction of a payment in the database (id ${id})`,
       'a payment that is not in the database',
       { detail: sql`p.id` },
     ),

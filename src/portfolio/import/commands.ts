@@ -24,10 +24,8 @@ import {
   setImportStatus,
 } from './store.ts';
 
-/**
- * A user uploads the files of an import, and asks for a check, a run or an undo. A job does each of these in one transaction, so
- * that a stopped process leaves nothing behind, and the job starts again.
- */
+// A user uploads the files of an import, and asks for a check, a run or an undo. A job does each of these in one transaction. So if
+// the process stops, no rows are left, and the job starts again.
 
 export const IMPORT_TASK = 'portfolio-import';
 
@@ -42,7 +40,8 @@ export function createImport(context: Context, actor: Actor): Promise<ImportRow>
 
 /**
  * Stores a file, or replaces the file of the same name. The files are read when the import is checked.
- * @throws AppError VALIDATION_ERROR if a job works on the import, or if the import is done. The status is 413 above 1 GiB.
+ * @throws AppError NOT_FOUND; VALIDATION_ERROR if a job works on the import, or if the import is done or undone. The status is 413
+ *   above 1 GiB.
  */
 export async function storeFile(
   copies: CopyPool,
@@ -96,7 +95,7 @@ function tooLarge(): AppError {
 }
 
 /**
- * Asks for work on an import. Does nothing if the same work is running.
+ * Starts work on an import. If the same work has already started, only queues its job again.
  * @param isQueued - false if the caller itself does the work.
  * @param needsCheck - false if new files may be run without an earlier check. The run itself checks them in any case.
  * @throws AppError VALIDATION_ERROR if the status of the import does not allow the work.
@@ -138,7 +137,7 @@ function jobOf(id: number) {
 
 /**
  * Queues imports that have no job, for example because the process of `npm run import` has died. If the queue has given up the job
- * of an import, its work ends as failed.
+ * of an import, the work on the import ends as failed.
  * @returns the number of queued imports.
  */
 export async function queueUnfinishedImports({ db }: Pick<Context, 'db'>): Promise<number> {
@@ -152,7 +151,7 @@ export async function queueUnfinishedImports({ db }: Pick<Context, 'db'>): Promi
   return queued;
 }
 
-/** Ends work that failed, unless it has ended in the meantime. An import whose undo failed keeps the status done. */
+/** Ends work that failed, unless it has ended in the meantime. An import whose undo failed is done again. */
 export async function failWork({ db }: Pick<Context, 'db'>, id: number, failure: string): Promise<void> {
   await inTransaction(db, async (tx) => {
     const row = await lockImport(tx, id);

@@ -50,8 +50,8 @@ import {
   undoIndexes,
 } from './undo-store.ts';
 
-// The work on an import. Each work is one transaction: a check reads the files and writes nothing, a run checks again and writes
-// everything, and an undo deletes everything.
+// The work on an import. A check reads the files and changes no books, a run checks again and writes all rows, and an undo deletes
+// all rows. A run and an undo change the books in one transaction.
 //
 // A check and a run go through these files: reading-commands.ts → staging-store.ts → check-store.ts → account-books-commands.ts. A
 // run continues with live-rows-store.ts. An undo uses undo-store.ts.
@@ -302,7 +302,7 @@ async function write(
 
 /**
  * Runs all checks of the books before the commit.
- * @param outcome - what the error says if a check fails.
+ * @param outcome - the beginning of the error message if a check fails.
  * @throws RefusedWork if a check fails.
  */
 async function prove(tx: Tx, log: Log, outcome: string, report: (share: number) => Promise<void>) {

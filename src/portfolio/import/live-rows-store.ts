@@ -4,7 +4,7 @@ import type { ComputedAccount } from './account-books-rules.ts';
 import { escaped } from './staging-rules.ts';
 
 // Writes live rows from the staging tables of an import. Large tables are written in batches, so that the progress can be shown,
-// and because PostgreSQL remembers the foreign keys of all rows of a statement until its end.
+// and because PostgreSQL keeps the foreign-key checks of all rows of a statement in memory until the statement ends.
 
 /** @param share - the part of the work that is done, up to 1. */
 type Report = (share: number) => Promise<void>;
@@ -77,7 +77,7 @@ export function resultsAsText(
     entries: entries
       .map((entry) =>
         copyLine(
-          // The entries of a transfer are on two accounts, but are written together.
+          // The entries of a transfer are on two accounts, but are written together. So they have no position.
           entry.event === 'credit_transferred' ? null : position,
           entry.eventId,
           entry.event,

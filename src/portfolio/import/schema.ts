@@ -46,7 +46,10 @@ export const Import = Type.Object(
         },
         { title: 'ImportFile' },
       ),
-      { description: 'The uploaded files. They are deleted when the import is done.' },
+      {
+        description:
+          'The uploaded files. They are deleted when the import is done, or if nobody has worked on it for 30 days.',
+      },
     ),
     rows: Type.Object(Object.fromEntries(FILE_NAMES.map((file) => [file, Type.Optional(Type.Integer())])), {
       description: 'The number of rows of each file, from the last check.',
@@ -117,8 +120,7 @@ export const ImportProblem = Type.Object(
         column: 'phone',
         value: '2.54712E+11',
         problem: 'is a number that the spreadsheet has shortened, so its last digits are lost',
-        allowed:
-          'the full digits: format the column as text, enter the value again, and save the file as CSV UTF-8',
+        allowed: 'the full digits: format the column as text, enter the value again, and save the file again',
       },
     ],
   },

@@ -90,7 +90,7 @@ export async function deriveRows(tx: Tx, { today, timeZone, takesIds }: StagingS
 /** An account number determines the id of its account. Accounts without a number get ids above all these ids. */
 async function takeAccountIds(tx: Tx): Promise<void> {
   await sql`update new_accounts set id = account_number where account_number is not null`.execute(tx);
-  // The margin is for accounts that are opened between the two calls.
+  // The margin of 100 is for accounts that are opened between `nextval` and `setval`.
   await sql`
     select setval('accounts_id_seq', highest + 100)
     from (select max(account_number) as highest from new_accounts) given

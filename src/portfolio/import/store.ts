@@ -166,7 +166,7 @@ export async function setProgress(db: Db, id: number, progress: number): Promise
   );
 }
 
-/** Imports with files on which nobody has worked since a moment. */
+/** The ids of imports that have files, and on which nobody has worked since a moment. */
 export async function findAbandoned(db: Db, since: Date): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select id from imports i

@@ -67,7 +67,7 @@ export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[
        and not c.conrelid::regclass::text = any($1)
        and c.conparentid = 0 -- not the constraint of a partition
        and c.confrelid in (select attrelid from pg_attribute where attname = 'import_id' and not attisdropped)
-       and c.confrelid <> 'import_files'::regclass and c.confrelid::regclass::text !~ '^import'
+       and c.confrelid::regclass::text !~ '^import'
      order by 1, 2`,
     [OWNED],
   );

@@ -2261,7 +2261,7 @@ export interface paths {
         };
         /**
          * Get the template of a file
-         * @description A CSV file with the header and an example row, to fill in with a spreadsheet.
+         * @description A CSV file to fill in with a spreadsheet. It has the header and, for all files but credit_moves, an example row.
          *
          *     Needs the access token of a user with any role. API keys are refused.
          */
@@ -2459,7 +2459,7 @@ export interface paths {
         };
         /**
          * Run all checks on the books
-         * @description The service compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. This takes many seconds for large books. While another proof runs, the answer is 503.
+         * @description The service compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. This takes many seconds for large books. Only one proof runs at a time. A request that waits too long for another proof gets 503, or 429 if the same caller runs the other proof.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -2481,7 +2481,7 @@ export interface paths {
         };
         /**
          * Show the result of the last checks
-         * @description The service runs all checks once a day, after 02:00. `npm run verify` and `GET /reports/proof` also store their result.
+         * @description The service runs all checks once a day, after 02:00 of the business time zone. `npm run verify` and `GET /reports/proof` also store their result.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -3309,7 +3309,7 @@ export interface components {
          *         {
          *           "date": "2026-11-02",
          *           "type": "opened",
-         *           "description": "Account opened",
+         *           "description": "Account opened: 22800.00 in total",
          *           "amount": 22800,
          *           "due": 0,
          *           "charged": 22800,
@@ -3470,7 +3470,7 @@ export interface components {
                 /** @description The unpaid part of the whole price, due or not. Negative if the customer has credit. */
                 owedInTotal: number;
                 item: number | null;
-                /** @description For a payment: the items that it covers. For a due item: the payments that cover it. */
+                /** @description For a payment or an incoming transfer: the items that it covers. For a due item: the payments and transfers that cover it. */
                 covers: {
                     paymentId: number | null;
                     creditMoveId: number | null;
@@ -4841,7 +4841,7 @@ export interface components {
          *       "accountId": 1,
          *       "accountNumber": "ACC10000012",
          *       "toAccountId": 2,
-         *       "toAccountNumber": "ACC10000024",
+         *       "toAccountNumber": "ACC10000020",
          *       "amount": 400,
          *       "currency": "KES",
          *       "reason": "Meant for the other account of the family",
@@ -4871,7 +4871,7 @@ export interface components {
              * @description YYYY-MM-DD
              */
             valueDate: string;
-            /** @description The e-mail of the user. */
+            /** @description The e-mail of the user. For an API key or the system, lists have "system". */
             actor: string;
             /** Format: date-time */
             createdAt: string;
@@ -5443,7 +5443,7 @@ export interface components {
             /** @description The progress of the job in percent, while the status is `checking`, `running` or `undoing`. */
             progress: number;
             failure: string | null;
-            /** @description The uploaded files. They are deleted when the import is done. */
+            /** @description The uploaded files. They are deleted when the import is done, or if nobody has worked on it for 30 days. */
             files: components["schemas"]["ImportFile"][];
             /** @description The number of rows of each file, from the last check. */
             rows: {
@@ -5641,7 +5641,7 @@ export interface components {
          *       "column": "phone",
          *       "value": "2.54712E+11",
          *       "problem": "is a number that the spreadsheet has shortened, so its last digits are lost",
-         *       "allowed": "the full digits: format the column as text, enter the value again, and save the file as CSV UTF-8"
+         *       "allowed": "the full digits: format the column as text, enter the value again, and save the file again"
          *     }
          */
         ImportProblem: {
@@ -6320,7 +6320,7 @@ export interface components {
                 /** @description The names of the checks with violations. */
                 failedChecks: string[];
             } | null;
-            /** @description Whether the last run is at most 26 hours old. If false, the result is out of date, because the daily run failed or the service did not run. */
+            /** @description Whether the last run is at most 26 hours old. If false, there is no result, or it is out of date because the daily run failed or the service did not run. */
             current: boolean;
         };
         ListPagination: {
@@ -8040,7 +8040,7 @@ export interface components {
                 check: string;
                 rule: string;
                 holds: boolean;
-                /** @description The number of rows that the check read. */
+                /** @description The number of checked rows, such as accounts or payments. */
                 lookedAt: number;
                 sums: {
                     name: string;
@@ -14289,7 +14289,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description First business day. Default: the day of the first event of the account.
+                 * @description First business day. Default: the opening, the activation date or the first payment, whichever is earliest.
                  * @example 2026-11-01
                  */
                 from?: string;
@@ -14349,7 +14349,7 @@ export interface operations {
                      *           {
                      *             "date": "2026-11-02",
                      *             "type": "opened",
-                     *             "description": "Account opened",
+                     *             "description": "Account opened: 22800.00 in total",
                      *             "amount": 22800,
                      *             "due": 0,
                      *             "charged": 22800,
@@ -17306,7 +17306,7 @@ export interface operations {
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "toAccountId": 2,
-                     *         "toAccountNumber": "ACC10000024",
+                     *         "toAccountNumber": "ACC10000020",
                      *         "amount": 400,
                      *         "currency": "KES",
                      *         "reason": "Meant for the other account of the family",
@@ -17444,7 +17444,7 @@ export interface operations {
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "toAccountId": 2,
-                     *         "toAccountNumber": "ACC10000024",
+                     *         "toAccountNumber": "ACC10000020",
                      *         "amount": 400,
                      *         "currency": "KES",
                      *         "reason": "Meant for the other account of the family",
@@ -17638,7 +17638,7 @@ export interface operations {
                      *           "accountId": 1,
                      *           "accountNumber": "ACC10000012",
                      *           "toAccountId": 2,
-                     *           "toAccountNumber": "ACC10000024",
+                     *           "toAccountNumber": "ACC10000020",
                      *           "amount": 400,
                      *           "currency": "KES",
                      *           "reason": "Meant for the other account of the family",
@@ -17767,7 +17767,7 @@ export interface operations {
                      *           "accountId": 1,
                      *           "accountNumber": "ACC10000012",
                      *           "toAccountId": 2,
-                     *           "toAccountNumber": "ACC10000024",
+                     *           "toAccountNumber": "ACC10000020",
                      *           "amount": 400,
                      *           "currency": "KES",
                      *           "reason": "Meant for the other account of the family",
@@ -23244,7 +23244,7 @@ export interface operations {
                      *           "column": "phone",
                      *           "value": "2.54712E+11",
                      *           "problem": "is a number that the spreadsheet has shortened, so its last digits are lost",
-                     *           "allowed": "the full digits: format the column as text, enter the value again, and save the file as CSV UTF-8"
+                     *           "allowed": "the full digits: format the column as text, enter the value again, and save the file again"
                      *         }
                      *       ],
                      *       "message": "Problems found.",
