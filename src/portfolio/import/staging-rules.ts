@@ -50,17 +50,8 @@ const TYPES: Readonly<Record<Kind['kind'], string>> = {
   assignments: 'jsonb',
 };
 
-/**
- * The id sequences of the tables for the rows of each file. Rows get ids before they are written, because other rows refer to
- * them.
- */
+/** Rows of these files get ids when they are staged, because ledger entries and reconciliations refer to them. */
 const ID_SEQUENCES: Readonly<Partial<Record<FileName, string>>> = {
-  payment_methods: 'payment_methods_id_seq',
-  employees: 'employees_id_seq',
-  products: 'products_id_seq',
-  pay_plans: 'pay_plans_id_seq',
-  customers: 'customers_id_seq',
-  accounts: 'accounts_id_seq',
   payments: 'payments_id_seq',
   credit_moves: 'credit_moves_id_seq',
 };
@@ -70,7 +61,7 @@ export function stagingTable(file: FileName): string {
   return `new_${file}`;
 }
 
-/** @param takesIds - whether the rows will be written, and so need the next ids of their tables. */
+/** @param takesIds - whether the rows will be written, and so need ids. */
 export function stagingTableStatements(takesIds: boolean): string[] {
   return FILE_NAMES.map((file) => {
     const sequence = ID_SEQUENCES[file];
