@@ -67,7 +67,7 @@ const MIN_NEAR_LENGTH = 7;
 
 /**
  * Finds account numbers that differ from the reference by one edit: one character is wrong, missing or added, or two neighbours
- * are swapped. There are about 300 such texts for a usual number, and the check digit is right in about one of ten.
+ * are swapped. There are about 300 such texts for a usual number, and the check digit is right in only a few.
  *
  * @returns ascending ids, without the id of the reference itself. Accounts with these ids may not exist.
  */

@@ -12,7 +12,7 @@ import { dayOfCheck, isCheckDue, isNews } from './result-rules.ts';
 import { findLastResult, insertFirstResult, lockLastResult, replaceLastResult } from './result-store.ts';
 
 export const PROOF_TASK = 'check-books';
-/** The limits of runs without a request, because all checks of very large books take minutes. `PROOF_READS` is for requests. */
+/** For checks that no request waits for: on very large books they take minutes. Requests use `PROOF_READS`. */
 export const UNATTENDED_READS = { what: 'proofs', connections: 1, timeoutMs: 30 * 60_000 };
 
 /**
