@@ -23,7 +23,7 @@ export async function learnAssignment(
   actor: Actor,
   payment: PaymentRow,
 ): Promise<boolean> {
-  const sent = await findSent(tx, context, payment.id);
+  const sent = await findReferenceAndPayer(tx, context, payment.id);
   if (!sent || payment.account_id === null) return false;
   const [candidates = []] = await findCandidates(tx, [sent.interpretations]);
   const { accountId: readAs } = decideByInterpretation(candidates, sent.interpretations.referenceIsEmpty);
@@ -43,14 +43,14 @@ export async function learnAssignment(
 export async function forgetAssignment(tx: Tx, context: Context, payment: PaymentRow): Promise<void> {
   // Delete by payment too: after a change of PHONE_REGION, the payer's number may be parsed differently.
   await deleteLearnedFrom(tx, payment.id);
-  const sent = await findSent(tx, context, payment.id);
+  const sent = await findReferenceAndPayer(tx, context, payment.id);
   if (!sent || payment.account_id === null) return;
   const { typedKey, payerSha256 } = sent;
   await deleteLearned(tx, { typedKey, payerSha256, accountId: payment.account_id });
 }
 
 /** The reference and payer of a payment, if both are known exactly. Undefined for money sent to another short code. */
-async function findSent(db: Db, { config }: Context, paymentId: number) {
+async function findReferenceAndPayer(db: Db, { config }: Context, paymentId: number) {
   const notification = await findNotificationOf(db, paymentId);
   if (!notification || notification.flags.includes(OTHER_SHORT_CODE)) return undefined;
   const interpretations = readReference(notification.bill_ref, notification.payer, config.PHONE_REGION);

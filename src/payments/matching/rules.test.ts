@@ -7,7 +7,7 @@ import {
   type Candidate,
   decideMatch,
   fitsMask,
-  type ReadingMethod,
+  type InterpretationMethod,
   readMasked,
   readPayer,
   readReference,
@@ -48,7 +48,7 @@ describe('readReference', () => {
     expect(read('ab 12-3')).toMatchObject({ nationalIdKey: 'AB123', phone: null, bareAccountId: null });
   });
 
-  it('reads digits of any width, and white space around them', () => {
+  it('reads full-width digits, and ignores white space around them', () => {
     expect(read(' １２３４５ ')).toMatchObject({ bareAccountId: 12345, nationalIdKey: '12345' });
   });
 
@@ -127,7 +127,7 @@ describe('readMasked', () => {
   const NUMBER = '+254712345149';
 
   it.each(['2547****149', '2547 ***** 149', '+25471xxxx149', '25471XX5149', '0712•••149', '254712***5149'])(
-    'finds in %s the ends of the number',
+    'finds both ends of the number in %s',
     (payer) => {
       const masked = readMasked(payer, 'KE');
       expect(masked && fitsMask(NUMBER, masked)).toBe(true);
@@ -171,13 +171,13 @@ describe('readMasked', () => {
 });
 
 describe('decideMatch', () => {
-  const found = (method: ReadingMethod, accountId: number, isOpen = true): Candidate => ({
+  const found = (method: InterpretationMethod, accountId: number, isOpen = true): Candidate => ({
     method,
     accountId,
     isOpen,
   });
 
-  it.each<ReadingMethod>(['account_number', 'national_id', 'phone', 'account_id'])(
+  it.each<InterpretationMethod>(['account_number', 'national_id', 'phone', 'account_id'])(
     'chooses the only account, found by %s',
     (method) => {
       expect(decideMatch([found(method, 7)], false)).toEqual({ accountId: 7, method });
@@ -195,7 +195,7 @@ describe('decideMatch', () => {
     expect(decideMatch(agreeing, false)).toEqual({ accountId: 7, method: 'national_id' });
   });
 
-  it.each<[ReadingMethod, ReadingMethod]>([
+  it.each<[InterpretationMethod, InterpretationMethod]>([
     ['account_number', 'national_id'],
     ['national_id', 'phone'],
     ['phone', 'account_id'],
@@ -238,7 +238,7 @@ describe('decideMatch', () => {
       expect(decideMatch([closed, taught(9)], false)).toEqual({ accountId: 9, method: 'account_number' });
     });
 
-    it.each<ReadingMethod>(['national_id', 'phone', 'account_id'])(
+    it.each<InterpretationMethod>(['national_id', 'phone', 'account_id'])(
       'prefers the learned account only to the account that staff replaced, found by %s',
       (method) => {
         expect(decideMatch([found(method, 7), taught(9, 7)], false)).toEqual(learned);

@@ -14,8 +14,8 @@ import { nationalIdKey } from '../../customers/rules.ts';
 
 /**
  * How the account of a payment was found.
- * - isInterpretation: a way to interpret the reference or the payer's number. The most trusted ones come first, because the first
- *   interpretation that leads to the account is stored.
+ * - isInterpretation: whether the method interprets the reference or the payer's number. The order of these methods is the order of
+ *   trust: if several lead to the account, the first one is stored.
  * - reason: shown with the payment. The reason of `learned` depends on the assignment and is stored with the payment.
  */
 export const MATCH_METHODS = {
@@ -37,7 +37,7 @@ export const MATCH_METHODS = {
 } as const satisfies Record<MatchMethod, { isInterpretation: boolean; reason: string | null }>;
 
 type MethodTable = typeof MATCH_METHODS;
-export type ReadingMethod = {
+export type InterpretationMethod = {
   [M in MatchMethod]: MethodTable[M]['isInterpretation'] extends true ? M : never;
 }[MatchMethod];
 
@@ -47,9 +47,11 @@ export function learnedReason(accountNumber: string, assignedOn: PlainDate): str
 
 /** The possible meanings of a reference and a payer's number. */
 export interface Interpretations {
+  /** From an account number. */
   accountId: number | null;
   nationalIdKey: string | null;
   phone: string | null;
+  /** From digits that may be the id of an account. */
   bareAccountId: number | null;
   payerSha256: Buffer | null;
   /** The form in which learned references are compared. */
@@ -57,10 +59,10 @@ export interface Interpretations {
   referenceIsEmpty: boolean;
 }
 
-export type Candidate = ReadingCandidate | LearnedCandidate;
+export type Candidate = InterpretationCandidate | LearnedCandidate;
 
-interface ReadingCandidate {
-  method: ReadingMethod;
+interface InterpretationCandidate {
+  method: InterpretationMethod;
   accountId: number;
   /** Whether payments are still expected. */
   isOpen: boolean;
@@ -77,16 +79,17 @@ interface LearnedCandidate {
 }
 
 export type Match =
-  | { accountId: number; method: ReadingMethod }
+  | { accountId: number; method: InterpretationMethod }
   | { accountId: number; method: 'learned'; assignedOn: PlainDate }
   | { accountId: null; candidates: Candidate[] };
 
 export const NO_MATCH: Match = { accountId: null, candidates: [] };
 
 const MAX_REFERENCE_LENGTH = 100;
+/** Shorter values are often placeholders such as "0" or "N/A". */
 const MIN_NATIONAL_ID_LENGTH = 5;
 
-/** @param payer - the number as the provider sent it: plain, local, masked, or the SHA-256 of the digits in hex. */
+/** @param payer - the number as the provider sent it: international, local, masked, or the SHA-256 of the digits in hex. */
 export function readReference(
   reference: string | null,
   payer: string | null,
@@ -94,7 +97,6 @@ export function readReference(
 ): Interpretations {
   const text = (reference ?? '').normalize('NFKC').trim();
   const readable = text !== '' && text.length <= MAX_REFERENCE_LENGTH;
-  // Very short values are placeholders such as "0" or "N/A".
   const idKey = readable ? nationalIdKey(text) : '';
   const typedKey = readable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
   return {
@@ -142,9 +144,7 @@ export interface MaskedNumber {
   end: string;
 }
 
-/**
- * A masked number must show this many digits at its end. The index on the ends of phone numbers has the same number of digits.
- */
+/** A masked number must show at least this many digits at its end. The index on phone numbers covers exactly these digits. */
 export const MASK_END_LENGTH = 3;
 
 /** @returns undefined unless the middle is hidden and enough of both ends is visible. */
@@ -187,8 +187,9 @@ function overlapAtEnd(one: string, other: string): boolean {
 /**
  * Decides which account the payment matches, or returns the candidates. The payer's phone decides only if there is no reference.
  *
- * The learned account is used if the interpretations give no account, or the account that staff replaced by the learned one. The
- * learned account does not override the typed number of another open account, because one phone may pay for several accounts.
+ * The learned account is used if the interpretations give no account, or the account that staff replaced by the learned one. If
+ * they give a third account, or the payer typed the number of another open account, the payment matches no account, because one
+ * phone may pay for several accounts.
  */
 export function decideMatch(candidates: Candidate[], referenceIsEmpty: boolean): Match {
   const read = decideByInterpretation(candidates, referenceIsEmpty);
@@ -220,7 +221,7 @@ export function decideByInterpretation(
   return best ? { accountId, method: best.method } : { accountId: null, candidates };
 }
 
-/** How the account was found, as the columns of the payment. */
+/** The columns of a payment that store how its account was found. */
 export function matchColumns(match: Match): {
   match_method: MatchMethod | null;
   match_reason: string | null;

@@ -246,7 +246,7 @@ export async function insertLearned(tx: Tx, learned: NewLearned): Promise<void> 
     .execute();
 }
 
-/** Deletes the learned references from the assignment of a payment. */
+/** Deletes what was learned from the assignment of a payment. */
 export async function deleteLearnedFrom(tx: Tx, paymentId: number): Promise<void> {
   await tx.deleteFrom('learned_references').where('payment_id', '=', paymentId).execute();
 }
@@ -271,11 +271,11 @@ export async function findNotificationOf(db: Db, paymentId: number): Promise<Not
 }
 
 /** The reference and payer of a notification. */
-export type Sent = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'>;
+export type ReferenceAndPayer = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'>;
 
 /** Unmatched payments with the reference and payer of their notifications. */
 export function listUnmatchedRows(db: Db, plan: ListPlan) {
-  return fetchPage<PaymentRow & Sent & { flags: string[] | null }>(db, plan, {
+  return fetchPage<PaymentRow & ReferenceAndPayer & { flags: string[] | null }>(db, plan, {
     select: sql`
       select p.*, n.bill_ref, n.payer, n.payer_name, n.flags
       from payments p left join notifications n on n.payment_id = p.id and ${HAS_PAYMENT}`,

@@ -44,9 +44,9 @@ const SOURCES: Source[] = ['typed', 'phone', 'name'];
 export interface Clue {
   accountId: number;
   kind: keyof typeof CLUES;
-  /** In words. */
+  /** A text for staff. */
   reason: string;
-  /** The day of the earlier assignment, if the clue is one. */
+  /** The day of the assignment, if the clue is an earlier assignment. */
   assignedOn?: PlainDate;
 }
 
@@ -64,7 +64,7 @@ export interface Payer {
   masked: MaskedNumber | undefined;
 }
 
-export interface Suggestion {
+interface Suggestion {
   accountId: number;
   accountNumber: string;
   customerName: string;
@@ -103,7 +103,7 @@ export function clueOfAssignment({ accountId, kind, assignedOn }: RelatedAssignm
   return { accountId, kind, reason: `${what} was assigned to the account on ${assignedOn}`, assignedOn };
 }
 
-/** The accounts with a clue, most likely first. If weights are equal, the older account comes first. */
+/** The most likely accounts, at most MAX_SUGGESTIONS. If weights are equal, the older account comes first. */
 export function rankSuggestions(
   clues: Clue[],
   accountIds: Iterable<number>,

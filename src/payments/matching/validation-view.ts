@@ -20,8 +20,8 @@ interface PaymentToValidate {
 }
 
 /**
- * Validates a payment. It must match an account, or its reference must be an account number. The account must accept payments.
- * Writes nothing.
+ * Validates a payment. It must match an account, or its reference must be an account number. The account must owe money and have
+ * room for the amount. Writes nothing.
  *
  * @returns the number of the account that would be paid, or null.
  */
@@ -43,7 +43,7 @@ export async function validatePayment(
   return { verdict: 'accepted', accountNumber: formatAccountNumber(account.id) };
 }
 
-/** On a cancelled account, the customer owes only refunded money whose payment was reversed afterwards. */
+/** A cancelled account owes something only if a payment was reversed after its money had been refunded. */
 function owesNothing(account: AccountRow): boolean {
   if (account.status === 'completed') return true;
   return isStatusIn(account.status, 'saleUndone') && balanceOf(booksOf(account)) === 0n;

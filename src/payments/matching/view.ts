@@ -18,7 +18,7 @@ import {
   findRelatedAssignments,
   type HeldAccountRow,
   listUnmatchedRows,
-  type Sent,
+  type ReferenceAndPayer,
 } from './store.ts';
 import {
   type Clue,
@@ -47,7 +47,7 @@ export async function listUnmatched(context: Context, log: Log, plan: ListPlan) 
 }
 
 /** Runs one statement for each kind of clue, and several for names. */
-async function suggestFor(context: Context, log: Log, sent: readonly Sent[]) {
+async function suggestFor(context: Context, log: Log, sent: readonly ReferenceAndPayer[]) {
   const { db, config } = context;
   const region = config.PHONE_REGION;
   const interpretations = sent.map(({ bill_ref, payer }) => readReference(bill_ref, payer, region));
@@ -81,13 +81,13 @@ async function suggestFor(context: Context, log: Log, sent: readonly Sent[]) {
   return payers.map((payer, index) =>
     rankSuggestions(clues[index] ?? [], accountIds[index] ?? [], payer, accounts).map((suggestion) => ({
       ...suggestion,
-      ...standingNow(context, accounts.get(suggestion.accountId)),
+      ...figuresOf(context, accounts.get(suggestion.accountId)),
     })),
   );
 }
 
 /** The figures that staff compare with the amount of a payment before they assign the payment. */
-function standingNow(context: Context, account: HeldAccountRow | undefined) {
+function figuresOf(context: Context, account: HeldAccountRow | undefined) {
   if (!account) throw new Error('A suggested account was not read.');
   const { status, balance, nextDueDate, nextDueAmount } = toAccount(
     account,
@@ -97,7 +97,7 @@ function standingNow(context: Context, account: HeldAccountRow | undefined) {
   return { status, balance, nextDueDate, nextDueAmount };
 }
 
-/** Like `findByNames`, but stops at a time limit. The other clues give suggestions without names. */
+/** Like `findByNames`, but stops at a time limit. Later payers then get suggestions from other clues only. */
 async function findByNamesInTime(db: Db, log: Log, names: string[][]): Promise<number[][]> {
   const end = performance.now() + NAMES_TIMEOUT_MS;
   const found: number[][] = names.map(() => []);
