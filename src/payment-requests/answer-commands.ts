@@ -22,8 +22,8 @@ import {
 import {
   certainPayment,
   findableBefore,
-  isOfAnother,
   isSamePhone,
+  mayBeUnrelated,
   mayMove,
   type PaymentRequestRow,
   paymentPeriod,
@@ -62,7 +62,10 @@ export async function receiveAnswer(
     await postPaid(context, log, queue, request);
   } catch (error) {
     // The answer is stored. The minute job posts the payment.
-    log.error({ err: error, paymentRequestId: request.id }, 'the payment of a request will be posted later');
+    log.error(
+      { err: error, paymentRequestId: request.id },
+      'the payment of a request was not posted; the minute job will retry it',
+    );
   }
 }
 
@@ -113,7 +116,7 @@ async function problemOfReceipt(
 ): Promise<string | undefined> {
   if (await isReceiptTaken(tx, row, receipt)) return `another payment request has the transaction ${receipt}`;
   const payment = await findPayment(tx, row.provider, receipt);
-  return payment && isOfAnother(payment, row, region)
+  return payment && mayBeUnrelated(payment, row, region)
     ? `the transaction ${receipt} is payment ${payment.id} of another account, and perhaps another phone paid it`
     : undefined;
 }
@@ -161,8 +164,8 @@ function notificationOf(context: Context, request: PaymentRequestRow, receipt: s
 }
 
 /**
- * Links the payment of the transaction to its request, and moves it to the account of the request. A payment of another amount,
- * or of another phone on another account, is left to staff. Staff see that the provider's reports differ.
+ * Links the payment of the transaction to its request, and moves the payment to the account of the request. A payment of another
+ * amount, or of another phone on another account, is left to staff.
  * @returns false if there is no such payment yet, or if the provider has reported another transaction.
  */
 async function linkPayment(context: Context, id: number, receipt: string): Promise<boolean> {
@@ -171,7 +174,7 @@ async function linkPayment(context: Context, id: number, receipt: string): Promi
     const payment = seen && (await findPayment(tx, seen.provider, receipt));
     if (!seen || payment?.amount_minor !== seen.amount_minor) return false;
     // The payment's notification may have been posted after the answer was stored.
-    if (isOfAnother(payment, seen, context.config.PHONE_REGION)) return false;
+    if (mayBeUnrelated(payment, seen, context.config.PHONE_REGION)) return false;
     const { id: paymentId } = payment;
     await moveToRequestedAccount(tx, context, providerActor(seen.provider), paymentId, seen.account_id);
     const row = await lockRequest(tx, id);

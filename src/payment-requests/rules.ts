@@ -11,21 +11,15 @@ import type { EndReason, RequestAnswer } from '../payments/providers/provider.ts
 
 export type PaymentRequestRow = Row<'payment_requests'>;
 
-interface StatusRow {
-  /** The statuses that may follow. */
-  moves: readonly PaymentRequestStatus[];
-  /** Whether the outcome is not known yet. */
-  isOpen: boolean;
-}
-
-export const REQUEST_STATUSES: Readonly<Record<PaymentRequestStatus, StatusRow>> = {
-  requested: { moves: ['sent', 'unknown', 'paid', 'declined', 'expired'], isOpen: true },
-  sent: { moves: ['unknown', 'paid', 'declined', 'expired'], isOpen: true },
-  unknown: { moves: ['paid', 'declined', 'expired'], isOpen: true },
-  paid: { moves: [], isOpen: false },
+/** The statuses of a payment request, and the statuses that follow each of them. */
+export const REQUEST_STATUSES: Readonly<Record<PaymentRequestStatus, readonly PaymentRequestStatus[]>> = {
+  requested: ['sent', 'unknown', 'paid', 'declined', 'expired'],
+  sent: ['unknown', 'paid', 'declined', 'expired'],
+  unknown: ['paid', 'declined', 'expired'],
+  paid: [],
   // A provider may report a payment after it has reported a failure. The money has moved, so the payment counts.
-  declined: { moves: ['paid'], isOpen: false },
-  expired: { moves: ['paid'], isOpen: false },
+  declined: ['paid'],
+  expired: ['paid'],
 };
 
 /** Why a request ended without a payment, and the status that it then has. */
@@ -42,7 +36,7 @@ export const END_STATUS = {
 export const END_REASONS = Object.keys(END_STATUS) as EndReason[];
 
 export function mayMove(from: PaymentRequestStatus, to: PaymentRequestStatus): boolean {
-  return REQUEST_STATUSES[from].moves.includes(to);
+  return REQUEST_STATUSES[from].includes(to);
 }
 
 /**
@@ -205,7 +199,7 @@ export interface ReportedPayment {
  * Whether a payment is on another account, and may come from another phone than the phone of the request. If an answer to the
  * request names such a payment, the answer is rejected, and the payment is not moved.
  */
-export function isOfAnother(
+export function mayBeUnrelated(
   { id, account_id: accountId, payer }: ReportedPayment,
   request: Pick<PaymentRequestRow, 'account_id' | 'payment_id' | 'phone'>,
   region: string,
@@ -214,7 +208,7 @@ export function isOfAnother(
   return !isSamePhone(payer, request.phone, region);
 }
 
-/** Whether a number in the form of a provider is the phone, or a masked number whose ends fit. */
+/** Whether the payer's number, as a provider writes it, is the phone. A masked number counts as the phone if its ends fit. */
 export function isSamePhone(payer: string | null, phone: string, region: string): boolean {
   const isReadable = readPayer(payer, region) !== null || readMasked(payer, region) !== undefined;
   return isReadable && !isAnotherPhone(payer, phone, region);
@@ -270,7 +264,7 @@ export function certainPayment(
   return payment.hasTime && isSamePhone(payment.payer, phone, region) ? payment : undefined;
 }
 
-/** Whether a number in the form of a provider is certainly not the phone. A masked number may be the phone if its ends fit. */
+/** Whether the payer's number is certainly not the phone. A masked number may be the phone if its ends fit. */
 function isAnotherPhone(payer: string | null, phone: string, region: string): boolean {
   const hash = readPayer(payer, region);
   if (hash) return !hash.equals(phoneSha256(phone));
