@@ -62,7 +62,7 @@ export function addReport(segments: readonly Segment[], report: BalanceReport): 
 
 /**
  * Finds the gaps that no notification has closed in time, and the notifications that came after their gap was reported.
- * @returns the segments that may still be connected.
+ * @returns `segments`: those to keep, because later notifications may connect them.
  */
 export function findGaps(
   segments: readonly Segment[],

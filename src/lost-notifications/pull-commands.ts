@@ -45,7 +45,7 @@ const OVERLAPPING_ROWS = 10;
 /** A window is read at most this many times. */
 const MAX_PASSES = 6;
 const MAX_FAILURE_LENGTH = 500;
-/** Less than the posting queue can hold, because requests of users need room, too. */
+/** Fewer than a posting queue can hold. */
 const POSTED_AT_ONCE = 200;
 
 /** Adds a job for each short code that is due. @returns the number of jobs. */
@@ -140,7 +140,7 @@ async function pullWindows(
 }
 
 /**
- * Posts the payments of a window that the inbox does not have. A window of several pages is read again until no new row appears,
+ * Posts the payments of a window that have no notification. A window of several pages is read again until no new row appears,
  * because the pages may have shifted.
  * @returns the number of payments that were posted.
  * @throws ProviderApiError if new rows still appear, a page is repeated, there are too many pages, or the provider refuses.

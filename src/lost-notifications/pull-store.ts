@@ -86,7 +86,7 @@ export async function recordPullFailure(
     where provider = ${provider} and short_code = ${shortCode}`.execute(db);
 }
 
-/** Finds the transactions that the inbox already has with the same amount, processed or pending. */
+/** Finds the transactions that already have a notification with the same amount, processed or pending. */
 export async function findKnownTransactions(
   db: Db,
   provider: string,
@@ -101,7 +101,7 @@ export async function findKnownTransactions(
   return new Set(rows.map(({ trans_id: transId }) => transId));
 }
 
-/** Whether the inbox already has an unreadable row of the provider. The partial index of rejected notifications is small. */
+/** Whether an unreadable row of the provider is stored already. The partial index of rejected notifications is small. */
 export async function hasRejected(db: Db, provider: string, rawBody: string): Promise<boolean> {
   const { rows } = await sql`
     select from notifications where status = 'rejected' and provider = ${provider} and raw_body = ${rawBody}

@@ -12,11 +12,11 @@ const USUAL_WEEKS = 3;
 /** With at least this many notifications in the same hours of a usual week, a silence is not a coincidence. */
 export const USUAL_COUNT = 10;
 const SHORTEST_SILENCE_MS = 10 * MINUTE_MS;
-/** Only this part of a longer silence is compared with earlier weeks, so that few rows are read. */
+/** Of a longer silence, only the first 48 hours are compared with earlier weeks, so that few rows are read. */
 const LONGEST_SILENCE_MS = 48 * 60 * MINUTE_MS;
 
 /**
- * The periods to compare with a silence: the same hours on the same days of the last four weeks.
+ * The periods to compare with a silence: the same hours on the same weekdays of the last four weeks.
  * @returns none if the silence is still short.
  */
 export function usualPeriods(lastHeardAt: Date, now: Date): Period[] {

@@ -115,7 +115,7 @@ function reportOf(
   return { time: new Date(time), amountMinor: BigInt(amount), balanceMinor, receivedAt };
 }
 
-/** Compares open gaps with the payments that were found since. @returns the number of explained gaps. */
+/** Compares open gaps with the payments that were found later. @returns the number of explained gaps. */
 export async function explainGaps({ db, config }: Context): Promise<number> {
   let explained = 0;
   for (const gap of await findOpenGaps(db, GAPS_AT_ONCE)) {

@@ -6,9 +6,9 @@ import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { Gap, LateReport, Segment } from './balance-rules.ts';
 
-/** Transactions that store earlier notifications have ended. */
+/** Transactions that stored notifications before this time have ended. */
 const ALL_COMMITTED = sql`business_now() - interval '1 minute'`;
-/** The first run reads only recent notifications. */
+/** The first run reads the notifications since this time. */
 const FIRST_READ = sql`business_now() - interval '1 day'`;
 
 export type WatchRow = Row<'provider_watches'>;
@@ -79,6 +79,7 @@ export async function moveToPresent(tx: Tx, provider: string): Promise<void> {
     where provider = ${provider} and read_until < ${ALL_COMMITTED}`.execute(tx);
 }
 
+/** The segments of a provider, by short code. */
 export async function findSegments(tx: Tx, provider: string): Promise<Map<string, Segment[]>> {
   const rows = await tx
     .selectFrom('provider_balances')
@@ -128,7 +129,7 @@ export async function insertGap(tx: Tx, provider: string, shortCode: string, gap
   return id;
 }
 
-/** Adds a late payment to the open gap of its time, if there is one. */
+/** Adds a late payment to the oldest open gap whose period contains its time, if there is one. */
 export async function addLate(
   tx: Tx,
   provider: string,
@@ -144,7 +145,7 @@ export async function addLate(
       order by id limit 1)`.execute(tx);
 }
 
-/** Pulls the period of a gap again: at once, unless the provider has failed. */
+/** Makes the next pull cover the time since a gap. The pull is due at once, unless the last pull failed. */
 export async function pullAgain(tx: Tx, provider: string, shortCode: string, from: Date): Promise<void> {
   await sql`
     update provider_pulls set complete_until = least(complete_until, ${from}::timestamptz),

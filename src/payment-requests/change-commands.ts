@@ -80,7 +80,7 @@ export function setPaid(
   return change(tx, row, changes, 'payment_request.pay', event('payment_request.paid', factsOf(row)), actor);
 }
 
-/** Replaces a payment that was found for the request by the transaction that the provider reports. */
+/** Stores the transaction that the provider reports, and unlinks the payment that the service had found for the request. */
 export function replacePayment(tx: Tx, row: PaymentRequestRow, { receipt, body }: NonNullable<PaidAnswer>) {
   const changes = { receipt, paid_body: body, payment_id: null, payment_tried_at: null };
   return change(

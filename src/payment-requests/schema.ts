@@ -35,7 +35,7 @@ export const PaymentRequest = Type.Object(
     reason: Nullable(
       Choice('PaymentRequestReason', END_REASONS, {
         description:
-          'Why the request was declined or has expired. `refused`: the provider did not accept the request. `not_sent`: the provider was not reached.',
+          'Why the request was declined or has expired. `refused`: the provider did not accept the request. `not_sent`: the service could not send the request in time.',
       }),
     ),
     providerMessage: Nullable(Type.String({ description: 'The message of the provider.' })),

@@ -172,8 +172,8 @@ async function claimForSearch(
 }
 
 /**
- * Whether the payment of this request could also answer another request to the same phone: a request that is open, or that is
- * paid by an unknown payment.
+ * Whether the payment of this request could also answer another request with the same phone, account and amount: a request that is
+ * open, or that is paid by an unknown payment.
  */
 export async function hasRival(
   db: Db,
@@ -220,7 +220,7 @@ export async function isReceiptTaken(
   return row !== undefined;
 }
 
-/** Finds the payments on the account of a request that have its amount, were made while it was open, and belong to no request. */
+/** Finds the payments of a period that have the account and the amount of a request, and belong to no request. */
 export async function findPossiblePayments(
   db: Db,
   { provider, account_id: accountId, amount_minor: amount }: PaymentRequestRow,

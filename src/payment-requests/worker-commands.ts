@@ -23,7 +23,7 @@ export const LEASE_SECONDS: Readonly<Record<Step, number>> = { send: 10, ask: LO
 /** Separate limits, so that slow calls for outcomes do not delay sending. */
 const CALLS_AT_ONCE: Readonly<Record<Step, number>> = { send: 20, ask: 10 };
 const POLL_INTERVAL_MS = 500;
-/** The longest wait for calls at a stop. A call without a recorded result becomes `unknown`. */
+/** The longest wait for calls at a stop. A request whose call has no recorded result becomes `unknown`. */
 const LONGEST_STOP_MS = 5_000;
 
 /** Sends payment requests, and asks for outcomes that the provider has not reported. */

@@ -86,7 +86,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'recordPayment',
         summary: 'Record a received payment',
         description:
-          'A payment is accepted in every status of its account, because the money has moved already. An amount above the total becomes credit. ' +
+          'A payment is accepted in every status of its account, because the money has moved already. The part above the balance becomes credit. ' +
           'A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. To post a ' +
           'missing line of a statement, import it from the statement. If the payment of the transaction was reversed, and no other payment has the ' +
           'reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already ' +
@@ -209,8 +209,8 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         summary: 'Assign an unmatched payment to an account',
         description:
           'If the payer’s exact number is known, the next notification with the same reference from the same payer matches this account. ' +
-          'The exception is a reference that is the number of another open account. The payment then stays unmatched, and both accounts ' +
-          'are suggested.',
+          'Exception: if the reference is the number of another open account, that next payment is unmatched, and both accounts are ' +
+          'suggested.',
         params: UnmatchedParams,
         body: Assignment,
         response: { 200: Envelope(Payment, 'Payment assigned.') },

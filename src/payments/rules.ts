@@ -8,7 +8,7 @@ import { type AccountRow, booksOf } from '../ledger/rules.ts';
 export type PaymentRow = Row<'payments'>;
 export type NotificationRow = Row<'notifications'>;
 
-/** The actor of the changes that a report of a provider causes. */
+/** The actor of the changes that a provider causes. */
 export function providerActor(provider: string): Actor {
   return { ...SYSTEM, name: `provider ${provider}` };
 }
@@ -25,9 +25,9 @@ export function refusedMove({ status }: PaymentRow, to: PaymentStatus): AppError
 }
 
 /**
- * The amount that is compared with the approval limit when a payment is taken from its account. On a written-off or cancelled
- * account, the whole unpaid amount counts. Otherwise, a payment that is recorded before the write-off and reversed after it could
- * hide the loss from approval.
+ * The amount to compare with the approval limit when a payment is taken from its account. On a written-off or cancelled account,
+ * the amount that is then unpaid counts, if it is larger. If only the payment counted, a payment that is recorded before the
+ * write-off and reversed afterwards could hide the loss from approval.
  * @param othersMinor - the sum of other payments that are taken from the account at the same time.
  */
 export function amountToApprove(

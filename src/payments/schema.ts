@@ -160,7 +160,7 @@ export const UnmatchedPayment = Type.Object(
         customerName: Type.String(),
         reason: Type.String({
           description:
-            'The reasons for suggesting this account: of the reference, then of the phone, then of the name of the payer.',
+            'Why this account is suggested. The reason from the reference comes first, then the payer’s phone, then the payer’s name.',
         }),
         reasons: Type.Array(
           Type.Object({

@@ -58,8 +58,8 @@ const MARKED_PER_STEP = 5_000;
 const LONGEST_TURN_MS = 60_000;
 
 /**
- * Starts a stage of a statement: matching (again), importing its missing payments, or reconciling its matched payments. Does
- * nothing if the same stage is running.
+ * Starts a stage of a statement: matching (again), importing its missing payments, or reconciling its matched payments. If the same
+ * stage is running, only queues its job.
  * @throws AppError VALIDATION_ERROR while another stage is running.
  */
 export async function startStage(

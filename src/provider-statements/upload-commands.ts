@@ -107,7 +107,7 @@ export async function readStatement(
       file,
       meter.stream,
       async function* (bytes: AsyncIterable<Buffer>) {
-        const { texts, delimiter } = await readStart(decodeText(refuseSpreadsheets(bytes), charset));
+        const { texts, delimiter } = await readStart(decodeText(refuseOtherFiles(bytes), charset));
         const records = readRecords(texts, delimiter, MAX_LINE_BYTES);
         yield* rowsOf(records, statement, statementId, { ...rules, delimiter });
       },
@@ -131,12 +131,12 @@ const OTHER_FILES: { start: Buffer; message: string }[] = [
 ];
 const LONGEST_START = Math.max(...OTHER_FILES.map(({ start }) => start.length));
 
-async function* refuseSpreadsheets(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let begun = Buffer.alloc(0);
+async function* refuseOtherFiles(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let firstBytes = Buffer.alloc(0);
   for await (const chunk of bytes) {
-    if (begun.length < LONGEST_START) {
-      begun = Buffer.concat([begun, chunk.subarray(0, LONGEST_START)]);
-      const other = OTHER_FILES.find(({ start }) => begun.subarray(0, start.length).equals(start));
+    if (firstBytes.length < LONGEST_START) {
+      firstBytes = Buffer.concat([firstBytes, chunk.subarray(0, LONGEST_START)]);
+      const other = OTHER_FILES.find(({ start }) => firstBytes.subarray(0, start.length).equals(start));
       if (other) throw refused(other.message);
     }
     yield chunk;

@@ -40,7 +40,8 @@ export const Reconciliation = Type.Object(
     currency: Type.String(),
     providerStatementId: Nullable(
       Type.Integer({
-        description: 'The provider’s statement that proves the batch. Null for a batch made from ids.',
+        description:
+          'The provider’s statement that proves the batch. Null for a batch made from payment ids.',
       }),
     ),
     createdAt: Timestamp,

@@ -178,7 +178,7 @@ export async function sendStatusQuery(
   }
 }
 
-/** The provider may have answered already. */
+/** Does not change the state, because the provider may have answered already. */
 async function recordSent({ db, clock }: Context, id: number, conversationId: string | null): Promise<void> {
   await inTransaction(db, async (tx) => {
     const row = await lockQuery(tx, id);

@@ -11,7 +11,7 @@ import { readAmountOf } from '../payments/providers/rules.ts';
 export const QUERY_STATES: Readonly<Record<StatusQueryState, readonly StatusQueryState[]>> = {
   requested: ['answered', 'not_found', 'failed', 'unanswered'],
   answered: [],
-  // The provider may find a transaction later than the customer gets its receipt.
+  // The customer may have the receipt before the provider finds the transaction.
   not_found: ['answered'],
   failed: ['answered', 'not_found'],
   unanswered: ['answered', 'not_found', 'failed'],

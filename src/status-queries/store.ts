@@ -89,7 +89,7 @@ export async function findUnsentIds(db: Db, now: Date, limit: number): Promise<n
   return rows.map(({ id }) => id);
 }
 
-/** Locks status queries that the provider accepted before a time and has not answered. Skips those that another transaction has locked. */
+/** Locks unanswered status queries that the provider accepted before a time. Skips those that another transaction has locked. */
 export async function lockUnanswered(tx: Tx, sentBefore: Date, limit: number): Promise<StatusQueryRow[]> {
   const { rows } = await sql<StatusQueryRow>`
     select * from status_queries where state = 'requested' and sent_at < ${sentBefore}

@@ -28,8 +28,8 @@ import {
 import type { RefusalReason } from '../providers/provider.ts';
 import { type NotificationRow, type PaymentRow, providerActor } from '../rules.ts';
 
-// Decides the effects of a provider's notification. A provider transaction is posted as one payment. The payment has the id of
-// the transaction.
+// Decides the effects of a provider's notification. A provider transaction is posted as one payment, which stores the id of the
+// transaction.
 
 /** The notification does not refer to the account of the manual payment: it names another account or suggests another customer. */
 const OTHER_ACCOUNT = 'other_account';
@@ -64,9 +64,8 @@ export function asFlags(flags: string[]): NotificationFlag[] {
 export function incomingNotification(notification: Notification, region: string): Incoming {
   const { transId: reference, billRef, payer, flags } = notification;
   const isAnswer = notification.paymentRequestId !== null;
-  const isOther = flags.includes(OTHER_SHORT_CODE);
   const read = () => (isAnswer ? readNumberOnly(billRef) : readReference(billRef, payer, region));
-  const interpretations = isOther ? null : read();
+  const interpretations = flags.includes(OTHER_SHORT_CODE) ? null : read();
   const locks = [lockName('payment reference', reference)];
   return {
     notification,

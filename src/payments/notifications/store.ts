@@ -16,7 +16,7 @@ export const HAS_PAYMENT = sql<boolean>`n.outcome in ${literalList(
   Object.entries(NOTIFICATION_OUTCOMES).flatMap(([outcome, { hasPayment }]) => (hasPayment ? [outcome] : [])),
 )}`;
 
-/** Stores a notification whose posting failed, for a retry. Does nothing if the notification was posted after all. */
+/** Stores a notification whose posting failed, for a retry. Does nothing if a notification with the same content is stored. */
 export async function insertPending(db: Db, notification: Notification, failure: string): Promise<void> {
   await db
     .insertInto('notifications')

@@ -12,8 +12,8 @@ interface BulkAnswer<Data> {
 }
 
 /**
- * Records the manual payments of one call through the queue. Each payment is committed with its batch. The queue has room for the
- * payments of all bulk calls and all other requests. So the queue refuses no payment of a call that has begun.
+ * Records the manual payments of a slice of a bulk call through the queue. Each payment is committed with its batch. The queue has
+ * room for the payments of all accepted requests, so it refuses no payment of a call that has begun.
  */
 export function recordPayments<Data>(
   context: Context,

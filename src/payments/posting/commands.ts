@@ -108,7 +108,10 @@ export async function receiveNotification(
     // Neither accept nor refuse: another instance may be posting the same notification.
     if (notification.isRefusable) throw unavailable(error);
     await insertPending(context.db, notification, messageOf(error));
-    log.error({ err: error, transId: notification.transId }, 'a notification is stored and will be retried');
+    log.error(
+      { err: error, transId: notification.transId },
+      'a notification was not posted; it is stored and will be retried',
+    );
     return { outcome: 'pending', paymentId: null };
   }
 }
@@ -122,7 +125,7 @@ export function messageOf(error: unknown): string {
 const LARGEST_BATCH = 100;
 /** PostgreSQL works on one batch while the service prepares or commits the other. */
 const BATCHES_IN_FLIGHT = 2;
-/** Larger than the number of requests that the server accepts at once. */
+/** Larger than the number of payments that all requests accepted at once can submit. A bulk call submits up to 100 at a time. */
 const MAX_ITEMS = 1_000;
 /** Shorter than the time limit of a request. */
 const PATIENCE_MS = 4_000;
@@ -139,7 +142,7 @@ export function openPostingQueue(context: Context): PostingQueue {
   });
 }
 
-/** Payments with a lock or an account in common are never in two batches at once: the later batch would only find it locked. */
+/** Payments that share a lock or a named account are never in two batches at once, because the later one would be busy. */
 function keysOf({ locks, namedAccountId }: Incoming): string[] {
   return namedAccountId === null ? locks : [...locks, `account ${namedAccountId}`];
 }
@@ -160,8 +163,8 @@ async function postBatch(context: Context, batch: readonly Incoming[]): Promise<
  * Posts incoming payments in one transaction: locks and reads the data that the payments need, decides about each payment, and
  * writes.
  *
- * It does not wait for locks: a payment is `busy` if another transaction has locked its reference, key or account. Each payment
- * has its own result. A refused payment does not affect the others.
+ * It does not wait for locks: a payment is `busy` if another transaction has locked its reference, external id, idempotency key or
+ * account. Each payment has its own result. A refused payment does not affect the others.
  */
 export async function postIncoming(
   tx: Tx,
@@ -195,8 +198,8 @@ type Busy = { busy: AppError };
 const LOCKED = new Error('another transaction has locked the reference, the key, the account or the payment');
 
 /**
- * Locks and reads the data that the incoming payments need. If several payments share a reference or a key, the first one gets
- * the lock. The others are `busy`, and are decided on after the first one is committed.
+ * Locks and reads the data that the incoming payments need. If several payments share a lock, the first one gets the lock. The
+ * others are `busy`, and the queue tries them again after the first one is committed.
  */
 async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts | Busy)[]> {
   const keys = batch.map((incoming) => ('manual' in incoming ? incoming.keep?.key : undefined));

@@ -46,7 +46,7 @@ export function decideManual(
 ): Decision {
   if (answer)
     return { result: answer instanceof AppError ? { error: answer } : { outcome: { replay: answer } } };
-  // Checked first, so that a repeated import finds its payment even if the account has no room for another one.
+  // Checked first, so that a repeated call finds its payment even if the account has no room for another one.
   if (sameExternalId) return refuse(externalIdError(manual, sameExternalId));
   const { actor, accountId, paymentMethodId, amountMinor } = manual;
   const method = methods.find((one) => one.id === paymentMethodId);
@@ -87,7 +87,7 @@ export function decideManual(
   };
 }
 
-/** If an import is repeated, an item counts as done if its payment has the same data. Otherwise the item must fail. */
+/** In a bulk call, an item whose payment exists with the same data counts as existing. With `NotTheSame`, the item fails. */
 function externalIdError(
   { accountId, amountMinor, paymentMethodId }: ManualPayment,
   { id, account_id, amount_minor, payment_method_id, status }: ExternalPayment,
@@ -104,9 +104,9 @@ function externalIdError(
 
 /**
  * Finds the reversed provider payment whose transaction the manual payment may take over. Undefined if no provider has reported
- * the transaction. Staff may not record a transaction that a provider has reported, by a notification or on a statement. The
- * exception is a reversed payment. Staff who may assign payments can record it again with the reported amount, if there is no
- * other payment under the reference.
+ * the transaction. Staff may not record a transaction that a provider has reported, by a notification or on a statement.
+ * Exception: if its payment was reversed, and no other unreversed payment has the reference, staff who may assign payments can
+ * record it again with the reported amount.
  *
  * @returns an error if the manual payment is refused.
  */

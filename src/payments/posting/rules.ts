@@ -198,7 +198,7 @@ export const REPEATED_AFTER_REVERSAL = 'repeated_after_reversal';
 export const OTHER_METHOD = 'other_method';
 /** The provider's time is missing, unreadable or before the year 2000. */
 export const UNREADABLE_TIME = 'unreadable_time';
-/** The provider's time is on a later business day. */
+/** The provider's time is on a business day after the day of receipt. */
 export const FUTURE_TIME = 'future_time';
 
 /** A plan, or, for a new payment, a function that makes the plan from the id that the payment will get. */

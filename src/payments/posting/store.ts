@@ -64,7 +64,7 @@ export async function nextPaymentIds(tx: Tx, count: number): Promise<number[]> {
 /**
  * Finds the payments and notifications of each reference.
  * @param keys - references in the form of `referenceKey`.
- * @param manualKeys - the keys of manual payments.
+ * @param manualKeys - the keys of manual payments. Only for these, statement lines are read.
  */
 export async function findTransactions(
   tx: Tx,
@@ -91,14 +91,15 @@ export async function findTransactions(
     manualKeys.length === 0 ? [] : findStatementLines(tx, manualKeys),
   ]);
   const transactions = new Map<string, KnownTransaction>();
-  const under = (key: string) => {
+  const transactionOf = (key: string) => {
     const transaction = transactions.get(key) ?? { payments: [], notifications: [], statementId: null };
     transactions.set(key, transaction);
     return transaction;
   };
-  for (const payment of payments) under(payment.reference_key ?? '').payments.push(payment);
-  for (const notification of notifications) under(notification.trans_id).notifications.push(notification);
-  for (const { receipt, statementId } of lines) under(receipt).statementId = statementId;
+  for (const payment of payments) transactionOf(payment.reference_key ?? '').payments.push(payment);
+  for (const notification of notifications)
+    transactionOf(notification.trans_id).notifications.push(notification);
+  for (const { receipt, statementId } of lines) transactionOf(receipt).statementId = statementId;
   return transactions;
 }
 

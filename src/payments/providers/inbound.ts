@@ -8,7 +8,7 @@ import type { AnswerReceiver, PaymentProvider, ProviderAnswer, RouteDescription 
 
 // The common parts of the routes that payment providers call.
 
-/** Thirty times the usual size. The whole body is stored. */
+/** Many times the size of a usual body. The limit exists because the whole body is stored. */
 const BODY_LIMIT_BYTES = 64 * 1024;
 
 /** The handlers need the bytes for every content type, because unreadable bodies are stored too. */
@@ -22,7 +22,7 @@ export function acceptBytes(inbound: Api): void {
 }
 
 interface AnswerHandling<Answer> {
-  /** The part of the path that names the kind of the call: `status`. */
+  /** The part of the path that names the kind of the answer: `status` or `requests`. */
   call: string;
   receiver: AnswerReceiver<Answer>;
   /** The failure that is stored with an unreadable answer, and the message to the provider. */
@@ -30,7 +30,7 @@ interface AnswerHandling<Answer> {
   handle(request: FastifyRequest, key: string, body: string, answer: Answer): Promise<void>;
 }
 
-/** Adds the route at `answerUrl`. */
+/** Adds the route of the addresses that `answerUrl` makes. */
 export function answerRoute<Answer>(
   api: Api,
   context: Context,

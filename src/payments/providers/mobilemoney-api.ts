@@ -29,7 +29,7 @@ interface ApiAnswer {
 export interface MobilemoneyApi {
   /**
    * Calls an operation with an access token. If the token is refused, gets another one and repeats the call once.
-   * @throws ProviderApiError if there is no answer with status 200.
+   * @throws ProviderApiError if there is no answer with status 200 and a JSON object.
    */
   call(call: ApiCall, signal?: AbortSignal): Promise<ApiAnswer>;
 }
@@ -169,7 +169,7 @@ export function refusalOf(path: string, code: string | null, fields: Record<stri
   return new ProviderApiError('refused', message, null, 200);
 }
 
-/** An object of the provider. It may have other fields than those described. */
+/** The schema of an object that the provider sends. The object may have further fields. */
 export function OpenObject<T extends Record<string, TSchema>>(properties: T, options: TObjectOptions = {}) {
   return Type.Object(properties, { additionalProperties: true, ...options });
 }

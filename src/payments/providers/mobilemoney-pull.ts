@@ -93,7 +93,7 @@ export function mobilemoneyPull(api: MobilemoneyApi, settings: MobilemoneyPullSe
   };
 }
 
-/** Flattens the list, which is nested in another list in some answers. @returns undefined without a list. */
+/** Flattens the list, which some answers nest in another list. A single row may have no list. @returns undefined without rows. */
 function rowsOf(list: unknown): Record<string, unknown>[] | undefined {
   if (isRecord(list)) return [list];
   return Array.isArray(list) ? list.flat(2).filter(isRecord) : undefined;

@@ -4,6 +4,7 @@ import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.
 import { referenceKey } from '../../core/values/reference.ts';
 import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
 import type { Delimiter, LineRules, StatementLine, StatementReader } from './provider.ts';
+import { MAX_TRANSACTION_ID_LENGTH, OLDEST_TIME } from './rules.ts';
 
 /**
  * Reads the CSV statement of the mobile-money provider's portal. The statement has some lines about the organisation, then the
@@ -26,11 +27,8 @@ type Column = keyof typeof COLUMNS;
 
 const REQUIRED: readonly Column[] = ['receipt', 'completedAt', 'status', 'paidIn'];
 
-const MAX_RECEIPT_LENGTH = 64;
 const MAX_TEXT_LENGTH = 256;
 const MAX_UNREADABLE_LENGTH = 1_000;
-/** Mobile money did not exist before this time, so an earlier time is an error. */
-const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
 
 /** The position of each column that the file has. */
 type Head = Partial<Record<Column, number>>;
@@ -70,7 +68,7 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
   const paidIn = readMoney(cell('paidIn'), rules);
   const withdrawn = readMoney(cell('withdrawn'), rules);
   const facts = {
-    receipt: receipt.slice(0, MAX_RECEIPT_LENGTH) || null,
+    receipt: receipt.slice(0, MAX_TRANSACTION_ID_LENGTH) || null,
     completedAt,
     status: status || null,
   };
@@ -118,8 +116,8 @@ const NO_LINE: StatementLine = {
 };
 
 function problemOfPayment(receipt: string, completedAt: Date | null, rules: LineRules): string | false {
-  if (receipt === '' || receipt.length > MAX_RECEIPT_LENGTH) {
-    return `Receipt No. must have 1 to ${MAX_RECEIPT_LENGTH} characters`;
+  if (receipt === '' || receipt.length > MAX_TRANSACTION_ID_LENGTH) {
+    return `Receipt No. must have 1 to ${MAX_TRANSACTION_ID_LENGTH} characters`;
   }
   if (completedAt === null || completedAt < OLDEST_TIME) return 'Completion Time is not a time';
   const isLater = compareDates(businessDay(completedAt, rules.timeZone), rules.today) > 0;
@@ -137,10 +135,10 @@ function textsOf(cell: (column: Column) => string) {
 
 /** The portal writes a dash if there is no linked receipt. */
 function readLinkedReceipt(text: string): string | null {
-  return /[a-z0-9]/i.test(text) ? referenceKey(text).slice(0, MAX_RECEIPT_LENGTH) : null;
+  return /[a-z0-9]/i.test(text) ? referenceKey(text).slice(0, MAX_TRANSACTION_ID_LENGTH) : null;
 }
 
-/** A provider's fee may name a payment, but does not reverse it. */
+/** The line of a charge may have a payment as its linked transaction, but does not reverse the payment. */
 function isCharge(details: string | null): boolean {
   return details !== null && /\bcharges?\b/i.test(details) && !/revers/i.test(details);
 }
@@ -187,15 +185,15 @@ function readMoney(text: string, { currency, delimiter }: LineRules): Minor | nu
   return minor <= most && minor >= -most ? minor : undefined;
 }
 
-/** @returns undefined if a separator could mean thousands or decimals. */
+/** Removes separators of thousands. @returns undefined if a separator could mean thousands or decimals. */
 function plainAmount(text: string, delimiter: Delimiter, { decimals }: Currency): string | undefined {
-  const isFromDecimalComma = delimiter !== ',';
-  if (isFromDecimalComma && /^-?(\d+|\d{1,3}([.\s]\d{3})+),\d{1,2}$/.test(text)) {
+  const mayHaveDecimalComma = delimiter !== ',';
+  if (mayHaveDecimalComma && /^-?(\d+|\d{1,3}([.\s]\d{3})+),\d{1,2}$/.test(text)) {
     return text.replace(/[.\s]/g, '').replace(',', '.');
   }
-  if (isFromDecimalComma && /^-?\d{1,3}\.\d{3}$/.test(text)) return undefined;
+  if (mayHaveDecimalComma && /^-?\d{1,3}\.\d{3}$/.test(text)) return undefined;
   if (!/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return text;
-  const isUnclear = isFromDecimalComma && decimals === 3 && /^-?\d{1,3},\d{3}$/.test(text);
+  const isUnclear = mayHaveDecimalComma && decimals === 3 && /^-?\d{1,3},\d{3}$/.test(text);
   return isUnclear ? undefined : text.replaceAll(',', '');
 }
 

@@ -69,7 +69,7 @@ describe('a notification', () => {
   });
 
   it.each([undefined, null, '', '   ', 'x'.repeat(65), {}, ['A'], true])(
-    'is not read with TransID %j',
+    'is refused with TransID %j',
     (TransID) => {
       expect(refused({ ...SENT, TransID })).toEqual(['TransID']);
     },
@@ -91,11 +91,11 @@ describe('a notification', () => {
     Number.NaN,
     {},
     [1],
-  ])('is not read with TransAmount %j', (TransAmount) => {
+  ])('is refused with TransAmount %j', (TransAmount) => {
     expect(refused({ ...SENT, TransAmount })).toEqual(['TransAmount']);
   });
 
-  it.each([undefined, null, 'text', 5, [SENT]])('is not read in %j', (body) => {
+  it.each([undefined, null, 'text', 5, [SENT]])('is refused if the body is %j', (body) => {
     expect(refused(body)).toEqual(['body']);
   });
 

@@ -16,7 +16,7 @@ import { parseJsonObject, textOf } from './rules.ts';
 // Safaricom's M-PESA C2B API (Daraja): validation and confirmation of payments to a paybill number.
 // https://developer.safaricom.co.ke/APIs/CustomerToBusinessRegisterURL
 
-/** The part of an answer that the gateway reads. On both routes, the code 0 means accepted. Codes of refusals are strings. */
+/** The part of an answer that the gateway of the provider reads. The code 0 means accepted. The codes of refusals are strings. */
 const ACCEPTED = { ResultCode: 0, ResultDesc: 'Accepted' } as const;
 const REFUSED = {
   wrong_account: { ResultCode: 'C2B00012', ResultDesc: 'Invalid Account Number' },
@@ -70,7 +70,7 @@ const NotificationBody = OpenObject(
   },
 );
 
-/** The envelope, and the part that the gateway reads. */
+/** The envelope of this API, with the part that the gateway reads. */
 const Acknowledgement = Type.Object(
   {
     success: Type.Literal(true),
@@ -154,7 +154,7 @@ export const mobilemoney: PaymentProvider = {
     body: { ...ok(result, 'Notification accepted.'), ...ACCEPTED },
   }),
   refuse(_sent, refusal) {
-    // Every readable notification is accepted, because the money has moved already.
+    // A readable notification is never refused, because the money has moved already.
     if (refusal.reason === 'unreadable') throw invalid(refusal.problems);
     throw unavailable(new Error(`a notification was refused: ${refusal.reason}`));
   },

@@ -47,7 +47,7 @@ export interface PaymentProvider {
   readonly statement?: StatementReader;
   /** Only for a provider that validates a payment before the money moves, at …/validation. */
   readonly validation?: {
-    /** Milliseconds until a late answer is useless. */
+    /** The time limit of the answer in milliseconds, because the provider does not wait long. */
     deadlineMs: number;
     answer(verdict: Verdict, accountNumber: string | null): ProviderAnswer;
     readonly description: RouteDescription;
@@ -77,9 +77,9 @@ export interface ProviderApi {
 /** Asks about one transaction. The provider accepts the query, and posts the answer later. */
 export interface StatusSource {
   /**
-   * A repeat only causes another answer.
+   * Sends the query. Sending it twice only causes a second answer.
    * @param transaction.answerUrl - the address for the provider's answer.
-   * @returns the provider's id of the query.
+   * @returns the provider's id of the query. Null if it sent none.
    */
   ask(
     transaction: { transactionRef: string; answerUrl: string },
@@ -96,7 +96,7 @@ export interface AnswerReceiver<Answer> {
   /** Reads an answer. @returns undefined if it is unreadable. */
   read(body: Buffer): Answer | undefined;
   readonly description: RouteDescription;
-  /** The answer to every readable call, even to a call that fits nothing: the provider could not correct it. */
+  /** The answer to every readable call, even if the call belongs to no query or request: the provider could not correct it. */
   readonly acknowledgement: ProviderAnswer;
 }
 
@@ -114,19 +114,21 @@ export interface StatusAnswer {
   message: string | null;
 }
 
-/** A transaction as the provider describes it. The texts are the provider's. */
+/** A transaction as the provider describes it. */
 export interface DescribedTransaction {
+  /** In the words of the provider. */
   status: string | null;
   /** Whether the status means that the money has moved. */
   isCompleted: boolean;
   /** A decimal number in units of the currency. */
   amount: string | null;
-  /** The payer's number: plain, masked, or the SHA-256 of its digits. */
+  /** The payer's number: international, masked, or the SHA-256 of its digits in hex. */
   payer: string | null;
   payerName: string | null;
   /** The number of the business that was paid. */
   receiver: string | null;
   completedAt: Date | null;
+  /** The kind of transaction, in the words of the provider. */
   reason: string | null;
 }
 
@@ -136,7 +138,7 @@ export interface PullSource {
   readonly historyMs: number;
   /** The longest window of one query. */
   readonly longestWindowMs: number;
-  /** Asks the provider to list the payments of a short code. Repeats have no effect. */
+  /** Registers a short code, so that the provider lists its payments. Repeats have no effect. */
   register(shortCode: string, signal: AbortSignal): Promise<void>;
   /** Reads the rows of a window that follow the first `offset` rows. */
   readPage(window: PullWindow, offset: number, signal: AbortSignal): Promise<PulledPage>;
@@ -197,8 +199,8 @@ export type SendResult =
   | { outcome: 'not_sent' | 'unknown'; message: string };
 
 /**
- * The outcome of a request, as the provider reports it. `waiting` if the customer has not answered, `unknown` if the provider did
- * not report one.
+ * The outcome of a request, as the provider reports it. `waiting` if the customer has not answered, `unknown` if the provider
+ * reported no outcome.
  */
 export type RequestResult =
   | { outcome: 'paid'; message: string | null }
@@ -284,7 +286,7 @@ export interface SentPayment {
   businessShortCode: string | null;
   /** The account that the payer typed. */
   reference: string | null;
-  /** The payer's number: plain, local, masked, or the SHA-256 of its digits. */
+  /** The payer's number: international, local, masked, or the SHA-256 of its digits in hex. */
   payer: string | null;
   payerName: string | null;
 }
@@ -342,7 +344,7 @@ export class ProviderApiError extends Error {
   readonly problem: ProviderApiProblem;
   /** How long the provider asks callers to wait. */
   readonly retryAfterSeconds: number | null;
-  /** The HTTP status. Null without an answer. */
+  /** The HTTP status of the answer. Null without an answer, or if `problem` says enough. */
   readonly status: number | null;
 
   constructor(

@@ -10,9 +10,9 @@ import type { AnswerReceiver, PaymentProvider, PulledPayment, SentPayment } from
 
 // Converts a provider's call to a notification.
 
-const MAX_TRANSACTION_ID_LENGTH = 64;
-/** An earlier time is an error, because mobile money did not exist. */
-const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
+export const MAX_TRANSACTION_ID_LENGTH = 64;
+/** Mobile money did not exist before this time, so an earlier time is an error. */
+export const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
 
 /** Much longer than any field that providers send. */
 const MAX_FIELD_LENGTH = 256;
@@ -38,8 +38,6 @@ export function readingSettings({ config, currency }: Pick<Context, 'config' | '
 /**
  * Parses a payment that a provider sent. Only a transaction id and an amount are required. A missing or wrong time is replaced by
  * the time of receipt and flagged, because the money may have moved already.
- *
- * @param rawBody the body of the call.
  */
 export function readNotification(
   provider: PaymentProvider,
@@ -77,10 +75,7 @@ export function readNotification(
   };
 }
 
-/**
- * Like `readNotification`, for a payment that the service asked for. Such a payment is posted in any case, because the money has
- * moved.
- */
+/** Like `readNotification`, for a pulled payment. It is never refused, because the money has moved. */
 export function readPulled(
   provider: PaymentProvider,
   { sent, time, raw }: PulledPayment,
@@ -132,7 +127,7 @@ export function isOurs(
   return paybillNumbers.length === 0 || paybillNumbers.includes(businessShortCode ?? '');
 }
 
-/** @returns undefined for a text that is not an amount. */
+/** Parses an amount. @returns undefined unless it is above 0 and at most the largest amount. */
 export function readAmountOf(
   { amount }: Pick<SentPayment, 'amount'>,
   { decimals }: Currency,
@@ -170,7 +165,7 @@ export function parseJsonObject(body: Buffer): Record<string, unknown> | undefin
  * Reads a field as text, cleaned by `cleanText`. Numbers are accepted in place of strings.
  *
  * @param rawBody the body, to read the digits of numbers that JavaScript would round.
- * @returns null for a field that is neither a string nor a number.
+ * @returns null for a field that is empty, or neither a string nor a number.
  */
 export function textOf(fields: Record<string, unknown>, name: string, rawBody = ''): string | null {
   const parsed = Object.hasOwn(fields, name) ? fields[name] : undefined;
@@ -213,7 +208,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 /**
  * The address to which a provider posts its answer to a query or a request.
- * @param call - the part of the path that names the kind of the call: `status`.
+ * @param call - the part of the path that names the kind of the answer: `status` or `requests`.
  */
 export function answerUrl(
   config: Config,

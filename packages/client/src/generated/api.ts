@@ -861,7 +861,7 @@ export interface paths {
         put?: never;
         /**
          * Record a received payment
-         * @description A payment is accepted in every status of its account, because the money has moved already. An amount above the total becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. To post a missing line of a statement, import it from the statement. If the payment of the transaction was reversed, and no other payment has the reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already has, even a reversed payment, gets DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
+         * @description A payment is accepted in every status of its account, because the money has moved already. The part above the balance becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. To post a missing line of a statement, import it from the statement. If the payment of the transaction was reversed, and no other payment has the reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already has, even a reversed payment, gets DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
          *
          *     Needs the permission `payments:record`: admin, manager, finance, agent.
          */
@@ -973,7 +973,7 @@ export interface paths {
         put?: never;
         /**
          * Assign an unmatched payment to an account
-         * @description If the payer’s exact number is known, the next notification with the same reference from the same payer matches this account. The exception is a reference that is the number of another open account. The payment then stays unmatched, and both accounts are suggested.
+         * @description If the payer’s exact number is known, the next notification with the same reference from the same payer matches this account. Exception: if the reference is the number of another open account, that next payment is unmatched, and both accounts are suggested.
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
@@ -1063,7 +1063,7 @@ export interface paths {
         put?: never;
         /**
          * Ask a phone to pay
-         * @description The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes. The request gets 409 if the operator has not turned payment requests on (`paymentRequests` in `GET /settings`).
+         * @description The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes. The call gets 409 if the operator has not turned payment requests on (`paymentRequests` in `GET /settings`).
          *
          *     Needs the permission `payment-requests:create`: admin, manager, finance, agent.
          */
@@ -9553,7 +9553,7 @@ export interface components {
                 accountId: number;
                 accountNumber: string;
                 customerName: string;
-                /** @description The reasons for suggesting this account: of the reference, then of the phone, then of the name of the payer. */
+                /** @description Why this account is suggested. The reason from the reference comes first, then the payer’s phone, then the payer’s name. */
                 reason: string;
                 /** @description The same reasons as codes. `assignedOn` is the day of the earlier assignment that is the reason, or null. */
                 reasons: {
