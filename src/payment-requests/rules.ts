@@ -214,7 +214,7 @@ export function isSamePhone(payer: string | null, phone: string, region: string)
   return isReadable && !isAnotherPhone(payer, phone, region);
 }
 
-/** The provider's prompt ends within this time. A later payment does not answer the request. */
+/** The provider's prompt usually ends within this time. A later payment does not count as the answer to the request. */
 const PROMPT_MS = 5 * 60_000;
 /** After this time, notifications have arrived and lost ones have been pulled. So all payments that fit are known. */
 const FIND_AFTER_MS = 15 * 60_000;

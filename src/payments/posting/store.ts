@@ -146,7 +146,7 @@ export async function linkToProvider(
     .set({
       provider,
       provider_trans_id: transId,
-      // A payment that staff have unassigned stays in the worklist, because its account is not known.
+      // An unmatched payment stays in the worklist without a match method, because its account is not known.
       match_method: sql`case when account_id is null then null else 'manual_entry'::match_method end`,
       match_reason: null,
       updated_at: sql`business_now()`,

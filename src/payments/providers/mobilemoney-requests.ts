@@ -37,7 +37,7 @@ const MAX_AMOUNT = 250_000n;
 const ACCEPTED = '0';
 const PAID = '0';
 /** The codes that end a request without a payment. */
-const END_REASONS: Readonly<Record<string, EndReason>> = {
+const REASON_OF_CODE: Readonly<Record<string, EndReason>> = {
   '1': 'insufficient_funds',
   '17': 'refused',
   '26': 'refused',
@@ -216,7 +216,7 @@ async function findResult({ api, config }: Connection, requestId: string, now: D
 function resultOf(code: string | null, message: string | null): RequestResult {
   if (code === PAID) return { outcome: 'paid', message };
   if (code === STILL_PROCESSING) return { outcome: 'waiting', message };
-  const reason = code === null ? undefined : END_REASONS[code];
+  const reason = code === null ? undefined : REASON_OF_CODE[code];
   return reason ? { outcome: 'ended', reason, message } : { outcome: 'unknown', message };
 }
 

@@ -75,7 +75,7 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
 
   if (status !== '' && status.toLowerCase() !== 'completed') {
     const amountMinor = paidIn ? paidIn : negative(withdrawn ?? null);
-    return { ...NO_LINE, ...facts, ...textsOf(cell), result: 'other', amountMinor };
+    return { ...EMPTY_LINE, ...facts, ...textsOf(cell), result: 'other', amountMinor };
   }
   const problem =
     (status === '' && 'Transaction Status is empty') ||
@@ -86,20 +86,20 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
     (paidIn === null && withdrawn === null && 'neither Paid In nor Withdrawn holds an amount') ||
     (paidIn && problemOfPayment(receipt, completedAt, rules)) ||
     null;
-  if (problem !== null) return { ...NO_LINE, ...facts, ...rawOf(cells), result: 'unreadable', problem };
+  if (problem !== null) return { ...EMPTY_LINE, ...facts, ...rawOf(cells), result: 'unreadable', problem };
   const texts = textsOf(cell);
   const isLinked = texts.linkedReceipt !== null && texts.linkedReceipt !== facts.receipt;
   if (!paidIn) {
     const amountMinor = negative(withdrawn ?? null) ?? 0n;
     const isReversal = isLinked && amountMinor < 0n && !isCharge(texts.details);
-    return { ...NO_LINE, ...facts, ...texts, isReversal, result: 'other', amountMinor };
+    return { ...EMPTY_LINE, ...facts, ...texts, isReversal, result: 'other', amountMinor };
   }
   // The line reverses an earlier withdrawal: the money belongs to the organisation, and no customer sent it.
-  if (isLinked) return { ...NO_LINE, ...facts, ...texts, result: 'other', amountMinor: paidIn };
-  return { ...NO_LINE, ...facts, ...texts, isPayment: true, amountMinor: paidIn };
+  if (isLinked) return { ...EMPTY_LINE, ...facts, ...texts, result: 'other', amountMinor: paidIn };
+  return { ...EMPTY_LINE, ...facts, ...texts, isPayment: true, amountMinor: paidIn };
 }
 
-const NO_LINE: StatementLine = {
+const EMPTY_LINE: StatementLine = {
   isPayment: false,
   isReversal: false,
   result: null,

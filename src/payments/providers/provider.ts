@@ -39,9 +39,9 @@ export interface PaymentProvider {
    * have no balance.
    */
   readBalance?(body: Buffer): string | null;
-  /** The answer to a notification that is stored. */
+  /** The answer to an accepted notification. */
   accept(sent: SentPayment, result: NotificationResult): ProviderAnswer;
-  /** The answer to a notification that is not posted. */
+  /** The answer to an unreadable or refused notification. */
   refuse(sent: SentPayment | undefined, refusal: Refusal): ProviderAnswer;
   /** Absent for a provider whose statements are not imported. */
   readonly statement?: StatementReader;
