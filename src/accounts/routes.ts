@@ -27,14 +27,14 @@ import {
   StatusChange,
   statusChangeList,
 } from './schema.ts';
-import { getAccountRow, listAccounts, type ShownAccountRow } from './store.ts';
+import { getAccountRow, getShownAccountRow, listAccounts, type ShownAccountRow } from './store.ts';
 import { toAccount, toSchedule } from './view.ts';
 
 export function accountRoutes(api: Api, context: Context, slots: SharedSlots): void {
   const answer = (row: ShownAccountRow) => toAccount(row, context.currency, today(context));
 
   async function read(actor: Actor, id: number, expand?: ChoiceText<AccountExpansion>) {
-    const account = answer(await getAccountRow(context.db, id));
+    const account = answer(await getShownAccountRow(context.db, id));
     const [expanded = account] = await expandAccounts(context.db, actor, [account], expand);
     return ok(expanded, 'Account found.');
   }
@@ -133,7 +133,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
       },
     },
     async (request) => {
-      const account = await getAccountRow(context.db, request.params.id);
+      const account = await getShownAccountRow(context.db, request.params.id);
       return ok(toSchedule(account, context.currency, today(context)), 'Schedule found.');
     },
   );

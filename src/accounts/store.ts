@@ -111,7 +111,7 @@ export function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: number): P
     .execute();
 }
 
-/** The columns that an answer shows. Lists read only these columns. */
+/** The columns that an answer shows. */
 const SHOWN_COLUMNS = [
   'id',
   'customer_id',
@@ -138,7 +138,14 @@ const SHOWN_COLUMNS = [
 
 export type ShownAccountRow = Pick<AccountRow, (typeof SHOWN_COLUMNS)[number]>;
 
-const SHOWN = sql<ShownAccountRow>`select ${sql.raw(SHOWN_COLUMNS.map((name) => `a.${name}`).join(', '))} from accounts a`;
+const SELECT_SHOWN = `select ${SHOWN_COLUMNS.map((name) => `a.${name}`).join(', ')} from accounts a`;
+
+/** @throws AppError NOT_FOUND. */
+export async function getShownAccountRow(db: Db, id: number): Promise<ShownAccountRow> {
+  const [row] = await lookUp<ShownAccountRow>(db, `${SELECT_SHOWN} where a.id = $1`, [id]);
+  if (!row) throw notFound('account', id);
+  return row;
+}
 
 interface AccountFilters {
   status?: AccountStatus;
@@ -155,7 +162,7 @@ export function listAccounts(db: Db, query: ListPlan & AccountFilters, day: Plai
     ...(customerId === undefined ? [] : [sql<boolean>`a.customer_id = ${customerId}`]),
   ];
   return fetchPage<ShownAccountRow>(db, query, {
-    select: SHOWN,
+    select: sql.raw(SELECT_SHOWN),
     from: sql`from accounts a`,
     where,
     byKey: customerId !== undefined || accountNumber !== undefined,

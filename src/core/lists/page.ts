@@ -41,7 +41,7 @@ export function columnList(columns: readonly string[]): RawBuilder<unknown> {
 
 /** Skipping or counting this many rows of an index takes about the time of a look-up. */
 const MAX_READ_QUICKLY = 500;
-/** Limits that are part of the text. If they were parameters, PostgreSQL would plan each page again, which takes longer than the query. */
+/** If the limit were a parameter, PostgreSQL would plan each page again. Planning takes longer than running the query. */
 const LITERAL_LIMITS = [DEFAULT_LIMIT, MAX_LIMIT];
 
 /** Reads one page of rows, with the exact number of all matching rows or, for `after`, with the cursor of the next page. */
@@ -88,92 +88,58 @@ async function findAfter<Row>(
   };
 }
 
+/**
+ * Reads the page and its total in one statement. A page that is not full shows the total. For a full page, the statement counts:
+ * all rows if PostgreSQL plans the statement for its values, otherwise up to a limit. A second statement counts more rows.
+ */
 async function findNumbered<Row>(
   db: Db,
   plan: ListPlan,
   source: ListSource<Row>,
   select: string,
 ): Promise<Page<Row>> {
-  const { page, limit } = plan;
-  const skipped = (page - 1) * limit;
+  const skipped = (plan.page - 1) * plan.limit;
+  const isQuick = source.byKey || (source.inOrderOfIndex && skipped <= MAX_READ_QUICKLY);
   const where = whereOf([...conditionsOf(plan, source), ...(source.where ?? [])]);
+  const countAll = () => sql<{ total: number }>`select count(*) as total ${source.from} ${where}`.compile(db);
   // The rest of the SQL is joined as text. The query builder would need 10 µs more for each page.
   const { sql: ordered, parameters } = sql`${where} order by ${orderOf(plan, source)}`.compile(db);
   const values = [...parameters];
   const parameter = (value: number) => `$${values.push(value)}::bigint`;
-  const parts: Parts = {
-    select,
-    from: source.from,
-    where,
-    ordered,
-    limit: LITERAL_LIMITS.includes(limit) ? String(limit) : parameter(limit),
-    offset: skipped === 0 ? '0' : parameter(skipped),
-    values,
-  };
-  const isQuick = source.byKey || (source.inOrderOfIndex && skipped <= MAX_READ_QUICKLY);
-  const found = isQuick ? await findQuickly<Row>(db, parts) : await find<Row>(db, parts);
-  return { rows: found.rows, pagination: pageNumbers(page, limit, totalOf(found, skipped, limit)) };
-}
+  const limit = LITERAL_LIMITS.includes(plan.limit) ? String(plan.limit) : parameter(plan.limit);
+  const offset = skipped === 0 ? '0' : parameter(skipped);
+  // Without the order, PostgreSQL might search the whole table for the first rows. A list by key has few rows to sort.
+  const countFew = () =>
+    `select nullif(count(*), ${TOO_MANY}) from (select ${textOf(db, source.from)} ${ordered} limit ${TOO_MANY}) as few`;
+  const text = `
+    select coalesce(page.rows, '[]') as rows,
+      case when page.length between 1 and ${limit} - 1 or ${offset} + page.length = 0 then ${offset} + page.length
+        else (${isQuick ? countFew() : countAll().sql}) end as total
+    from (select count(*) as length, json_agg(row) as rows
+      from (${select} ${ordered} limit ${limit} offset ${offset}) as row) as page`;
 
-function whereOf(conditions: RawBuilder<boolean>[]): RawBuilder<unknown> {
-  return conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
-}
+  const [found] = isQuick
+    ? await lookUp<Found<Row>>(db, text, values, 'lists')
+    : await run<Found<Row>>(db, `${UNNAMED} ${text}`, values);
+  const { rows, total } = found as Found<Row>;
+  return { rows, pagination: pageNumbers(plan.page, plan.limit, total ?? (await countMany())) };
 
-/**
- * Rows may be added or deleted between the count and the page. If count and page disagree, the rows of the page determine the
- * total.
- */
-function totalOf({ rows, total }: Found<unknown>, skipped: number, limit: number): number {
-  const end = skipped + rows.length;
-  if (rows.length === limit) return Math.max(total, end);
-  return rows.length > 0 ? end : Math.min(total, end);
-}
-
-interface Parts {
-  select: string;
-  from: RawBuilder<unknown>;
-  where: RawBuilder<unknown>;
-  /** The text of `where` and of the order. */
-  ordered: string;
-  limit: string;
-  offset: string;
-  /** The parameters of `ordered`, `limit` and `offset`. */
-  values: unknown[];
+  /** Rows may have been deleted since the page was read. */
+  async function countMany(): Promise<number> {
+    const [counted] = (await db.executeQuery(countAll())).rows;
+    return Math.max(counted?.total ?? 0, rows.length === 0 ? 0 : skipped + rows.length);
+  }
 }
 
 interface Found<Row> {
   /** Rows as JSON values, see json-rows.ts. */
   rows: Row[];
-  total: number;
+  /** Null if the statement did not count all rows. */
+  total: number | null;
 }
 
-/** Reads the page and its total in two concurrent statements. PostgreSQL plans each statement for its values. */
-async function find<Row>(db: Db, parts: Parts): Promise<Found<Row>> {
-  const page = `${UNNAMED} select json_agg(row) as rows from (${pageOf(parts)}) as row`;
-  const [[found], [counted]] = await Promise.all([
-    run<{ rows: Row[] | null }>(db, page, parts.values),
-    runUnnamed(db, countOf(parts)),
-  ]);
-  return { rows: found?.rows ?? [], total: counted?.total ?? 0 };
-}
-
-/**
- * Reads the page and its total in one statement on the connection that lists share. A page that is not full shows the total. For a
- * full page, the statement counts rows up to a limit. If there are more rows, a second statement counts them all.
- */
-async function findQuickly<Row>(db: Db, parts: Parts): Promise<Found<Row>> {
-  const { ordered, limit, offset, values } = parts;
-  const from = textOf(db, parts.from);
-  // The rows to count are ordered, too. Otherwise PostgreSQL might search the whole table for the first rows. A list by key has few
-  // rows to sort.
-  const text = `
-    select page.rows,
-      case when page.length between 1 and ${limit} - 1 or ${offset} + page.length = 0 then ${offset} + page.length
-        else (select nullif(count(*), ${TOO_MANY}) from (select ${from} ${ordered} limit ${TOO_MANY}) as few) end as total
-    from (select count(*) as length, json_agg(row) as rows from (${pageOf(parts)}) as row) as page`;
-  const [found] = await lookUp<{ rows: Row[] | null; total: number | null }>(db, text, values, 'lists');
-  const total = found?.total ?? (await countOf(parts).execute(db)).rows[0]?.total ?? 0;
-  return { rows: found?.rows ?? [], total };
+function whereOf(conditions: RawBuilder<boolean>[]): RawBuilder<unknown> {
+  return conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
 }
 
 /** SQL without parameters, as text. */
@@ -184,14 +150,6 @@ function textOf(db: Db, part: RawBuilder<unknown>): string {
 }
 
 const TOO_MANY = MAX_READ_QUICKLY + 1;
-
-function pageOf({ select, ordered, limit, offset }: Parts): string {
-  return `${select} ${ordered} limit ${limit} offset ${offset}`;
-}
-
-function countOf({ from, where }: Parts) {
-  return sql<{ total: number }>`select count(*) as total ${from} ${where}`;
-}
 
 async function runUnnamed<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
   return (await sql<Row>`${sql.raw(UNNAMED)} ${statement}`.execute(db)).rows;
