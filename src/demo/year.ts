@@ -113,6 +113,16 @@ const AGENTS = ['Grace Njeri', 'Samuel Kiprop', 'Faith Atieno', 'Peter Mutua'];
 
 /** How a customer pays: on time, late, in advance, or on time until some day and then almost nothing. */
 type Manner = 'steady' | 'late' | 'generous' | 'losing';
+/** The manners repeat after this many customers, so that each year has customers of each manner. */
+const MANNERS = 12;
+
+/** The steps, one a week, by which staff pursue the debt of a customer who has stopped paying. */
+const PURSUIT: readonly { from: AccountStatus; to: AccountStatus; reason: string }[] = [
+  { from: 'active', to: 'suspended', reason: 'no payment for weeks' },
+  { from: 'suspended', to: 'defaulted', reason: 'does not answer calls' },
+  { from: 'defaulted', to: 'repossessed', reason: 'collected by the agent' },
+  { from: 'repossessed', to: 'written_off', reason: 'the system cannot be sold again' },
+];
 
 type Offer = (typeof OFFERS)[number] & { planId: number; productId: number; productName: string };
 
@@ -126,6 +136,8 @@ interface Contract {
   leadDays: number;
   /** A losing customer stops paying this many days after the start. */
   stopsAfter: number;
+  /** Staff pursue the debt of a losing customer by this many steps. */
+  pursuitSteps: number;
   /** The sum that the customer has sent, in whole units, including money that waits to be assigned. */
   sent: number;
   isOver: boolean;
@@ -286,15 +298,15 @@ class DemoYear {
       // Some systems are installed some days later.
       activationDate: this.oneIn(12) ? addDays(date, 1 + this.random(6)) : date,
     });
-    const chance = this.random(100);
     this.contracts.push({
       accountId: account.id,
       offer,
       payer: { firstName, phone },
-      manner: chance < 66 ? 'steady' : chance < 84 ? 'late' : chance < 92 ? 'generous' : 'losing',
+      manner: mannerOf(number % MANNERS),
       startsOn: account.activation_date,
       leadDays: this.random(4),
       stopsAfter: 20 + this.random(150),
+      pursuitSteps: 1 + (Math.floor(number / MANNERS) % PURSUIT.length),
       sent: 0,
       isOver: false,
     });
@@ -497,6 +509,7 @@ class DemoYear {
       });
     }
     if (daysLeft === APPROVALS_ON.open) {
+      await this.payTwice();
       const accountIds = await leaveRequests(limited, staff);
       // A payment would change the credit or the balance that a request is about, and end the request.
       for (const contract of this.contracts)
@@ -542,6 +555,23 @@ class DemoYear {
       await this.post([this.reportedBy(transaction)]);
       contract.sent += typed;
       this.payments += 1;
+    }
+  }
+
+  /** A customer pays the last instalment again, after the account is completed. */
+  private async payTwice(): Promise<void> {
+    for (const contract of this.contracts) {
+      const amount = contract.offer.plan.instalmentAmount;
+      if (contract.sent < totalOf(contract.offer.plan) || (await this.read(contract)).status !== 'completed')
+        continue;
+      const time = this.tools.clock.now();
+      const reference = formatAccountNumber(contract.accountId);
+      await this.post([
+        this.reportedBy(this.addTransaction({ time, amount, reference, payer: contract.payer })),
+      ]);
+      contract.sent += amount;
+      this.payments += 1;
+      return;
     }
   }
 
@@ -625,13 +655,8 @@ class DemoYear {
 
   private async pursue(contract: Contract): Promise<void> {
     const { status } = await this.read(contract);
-    if (status === 'active') await this.changeStatus(contract, 'suspended', 'no payment for weeks');
-    if (status === 'suspended' && this.oneIn(3))
-      await this.changeStatus(contract, 'defaulted', 'does not answer calls');
-    if (status === 'defaulted' && this.oneIn(6))
-      await this.changeStatus(contract, 'repossessed', 'collected by the agent');
-    if (status === 'repossessed' && this.oneIn(6))
-      await this.changeStatus(contract, 'written_off', 'the system cannot be sold again');
+    const step = PURSUIT.slice(0, contract.pursuitSteps).find(({ from }) => from === status);
+    if (step) await this.changeStatus(contract, step.to, step.reason);
   }
 
   private async changeStatus(contract: Contract, status: AccountStatus, reason: string): Promise<void> {
@@ -712,6 +737,12 @@ function takeUntil<Item extends { since: PlainDate }>(day: PlainDate, waiting: I
   const due = waiting.filter(({ since }) => since <= day);
   waiting.splice(0, waiting.length, ...waiting.filter(({ since }) => since > day));
   return due;
+}
+
+function mannerOf(at: number): Manner {
+  if (at === 11) return 'losing';
+  if (at === 4) return 'generous';
+  return at % 6 === 1 ? 'late' : 'steady';
 }
 
 function createRandom(seed: number): (below: number) => number {
