@@ -5,6 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startPaying } from '../faults/clients.ts';
+import { runStatement } from '../support/statements.ts';
 import { expectBooksToHold } from './books.ts';
 import { cents, openAccount, read, readPayments, registerAdmin, signIn, sumOf } from './client.ts';
 import {
@@ -17,7 +18,6 @@ import {
   runCli,
   startService,
 } from './process.ts';
-import { runStatement } from './statements.ts';
 
 cleanUpAfterwards();
 

@@ -5,6 +5,7 @@ import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/core/log.ts';
 import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
 import { addDemoCompany } from '../../src/demo/company.ts';
+import { runStatement } from '../support/statements.ts';
 import { expectVerifyToPass } from './books.ts';
 import { read, registerAdmin } from './client.ts';
 import {
@@ -19,7 +20,6 @@ import {
   report,
   startService,
 } from './process.ts';
-import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 cleanUpAfterwards();

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { notification } from '../support/harness.ts';
+import { runStatement } from '../support/statements.ts';
 import { expectBooksToHold } from './books.ts';
 import {
   cents,
@@ -27,7 +28,6 @@ import {
   report,
   startService,
 } from './process.ts';
-import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 cleanUpAfterwards();

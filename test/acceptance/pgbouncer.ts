@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { executes, runStatement } from '../support/statements.ts';
 import { freePort, newFolder } from './process.ts';
-import { executes, runStatement } from './statements.ts';
 
 /** A PgBouncer in transaction mode that a test may stop and start. */
 export interface PgBouncer {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type PayingClients, send, startPaying, strangeOf } from '../faults/clients.ts';
 import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
 import { notification } from '../support/harness.ts';
+import { runStatement } from '../support/statements.ts';
 import { expectBooksToHold } from './books.ts';
 import {
   cents,
@@ -32,7 +33,6 @@ import {
   runCli,
   startService,
 } from './process.ts';
-import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 });
 cleanUpAfterwards();

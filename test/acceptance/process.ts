@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, inject } from 'vitest';
 import { databaseOn } from '../support/global-setup.ts';
 import { createCaller } from '../support/harness.ts';
-import { runStatement } from './statements.ts';
+import { runStatement } from '../support/statements.ts';
 
 export type Environment = Record<string, string>;
 

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
 import { type Answer, createCaller } from '../support/harness.ts';
+import { runStatement } from '../support/statements.ts';
 import { openAccount, registerAdmin } from './client.ts';
 import {
   cleanUpAfterwards,
@@ -13,7 +14,6 @@ import {
   runCli,
   startService,
 } from './process.ts';
-import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 cleanUpAfterwards();

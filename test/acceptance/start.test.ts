@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { runStatement } from '../support/statements.ts';
 import {
   BOSS,
   createAdmin,
@@ -29,7 +30,6 @@ import {
   startService,
   untilNoProcessIn,
 } from './process.ts';
-import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000, maxConcurrency: 3 });
 cleanUpAfterwards();

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { longestPause, startPaying, strangeOf } from '../faults/clients.ts';
 import { createCaller } from '../support/harness.ts';
+import { runStatement } from '../support/statements.ts';
 import { expectBooksToHold } from './books.ts';
 import { registerAdmin } from './client.ts';
 import { nextVersion } from './next-version.ts';
@@ -16,7 +17,6 @@ import {
   report,
   startService,
 } from './process.ts';
-import { runStatement } from './statements.ts';
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 });
 cleanUpAfterwards();

@@ -10,7 +10,7 @@ import {
   report,
   startService,
 } from '../acceptance/process.ts';
-import { runStatement } from '../acceptance/statements.ts';
+import { runStatement } from '../support/statements.ts';
 import { send, startPaying, strangeOf } from './clients.ts';
 import { createPostgres, type FragilePostgres } from './postgres.ts';
 

@@ -15,7 +15,7 @@ import {
   report,
   startService,
 } from '../acceptance/process.ts';
-import { runStatement } from '../acceptance/statements.ts';
+import { runStatement } from '../support/statements.ts';
 import { send, startPaying } from './clients.ts';
 import { expectGaplessVersions, startReading } from './event-reader.ts';
 import { createPostgres, type FragilePostgres } from './postgres.ts';

@@ -12,7 +12,7 @@ import {
   type SystemAccount,
 } from '../../src/platform/embedded-postgres/run-as.ts';
 import { freePort, newFolder } from '../acceptance/process.ts';
-import { executes, runStatement } from '../acceptance/statements.ts';
+import { executes, runStatement } from '../support/statements.ts';
 
 /** A PostgreSQL server that a test may stop, freeze and kill. */
 export interface FragilePostgres {

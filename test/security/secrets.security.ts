@@ -11,7 +11,7 @@ import {
   runToEnd,
   startService,
 } from '../acceptance/process.ts';
-import { runStatement } from '../acceptance/statements.ts';
+import { runStatement } from '../support/statements.ts';
 import { expectNothingOfTheInside, type Reply, type Sent, send, sendBytes } from './wire.ts';
 
 /** Sends secrets in every possible place, and then searches all log lines and metrics for them. */

@@ -13,7 +13,7 @@ import {
   report,
   startService,
 } from '../acceptance/process.ts';
-import { runStatement } from '../acceptance/statements.ts';
+import { runStatement } from '../support/statements.ts';
 import { type Reply, send } from './wire.ts';
 
 /**

@@ -4,8 +4,8 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Environment, newFolder, type RunningService, startService } from '../acceptance/process.ts';
-import { runStatement } from '../acceptance/statements.ts';
 import { send } from '../faults/clients.ts';
+import { runStatement } from '../support/statements.ts';
 
 /** An instance whose /metrics, /proc files and event loop are measured. */
 export interface GaugedService {

@@ -9,6 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
 import { partitionTables } from './partitioned.ts';
+import { runStatement } from './statements.ts';
 import { useTemporaryFolder } from './temporary-folder.ts';
 
 declare module 'vitest' {
@@ -39,7 +40,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   );
 
   const template = `ams_test_template_${randomUUID().replaceAll('-', '')}`;
-  await onServer(server, `create database ${template}`);
+  await runStatement(server, `create database ${template}`);
   const config = readConfig({ NODE_ENV: 'test' });
   await prepareDatabase(databaseOn(server, template), config, currencyOf(config));
   if (process.env.TEST_PARTITIONED === 'yes') await partition(databaseOn(server, template));
@@ -47,7 +48,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('redisUrl', redisUrl);
   project.provide('template', template);
   return async () => {
-    await onServer(server, `drop database ${template} with (force)`);
+    await runStatement(server, `drop database ${template} with (force)`);
     await stop();
     removeTemporaryFolder();
   };
@@ -68,13 +69,6 @@ async function partition(database: ReturnType<typeof databaseOn>): Promise<void>
   const client = new pg.Client(database);
   await client.connect();
   await partitionTables(client);
-  await client.end();
-}
-
-async function onServer(server: pg.ClientConfig, statement: string): Promise<void> {
-  const client = new pg.Client(server);
-  await client.connect();
-  await client.query(statement);
   await client.end();
 }
 

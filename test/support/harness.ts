@@ -18,6 +18,7 @@ import { createSettableClock, type SettableClock } from '../../src/platform/test
 import { openPools } from '../../src/pools.ts';
 import { committedDescription } from './api-description.ts';
 import { databaseOn } from './global-setup.ts';
+import { runStatement } from './statements.ts';
 import { STATUS_MODEL } from './status-model.ts';
 
 export interface Answer {
@@ -96,7 +97,7 @@ export function startRequestJobs({ context, connection, parts: { copies, log } }
 export async function startTestService(environment: Record<string, string> = {}) {
   const config: Config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ...NO_LIMITS, ...environment });
   const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
-  await onServer(`create database ${database} template ${inject('template')}`);
+  await runStatement(inject('server'), `create database ${database} template ${inject('template')}`);
   const connection = databaseOn(inject('server'), database);
   const clock = createSettableClock(async () => {});
   const pools = await openPools(config, { connection, testClock: clock });
@@ -156,7 +157,7 @@ export async function startTestService(environment: Record<string, string> = {})
     await Promise.all([pools.cancelLongWork(), app.close()]);
     await pools.close();
     redis?.close();
-    await onServer(`drop database ${database} with (force)`);
+    await runStatement(inject('server'), `drop database ${database} with (force)`);
   };
   return { service, close };
 }
@@ -260,16 +261,6 @@ export async function dataOf(asked: Promise<Answer>, expectedStatus = 200) {
 async function register(call: Caller, email: string): Promise<string> {
   const person = { email, password: PASSWORD, firstName: 'Test', lastName: 'User' };
   return (await dataOf(call('POST', '/auth/register', person), 201)).accessToken;
-}
-
-async function onServer(statement: string): Promise<void> {
-  const client = new pg.Client(inject('server'));
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }
 
 /** Creates an API key of a role, or with the given permissions. Its `key` is the bearer token. */

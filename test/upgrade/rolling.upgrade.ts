@@ -16,10 +16,10 @@ import {
   report,
   startService,
 } from '../acceptance/process.ts';
-import { runStatement } from '../acceptance/statements.ts';
 import { type Outcome, percentile, send, startPaying } from '../faults/clients.ts';
 import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
 import { createCaller } from '../support/harness.ts';
+import { runStatement } from '../support/statements.ts';
 import { buildCommit, earlierCommits, migrationsSince, startsOnNewerDatabase } from './earlier.ts';
 
 cleanUpAfterwards();

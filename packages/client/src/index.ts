@@ -1,6 +1,7 @@
 export { type Client, type ClientOptions, createClient } from './client.ts';
 export type { Authentication, Tokens } from './credentials.ts';
 export {
+  AnswerError,
   ApiError,
   ClientError,
   ConnectionError,

@@ -39,7 +39,7 @@ function needs(access: Access): string {
   if (access === 'public') return 'Needs no token.';
   if (access === 'signed-in') return 'Needs the access token of a user with any role. API keys are refused.';
   const roles = rolesWith(access).join(', ');
-  return `Needs the permission \`${access}\`: ${roles}. ${needsOfApiKeys(access, neededByApiKeys(access))}`.trim();
+  return `Needs the permission \`${access}\` (roles: ${roles}). ${needsOfApiKeys(access, neededByApiKeys(access))}`.trim();
 }
 
 function needsOfApiKeys(access: Access, needed: Access | null): string {

@@ -458,7 +458,7 @@ describe('npm ci --ignore-scripts', () => {
   test('links and execute bits of the package are corrected', async () => {
     const scriptless = await makeApp('scriptless', copyPackage);
     await lineOf(run(scriptless, 'hold'), 'ready');
-    expect(await readdir(dataDir)).not.toContain(expect.stringContaining('program'));
+    expect((await readdir(dataDir)).filter((name) => name.includes('program'))).toEqual([]);
   });
 
   test.runIf(othersCanRead || !isRoot)(

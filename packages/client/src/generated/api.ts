@@ -317,13 +317,13 @@ export interface paths {
         };
         /**
          * List users
-         * @description Needs the permission `users:administer`: admin. API keys are refused.
+         * @description Needs the permission `users:administer` (roles: admin). API keys are refused.
          */
         get: operations["listUsers"];
         put?: never;
         /**
          * Create a user
-         * @description Needs the permission `users:administer`: admin. API keys are refused.
+         * @description Needs the permission `users:administer` (roles: admin). API keys are refused.
          */
         post: operations["createUser"];
         delete?: never;
@@ -341,14 +341,14 @@ export interface paths {
         };
         /**
          * Get a user
-         * @description Needs the permission `users:administer`: admin. API keys are refused.
+         * @description Needs the permission `users:administer` (roles: admin). API keys are refused.
          */
         get: operations["getUser"];
         /**
          * Change a user
          * @description A new password or `active: false` ends all sessions of the user within 5 seconds. A new role applies to existing sessions within the same time. The last active admin cannot be disabled or get another role.
          *
-         *     Needs the permission `users:administer`: admin. API keys are refused.
+         *     Needs the permission `users:administer` (roles: admin). API keys are refused.
          */
         put: operations["updateUser"];
         post?: never;
@@ -367,7 +367,7 @@ export interface paths {
         };
         /**
          * List invitations
-         * @description Needs the permission `users:administer`: admin. API keys are refused.
+         * @description Needs the permission `users:administer` (roles: admin). API keys are refused.
          */
         get: operations["listInvitations"];
         put?: never;
@@ -375,7 +375,7 @@ export interface paths {
          * Invite a person to sign up
          * @description Send the `token` to the person. The token works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at `/api/auth/{provider}?invitation=…`, also when registration is closed. A new invitation to the same e-mail revokes the open one.
          *
-         *     Needs the permission `users:administer`: admin. API keys are refused.
+         *     Needs the permission `users:administer` (roles: admin). API keys are refused.
          */
         post: operations["invitePerson"];
         delete?: never;
@@ -393,7 +393,7 @@ export interface paths {
         };
         /**
          * Get an invitation
-         * @description Needs the permission `users:administer`: admin. API keys are refused.
+         * @description Needs the permission `users:administer` (roles: admin). API keys are refused.
          */
         get: operations["getInvitation"];
         put?: never;
@@ -415,7 +415,7 @@ export interface paths {
         put?: never;
         /**
          * Revoke an invitation
-         * @description Needs the permission `users:administer`: admin. API keys are refused.
+         * @description Needs the permission `users:administer` (roles: admin). API keys are refused.
          */
         post: operations["revokeInvitation"];
         delete?: never;
@@ -437,7 +437,7 @@ export interface paths {
          * Invite a user to link an identity
          * @description Send the `token` to the user, who opens `/api/auth/{provider}?invitation=…` in a browser once. Future sign-ins through that provider need no invitation. The password stays valid.
          *
-         *     Needs the permission `users:administer`: admin. API keys are refused.
+         *     Needs the permission `users:administer` (roles: admin). API keys are refused.
          */
         post: operations["inviteUser"];
         delete?: never;
@@ -455,7 +455,7 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description Needs the permission `api-keys:administer`: admin. API keys are refused.
+         * @description Needs the permission `api-keys:administer` (roles: admin). API keys are refused.
          */
         get: operations["listApiKeys"];
         put?: never;
@@ -463,7 +463,7 @@ export interface paths {
          * Create an API key for another system
          * @description Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, decide approvals or run imports. They cannot call endpoints that act on the signed-in person, such as `/api/auth/me`. The answer shows the `key` once.
          *
-         *     Needs the permission `api-keys:administer`: admin. API keys are refused.
+         *     Needs the permission `api-keys:administer` (roles: admin). API keys are refused.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -481,14 +481,14 @@ export interface paths {
         };
         /**
          * Get an API key
-         * @description Needs the permission `api-keys:administer`: admin. API keys are refused.
+         * @description Needs the permission `api-keys:administer` (roles: admin). API keys are refused.
          */
         get: operations["getApiKey"];
         /**
          * Change an API key
          * @description Takes effect within 5 seconds. The role or the permissions of a key cannot be changed: create another key instead.
          *
-         *     Needs the permission `api-keys:administer`: admin. API keys are refused.
+         *     Needs the permission `api-keys:administer` (roles: admin). API keys are refused.
          */
         put: operations["updateApiKey"];
         post?: never;
@@ -511,7 +511,7 @@ export interface paths {
          * Replace the secret of an API key
          * @description The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. An older secret also stops within 5 seconds, even if its own overlap has not ended. The answer shows the new `key` once.
          *
-         *     Needs the permission `api-keys:administer`: admin. API keys are refused.
+         *     Needs the permission `api-keys:administer` (roles: admin). API keys are refused.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -533,7 +533,7 @@ export interface paths {
          * Revoke an API key
          * @description Takes effect within 5 seconds and cannot be undone.
          *
-         *     Needs the permission `api-keys:administer`: admin. API keys are refused.
+         *     Needs the permission `api-keys:administer` (roles: admin). API keys are refused.
          */
         post: operations["revokeApiKey"];
         delete?: never;
@@ -551,13 +551,13 @@ export interface paths {
         };
         /**
          * List and search customers
-         * @description Needs the permission `customers:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `customers:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listCustomers"];
         put?: never;
         /**
          * Register a customer
-         * @description Needs the permission `customers:create`: admin, manager, agent.
+         * @description Needs the permission `customers:create` (roles: admin, manager, agent).
          */
         post: operations["createCustomer"];
         delete?: never;
@@ -579,7 +579,7 @@ export interface paths {
          * Register up to 1,000 customers
          * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation.
          *
-         *     Needs the permission `customers:create`: admin, manager, agent.
+         *     Needs the permission `customers:create` (roles: admin, manager, agent).
          */
         post: operations["createCustomers"];
         delete?: never;
@@ -597,12 +597,12 @@ export interface paths {
         };
         /**
          * Get a customer
-         * @description Needs the permission `customers:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `customers:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getCustomer"];
         /**
          * Change a customer
-         * @description Needs the permission `customers:change`: admin, manager.
+         * @description Needs the permission `customers:change` (roles: admin, manager).
          */
         put: operations["updateCustomer"];
         post?: never;
@@ -621,14 +621,14 @@ export interface paths {
         };
         /**
          * Find a customer by external id
-         * @description Needs the permission `customers:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `customers:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["findCustomer"];
         /**
          * Create or change a customer
          * @description Safe to repeat. Creates the customer with this external id (201), or changes the given fields if the customer exists (200).
          *
-         *     Needs the permission `customers:change`: admin, manager.
+         *     Needs the permission `customers:change` (roles: admin, manager).
          */
         put: operations["upsertCustomer"];
         post?: never;
@@ -647,14 +647,14 @@ export interface paths {
         };
         /**
          * List a customer’s verifications
-         * @description Needs the permission `kyc:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `kyc:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listKycHistory"];
         /**
          * Submit or decide a customer’s verification
          * @description Each call adds a record to the history. Users who may decide set the customer’s `kycStatus`. Other users may only submit `pending`, which does not replace an earlier `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
          *
-         *     Needs the permission `kyc:submit`: admin, manager, agent.
+         *     Needs the permission `kyc:submit` (roles: admin, manager, agent).
          */
         put: operations["updateKyc"];
         post?: never;
@@ -673,7 +673,7 @@ export interface paths {
         };
         /**
          * List accounts
-         * @description Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listAccounts"];
         put?: never;
@@ -681,7 +681,7 @@ export interface paths {
          * Open an account
          * @description The account is pending until its activation date (default: today), and then active. To repeat the request safely, send an Idempotency-Key or an `externalId`. If an account already has this `externalId`, the answer is DUPLICATE_ENTRY with the id of the account in details. There is no PUT by external id, because opening an account posts a sale.
          *
-         *     Needs the permission `accounts:create`: admin, manager, agent.
+         *     Needs the permission `accounts:create` (roles: admin, manager, agent).
          */
         post: operations["openAccount"];
         delete?: never;
@@ -703,7 +703,7 @@ export interface paths {
          * Open up to 1,000 accounts
          * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation.
          *
-         *     Needs the permission `accounts:create`: admin, manager, agent.
+         *     Needs the permission `accounts:create` (roles: admin, manager, agent).
          */
         post: operations["openAccounts"];
         delete?: never;
@@ -721,14 +721,14 @@ export interface paths {
         };
         /**
          * Get an account, its balance and lateness
-         * @description Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getAccount"];
         /**
          * Change an account’s status, external id or metadata
          * @description A reason is required for the statuses defaulted, repossessed, written_off, cancelled. A status change that is not allowed gets VALIDATION_ERROR with details {from, to, allowed}. A write-off or cancellation of a balance above APPROVAL_LIMIT is sent for approval (202).
          *
-         *     Needs the permission `accounts:change-status`: admin, manager.
+         *     Needs the permission `accounts:change-status` (roles: admin, manager).
          */
         put: operations["updateAccount"];
         post?: never;
@@ -749,7 +749,7 @@ export interface paths {
          * Get the schedule of an account
          * @description The deposit and all instalments, with the paid part of each. Payments are applied in the order of this list.
          *
-         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getAccountSchedule"];
         put?: never;
@@ -771,7 +771,7 @@ export interface paths {
          * List the status changes of an account
          * @description Each change shows who made it, when and why.
          *
-         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listAccountStatusChanges"];
         put?: never;
@@ -791,7 +791,7 @@ export interface paths {
         };
         /**
          * Find an account by external id
-         * @description Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["findAccount"];
         put?: never;
@@ -813,7 +813,7 @@ export interface paths {
          * Get the statement of an account
          * @description from and to are business days, both included. A payment counts on its own day. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest payments and incoming transfers. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
          *
-         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getAccountStatement"];
         put?: never;
@@ -835,7 +835,7 @@ export interface paths {
          * Quote what an account owes
          * @description The quote assumes that no further payment is made before the day. A pending account counts as active from its activation date.
          *
-         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getAccountQuote"];
         put?: never;
@@ -855,7 +855,7 @@ export interface paths {
         };
         /**
          * List payments
-         * @description Needs the permission `payments:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `payments:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listPayments"];
         put?: never;
@@ -863,7 +863,7 @@ export interface paths {
          * Record a received payment
          * @description A payment is accepted in every status of its account, because the money has moved already. The part above the balance becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. To post a missing line of a statement, import it from the statement. If the payment of the transaction was reversed, and no other payment has the reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already has, even a reversed payment, gets DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
          *
-         *     Needs the permission `payments:record`: admin, manager, finance, agent.
+         *     Needs the permission `payments:record` (roles: admin, manager, finance, agent).
          */
         post: operations["recordPayment"];
         delete?: never;
@@ -885,7 +885,7 @@ export interface paths {
          * Record up to 1,000 received payments
          * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation. Payments are posted in batches of up to 100. Each batch is one transaction. If the payment with the `externalId` of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.
          *
-         *     Needs the permission `payments:record`: admin, manager, finance, agent.
+         *     Needs the permission `payments:record` (roles: admin, manager, finance, agent).
          */
         post: operations["recordPayments"];
         delete?: never;
@@ -903,14 +903,14 @@ export interface paths {
         };
         /**
          * Get a payment
-         * @description Needs the permission `payments:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `payments:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getPayment"];
         /**
          * Change a payment’s external id or metadata
          * @description No other field can be changed: reverse or assign the payment instead. A payment that the provider reported has no external id and no metadata at first.
          *
-         *     Needs the permission `payments:assign`: admin, manager, finance.
+         *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
         put: operations["updatePayment"];
         post?: never;
@@ -929,7 +929,7 @@ export interface paths {
         };
         /**
          * List the payments of an account
-         * @description Needs the permission `payments:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `payments:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listAccountPayments"];
         put?: never;
@@ -951,7 +951,7 @@ export interface paths {
          * List unmatched payments with suggestions
          * @description Each payment has up to 10 suggested accounts with reasons, from the typed reference, the payer’s phone and the payer’s name.
          *
-         *     Needs the permission `payers:read`: admin, manager, finance.
+         *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
         get: operations["listUnmatchedPayments"];
         put?: never;
@@ -975,7 +975,7 @@ export interface paths {
          * Assign an unmatched payment to an account
          * @description If the payer’s exact number is known, the next notification with the same reference from the same payer matches this account. Exception: if the reference is the number of another open account, that next payment is unmatched, and both accounts are suggested.
          *
-         *     Needs the permission `payments:assign`: admin, manager, finance.
+         *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
         post: operations["assignPayment"];
         delete?: never;
@@ -997,7 +997,7 @@ export interface paths {
          * Unassign a payment from its account
          * @description The payment is unmatched again and can be assigned to another account, even if it is reconciled. The reference learned from the assignment is deleted. Payments that this reference has matched stay matched (`filter[matchMethod]=learned`). An amount above APPROVAL_LIMIT is sent for approval (202).
          *
-         *     Needs the permission `payments:assign`: admin, manager, finance.
+         *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
         post: operations["unassignPayment"];
         delete?: never;
@@ -1019,7 +1019,7 @@ export interface paths {
          * Reverse a payment
          * @description The payment stays in the list as reversed, and opposite ledger entries undo it. A notification that was linked to a manual payment, or conflicted with it, is reprocessed in the same transaction. An amount above APPROVAL_LIMIT is sent for approval (202).
          *
-         *     Needs the permission `payments:reverse`: admin, manager, finance.
+         *     Needs the permission `payments:reverse` (roles: admin, manager, finance).
          */
         post: operations["reversePayment"];
         delete?: never;
@@ -1037,7 +1037,7 @@ export interface paths {
         };
         /**
          * Find a payment by external id
-         * @description Needs the permission `payments:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `payments:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["findPayment"];
         put?: never;
@@ -1057,7 +1057,7 @@ export interface paths {
         };
         /**
          * List the payment requests of an account
-         * @description Needs the permission `payment-requests:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `payment-requests:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listAccountPaymentRequests"];
         put?: never;
@@ -1065,7 +1065,7 @@ export interface paths {
          * Ask a phone to pay
          * @description The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes. The call gets 409 if the operator has not turned payment requests on (`paymentRequests` in `GET /settings`).
          *
-         *     Needs the permission `payment-requests:create`: admin, manager, finance, agent.
+         *     Needs the permission `payment-requests:create` (roles: admin, manager, finance, agent).
          */
         post: operations["requestPayment"];
         delete?: never;
@@ -1083,7 +1083,7 @@ export interface paths {
         };
         /**
          * List payment requests
-         * @description Needs the permission `payment-requests:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `payment-requests:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listPaymentRequests"];
         put?: never;
@@ -1103,7 +1103,7 @@ export interface paths {
         };
         /**
          * Get a payment request
-         * @description Needs the permission `payment-requests:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `payment-requests:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getPaymentRequest"];
         put?: never;
@@ -1125,7 +1125,7 @@ export interface paths {
          * List notifications and their outcomes
          * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) there are two manual payments; (3) the notification names another account or customer, and the user who recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with different values. `filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
          *
-         *     Needs the permission `payers:read`: admin, manager, finance.
+         *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
         get: operations["listNotifications"];
         put?: never;
@@ -1147,7 +1147,7 @@ export interface paths {
          * Get a notification with its whole body
          * @description The list shortens long bodies. This answer has the whole body as the provider posted it.
          *
-         *     Needs the permission `payers:read`: admin, manager, finance.
+         *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
         get: operations["getNotification"];
         put?: never;
@@ -1171,7 +1171,7 @@ export interface paths {
          * Resolve a notification in conflict
          * @description Choose one of the manual payments with the same reference and amount. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. Every manual payment with this reference that you did not choose is reversed in the same transaction.
          *
-         *     Needs the permission `payments:reverse`: admin, manager, finance.
+         *     Needs the permission `payments:reverse` (roles: admin, manager, finance).
          */
         post: operations["resolveNotification"];
         delete?: never;
@@ -1191,7 +1191,7 @@ export interface paths {
          * Show when each provider last sent a notification
          * @description For each provider, the answer shows when it last posted a notification, whether it has been silent for longer than usual, and up to which time its payments were pulled. A pull asks the provider for payments whose notification was lost.
          *
-         *     Needs the permission `payers:read`: admin, manager, finance.
+         *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
         get: operations["getProviderStatus"];
         put?: never;
@@ -1213,7 +1213,7 @@ export interface paths {
          * List gaps in the running balance
          * @description A notification contains the balance after its payment. If the balance before the next payment differs, a notification was lost, or money left the short code. A gap changes nothing in the books, but makes the service pull the payments of the period.
          *
-         *     Needs the permission `payers:read`: admin, manager, finance.
+         *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
         get: operations["listBalanceGaps"];
         put?: never;
@@ -1237,7 +1237,7 @@ export interface paths {
          * Ask the provider about a payment
          * @description The provider usually answers within seconds. After ten minutes the query is `unanswered`; a late answer still counts. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if there is no transaction of a provider that answers status queries.
          *
-         *     Needs the permission `payments:assign`: admin, manager, finance.
+         *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
         post: operations["askAboutPayment"];
         delete?: never;
@@ -1259,7 +1259,7 @@ export interface paths {
          * Ask the provider about a notification
          * @description The provider usually answers within seconds. After ten minutes the query is `unanswered`; a late answer still counts. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if there is no transaction of a provider that answers status queries.
          *
-         *     Needs the permission `payments:assign`: admin, manager, finance.
+         *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
         post: operations["askAboutNotification"];
         delete?: never;
@@ -1277,7 +1277,7 @@ export interface paths {
         };
         /**
          * List status queries and their answers
-         * @description Needs the permission `payers:read`: admin, manager, finance.
+         * @description Needs the permission `payers:read` (roles: admin, manager, finance).
          */
         get: operations["listStatusQueries"];
         put?: never;
@@ -1297,7 +1297,7 @@ export interface paths {
         };
         /**
          * Get a status query and its answer
-         * @description Needs the permission `payers:read`: admin, manager, finance.
+         * @description Needs the permission `payers:read` (roles: admin, manager, finance).
          */
         get: operations["getStatusQuery"];
         put?: never;
@@ -1321,7 +1321,7 @@ export interface paths {
          * Transfer credit to another account
          * @description The amount is at most the credit of the account. The other account accepts the credit in every status, like a payment. If the transfers and refunds from the account on this day would exceed APPROVAL_LIMIT, the request is sent for approval (202).
          *
-         *     Needs the permission `credit:transfer`: admin, manager, finance.
+         *     Needs the permission `credit:transfer` (roles: admin, manager, finance).
          */
         post: operations["transferCredit"];
         delete?: never;
@@ -1343,7 +1343,7 @@ export interface paths {
          * Record a refund of credit
          * @description The amount is at most the credit of the account. The request only records a refund that was paid. It does not send money. If the transfers and refunds from the account on this day would exceed APPROVAL_LIMIT, the request is sent for approval (202).
          *
-         *     Needs the permission `credit:refund`: admin, manager, finance.
+         *     Needs the permission `credit:refund` (roles: admin, manager, finance).
          */
         post: operations["refundCredit"];
         delete?: never;
@@ -1363,7 +1363,7 @@ export interface paths {
          * List the credit moves of an account
          * @description The list contains the transfers from and to the account, and its refunds.
          *
-         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listAccountCreditMoves"];
         put?: never;
@@ -1385,7 +1385,7 @@ export interface paths {
          * List credit moves
          * @description To list the refunds of a day by a method, use `filter[kind]=refund`, `filter[valueDate]` and `filter[paymentMethodId]`. `accountId` is the account that gave the credit.
          *
-         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listCreditMoves"];
         put?: never;
@@ -1407,7 +1407,7 @@ export interface paths {
          * List requests for approval
          * @description To list the requests that wait for a decision, use `filter[status]=pending`.
          *
-         *     Needs the permission `approvals:read`: admin, manager, finance, viewer.
+         *     Needs the permission `approvals:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["listApprovals"];
         put?: never;
@@ -1427,7 +1427,7 @@ export interface paths {
         };
         /**
          * Get a request for approval
-         * @description Needs the permission `approvals:read`: admin, manager, finance, viewer.
+         * @description Needs the permission `approvals:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["getApproval"];
         put?: never;
@@ -1451,7 +1451,7 @@ export interface paths {
          * Approve a request and do its action
          * @description The action is done in the same transaction as the approval. The caller also needs the permission of the action, must not be the requester, and must not have created or rotated the API key that sent the request. If a fact has changed since the request (`changedFacts`), nothing is done: the answer is VALIDATION_ERROR with status 409, and `details.fields` names the changed facts. The request is then obsolete, and a new one can be sent.
          *
-         *     Needs the permission `approvals:decide`: admin, manager, finance. API keys are refused.
+         *     Needs the permission `approvals:decide` (roles: admin, manager, finance). API keys are refused.
          */
         post: operations["approveApproval"];
         delete?: never;
@@ -1473,7 +1473,7 @@ export interface paths {
          * Reject a request
          * @description The action is not done. The caller needs the same rights as for an approval.
          *
-         *     Needs the permission `approvals:decide`: admin, manager, finance. API keys are refused.
+         *     Needs the permission `approvals:decide` (roles: admin, manager, finance). API keys are refused.
          */
         post: operations["rejectApproval"];
         delete?: never;
@@ -1495,7 +1495,7 @@ export interface paths {
          * Withdraw your own request
          * @description Only the user or the API key that sent the request may withdraw it.
          *
-         *     Needs the permission `approvals:read`: admin, manager, finance, viewer.
+         *     Needs the permission `approvals:read` (roles: admin, manager, finance, viewer).
          */
         post: operations["withdrawApproval"];
         delete?: never;
@@ -1517,7 +1517,7 @@ export interface paths {
          * Reconcile up to 10,000 payments
          * @description The service creates one batch of the payments that are not reconciled yet, and returns the result of each id. Unmatched payments can be reconciled. Reversed payments and payments dated after the batch cannot. Repeating the request changes nothing.
          *
-         *     Needs the permission `reconciliations:create`: admin, manager, finance.
+         *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
         post: operations["reconcilePayments"];
         delete?: never;
@@ -1535,7 +1535,7 @@ export interface paths {
         };
         /**
          * List reconciliation batches
-         * @description Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
+         * @description Needs the permission `reconciliations:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["listReconciliations"];
         put?: never;
@@ -1557,7 +1557,7 @@ export interface paths {
          * Get a reconciliation batch
          * @description To list the payments of the batch, use GET /payments?filter[reconciliationId]=:id.
          *
-         *     Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
+         *     Needs the permission `reconciliations:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["getReconciliation"];
         put?: never;
@@ -1577,7 +1577,7 @@ export interface paths {
         };
         /**
          * List statements of the mobile-money provider
-         * @description Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
+         * @description Needs the permission `reconciliations:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["listProviderStatements"];
         put?: never;
@@ -1585,7 +1585,7 @@ export interface paths {
          * Upload a statement of the provider
          * @description Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If one line cannot be stored, nothing is stored. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.
          *
-         *     Needs the permission `reconciliations:create`: admin, manager, finance.
+         *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
         post: operations["uploadProviderStatement"];
         delete?: never;
@@ -1605,7 +1605,7 @@ export interface paths {
          * Get a provider statement and its progress
          * @description The answer shows the status of the work on the statement, and the number and sum of the lines of each result.
          *
-         *     Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
+         *     Needs the permission `reconciliations:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["getProviderStatement"];
         put?: never;
@@ -1627,7 +1627,7 @@ export interface paths {
          * List the lines of a provider statement
          * @description Filter by result, for example filter[result]=missing_in_books.
          *
-         *     Needs the permission `payers:read`: admin, manager, finance.
+         *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
         get: operations["listProviderStatementLines"];
         put?: never;
@@ -1651,7 +1651,7 @@ export interface paths {
          * Compare a provider statement with the books
          * @description Before a line is compared with a manual payment, the line is processed like a provider notification. Either the payment is linked to the transaction, or there is a conflict. Finance resolves the conflict.
          *
-         *     Needs the permission `reconciliations:create`: admin, manager, finance.
+         *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
         post: operations["matchProviderStatement"];
         delete?: never;
@@ -1673,7 +1673,7 @@ export interface paths {
          * Import missing payments of a statement
          * @description A job posts each line with the result missing_in_books, like a notification. The payment is matched to its account, or is unmatched. It is safe to repeat the request, even if the notifications arrive at the same time.
          *
-         *     Needs the permission `reconciliations:create`: admin, manager, finance.
+         *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
         post: operations["importProviderStatement"];
         delete?: never;
@@ -1695,7 +1695,7 @@ export interface paths {
          * Reconcile the payments that a statement matched
          * @description A job puts the matched payments that are not yet in a batch into new batches of up to 10,000. It is safe to repeat the request. To list the batches, use GET /reconciliations?filter[providerStatementId]=:id.
          *
-         *     Needs the permission `reconciliations:create`: admin, manager, finance.
+         *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
         post: operations["reconcileProviderStatement"];
         delete?: never;
@@ -1715,7 +1715,7 @@ export interface paths {
          * List invoices
          * @description Only `GET /invoices/{id}` includes the lines (`items`) of an invoice.
          *
-         *     Needs the permission `invoices:read`: admin, manager, finance, agent, viewer.
+         *     Needs the permission `invoices:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listInvoices"];
         put?: never;
@@ -1723,7 +1723,7 @@ export interface paths {
          * Issue an invoice for an account
          * @description The invoice gets the next number of the year. Its contents never change. The total of a line is quantity × unitPrice, rounded half up. An invoice does not change the account’s balance.
          *
-         *     Needs the permission `invoices:create`: admin, manager, finance, agent.
+         *     Needs the permission `invoices:create` (roles: admin, manager, finance, agent).
          */
         post: operations["issueInvoice"];
         delete?: never;
@@ -1741,7 +1741,7 @@ export interface paths {
         };
         /**
          * Get an invoice
-         * @description Needs the permission `invoices:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `invoices:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getInvoice"];
         put?: never;
@@ -1763,7 +1763,7 @@ export interface paths {
          * Get an invoice as PDF
          * @description Sends an ETag. A request with If-None-Match for an unchanged document gets 304 without a body.
          *
-         *     Needs the permission `invoices:read`: admin, manager, finance, agent, viewer.
+         *     Needs the permission `invoices:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getInvoicePdf"];
         put?: never;
@@ -1787,7 +1787,7 @@ export interface paths {
          * Void an invoice
          * @description The invoice keeps its number and its contents. A void invoice cannot change its status again.
          *
-         *     Needs the permission `invoices:void`: admin, manager, finance.
+         *     Needs the permission `invoices:void` (roles: admin, manager, finance).
          */
         post: operations["voidInvoice"];
         delete?: never;
@@ -1805,13 +1805,13 @@ export interface paths {
         };
         /**
          * List products
-         * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `catalogue:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listProducts"];
         put?: never;
         /**
          * Add a product
-         * @description Needs the permission `catalogue:write`: admin, manager.
+         * @description Needs the permission `catalogue:write` (roles: admin, manager).
          */
         post: operations["createProduct"];
         delete?: never;
@@ -1829,12 +1829,12 @@ export interface paths {
         };
         /**
          * Get a product
-         * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `catalogue:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getProduct"];
         /**
          * Change a product
-         * @description Needs the permission `catalogue:write`: admin, manager.
+         * @description Needs the permission `catalogue:write` (roles: admin, manager).
          */
         put: operations["updateProduct"];
         post?: never;
@@ -1853,7 +1853,7 @@ export interface paths {
         };
         /**
          * List the configurations of a product
-         * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `catalogue:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listProductConfigurations"];
         put?: never;
@@ -1861,7 +1861,7 @@ export interface paths {
          * Add a configuration to a product
          * @description A new default configuration replaces the current default.
          *
-         *     Needs the permission `catalogue:write`: admin, manager.
+         *     Needs the permission `catalogue:write` (roles: admin, manager).
          */
         post: operations["createProductConfiguration"];
         delete?: never;
@@ -1879,14 +1879,14 @@ export interface paths {
         };
         /**
          * Find a product by external id
-         * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `catalogue:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["findProduct"];
         /**
          * Create or change a product
          * @description Safe to repeat. Creates the product with this external id (201), or changes the given fields if the product exists (200).
          *
-         *     Needs the permission `catalogue:write`: admin, manager.
+         *     Needs the permission `catalogue:write` (roles: admin, manager).
          */
         put: operations["upsertProduct"];
         post?: never;
@@ -1905,13 +1905,13 @@ export interface paths {
         };
         /**
          * List pay plans
-         * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `catalogue:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listPayPlans"];
         put?: never;
         /**
          * Add a pay plan
-         * @description Needs the permission `catalogue:write`: admin, manager.
+         * @description Needs the permission `catalogue:write` (roles: admin, manager).
          */
         post: operations["createPayPlan"];
         delete?: never;
@@ -1929,14 +1929,14 @@ export interface paths {
         };
         /**
          * Get a pay plan
-         * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `catalogue:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getPayPlan"];
         /**
          * Change a pay plan
          * @description The terms of a plan never change, because accounts were opened with them. Add a new plan instead.
          *
-         *     Needs the permission `catalogue:write`: admin, manager.
+         *     Needs the permission `catalogue:write` (roles: admin, manager).
          */
         put: operations["updatePayPlan"];
         post?: never;
@@ -1955,13 +1955,13 @@ export interface paths {
         };
         /**
          * List payment methods
-         * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `catalogue:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listPaymentMethods"];
         put?: never;
         /**
          * Add a payment method
-         * @description Needs the permission `catalogue:write`: admin, manager.
+         * @description Needs the permission `catalogue:write` (roles: admin, manager).
          */
         post: operations["createPaymentMethod"];
         delete?: never;
@@ -1982,7 +1982,7 @@ export interface paths {
          * Change a payment method
          * @description Payments that a provider reports are posted even if the mobile-money method is inactive.
          *
-         *     Needs the permission `catalogue:write`: admin, manager.
+         *     Needs the permission `catalogue:write` (roles: admin, manager).
          */
         put: operations["updatePaymentMethod"];
         post?: never;
@@ -2001,13 +2001,13 @@ export interface paths {
         };
         /**
          * List employees
-         * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `catalogue:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["listEmployees"];
         put?: never;
         /**
          * Add an employee
-         * @description Needs the permission `catalogue:write`: admin, manager.
+         * @description Needs the permission `catalogue:write` (roles: admin, manager).
          */
         post: operations["createEmployee"];
         delete?: never;
@@ -2025,12 +2025,12 @@ export interface paths {
         };
         /**
          * Get an employee
-         * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `catalogue:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["getEmployee"];
         /**
          * Change an employee
-         * @description Needs the permission `catalogue:write`: admin, manager.
+         * @description Needs the permission `catalogue:write` (roles: admin, manager).
          */
         put: operations["updateEmployee"];
         post?: never;
@@ -2049,14 +2049,14 @@ export interface paths {
         };
         /**
          * Find an employee by external id
-         * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
+         * @description Needs the permission `catalogue:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["findEmployee"];
         /**
          * Create or change an employee
          * @description Safe to repeat. Creates the employee with this external id (201), or changes the given fields if the employee exists (200).
          *
-         *     Needs the permission `catalogue:write`: admin, manager.
+         *     Needs the permission `catalogue:write` (roles: admin, manager).
          */
         put: operations["upsertEmployee"];
         post?: never;
@@ -2079,7 +2079,7 @@ export interface paths {
          * Calculate an employee’s commission for a month
          * @description Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY.
          *
-         *     Needs the permission `commissions:calculate`: admin, manager, finance.
+         *     Needs the permission `commissions:calculate` (roles: admin, manager, finance).
          */
         post: operations["calculateCommission"];
         delete?: never;
@@ -2099,7 +2099,7 @@ export interface paths {
          * List commissions
          * @description Only `GET /commissions/payments/{id}` includes the lines of a commission. Agents see only their own commissions, those of the `employeeId` in `GET /auth/me`.
          *
-         *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer. An API key needs `commissions:read`.
+         *     Needs the permission `commissions:read-own` (roles: admin, manager, finance, agent, viewer). An API key needs `commissions:read`.
          */
         get: operations["listCommissions"];
         put?: never;
@@ -2121,14 +2121,14 @@ export interface paths {
          * Get a commission and its sales
          * @description Agents see only their own commissions, those of the `employeeId` in `GET /auth/me`.
          *
-         *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer. An API key needs `commissions:read`.
+         *     Needs the permission `commissions:read-own` (roles: admin, manager, finance, agent, viewer). An API key needs `commissions:read`.
          */
         get: operations["getCommission"];
         /**
          * Approve a commission or mark it paid
          * @description Approves a calculated commission, or marks an approved one as paid.
          *
-         *     Needs the permission `commissions:approve`: admin, manager, finance.
+         *     Needs the permission `commissions:approve` (roles: admin, manager, finance).
          */
         put: operations["changeCommissionStatus"];
         post?: never;
@@ -2147,7 +2147,7 @@ export interface paths {
         };
         /**
          * List all versions of commission rules
-         * @description Needs the permission `commissions:read`: admin, manager, finance, viewer.
+         * @description Needs the permission `commissions:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["listCommissionRules"];
         put?: never;
@@ -2155,7 +2155,7 @@ export interface paths {
          * Set a commission rate
          * @description Adds a version of the rule. Earlier calculations keep the version that they used.
          *
-         *     Needs the permission `commission-rules:write`: admin, manager.
+         *     Needs the permission `commission-rules:write` (roles: admin, manager).
          */
         post: operations["setCommissionRule"];
         delete?: never;
@@ -2175,7 +2175,7 @@ export interface paths {
          * Search customers, accounts, payments and invoices
          * @description At most 20 results: exact matches first, then matches at the beginning. Last come customers with the text within a name, phone, e-mail or national id. Results that the caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.
          *
-         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
         get: operations["searchEverything"];
         put?: never;
@@ -2197,7 +2197,7 @@ export interface paths {
          * Summarise the portfolio for a period
          * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today), by the value dates of the payments. accountsUrl lists the accounts behind a figure. Most are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If all slots for summaries are busy, the answer is 503; if your own earlier summaries are the reason, it is 429.
          *
-         *     Needs the permission `reports:read`: admin, manager, finance, viewer.
+         *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["getPortfolioSummary"];
         put?: never;
@@ -2219,7 +2219,7 @@ export interface paths {
          * Report the payments of a period
          * @description startDate and endDate are business days, both included. json has the totals of the period and one page of its rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula gets a leading apostrophe.
          *
-         *     Needs the permission `reports:read`: admin, manager, finance, viewer.
+         *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["getPaymentsReport"];
         put?: never;
@@ -2241,7 +2241,7 @@ export interface paths {
          * Export the whole portfolio
          * @description A ZIP file with one CSV file for each kind of row, from one snapshot of the database, in the format of the import. It contains the personal data of all customers. If the stream fails, the connection is reset.
          *
-         *     Needs the permission `exports:read`: admin.
+         *     Needs the permission `exports:read` (roles: admin).
          */
         get: operations["exportPortfolio"];
         put?: never;
@@ -2283,7 +2283,7 @@ export interface paths {
         };
         /**
          * List imports of portfolios
-         * @description Needs the permission `imports:run`: admin. API keys are refused.
+         * @description Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
         get: operations["listImports"];
         put?: never;
@@ -2291,7 +2291,7 @@ export interface paths {
          * Start the import of a portfolio
          * @description After this request, upload the files, check them, and run the import. Nothing is in the books before the run is done.
          *
-         *     Needs the permission `imports:run`: admin. API keys are refused.
+         *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
         post: operations["createImport"];
         delete?: never;
@@ -2309,7 +2309,7 @@ export interface paths {
         };
         /**
          * Get an import and its progress
-         * @description Needs the permission `imports:run`: admin. API keys are refused.
+         * @description Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
         get: operations["getImport"];
         put?: never;
@@ -2333,7 +2333,7 @@ export interface paths {
          * Check the files of an import
          * @description A job reads the files, finds all errors, and compares the figures of the source system with those that this service computes. The job writes nothing to the books.
          *
-         *     Needs the permission `imports:run`: admin. API keys are refused.
+         *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
         post: operations["checkImport"];
         delete?: never;
@@ -2355,7 +2355,7 @@ export interface paths {
          * Write a checked import to the books
          * @description A job checks the files again and writes all rows in one transaction. Before it commits, all checks of the books run. If anything fails, nothing is written. The status of the import must be `checked`, and the import must have no errors.
          *
-         *     Needs the permission `imports:run`: admin. API keys are refused.
+         *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
         post: operations["runImport"];
         delete?: never;
@@ -2377,7 +2377,7 @@ export interface paths {
          * Undo an import as a whole
          * @description A job deletes all rows of the import. If a row was used or changed after the import, nothing is deleted: the status is done again, and failure names these rows.
          *
-         *     Needs the permission `imports:run`: admin. API keys are refused.
+         *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
         post: operations["undoImport"];
         delete?: never;
@@ -2397,7 +2397,7 @@ export interface paths {
          * List the errors and warnings of an import
          * @description The list has the first 10,000 errors and warnings of the last check.
          *
-         *     Needs the permission `imports:run`: admin. API keys are refused.
+         *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
         get: operations["listImportProblems"];
         put?: never;
@@ -2417,7 +2417,7 @@ export interface paths {
         };
         /**
          * Get the problems of an import as CSV
-         * @description Needs the permission `imports:run`: admin. API keys are refused.
+         * @description Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
         get: operations["getImportProblemsFile"];
         put?: never;
@@ -2439,7 +2439,7 @@ export interface paths {
          * List figures that differ from the source
          * @description The list has the first 10,000 figures of accounts whose source_ columns or status differ from what this service computes. A difference does not prevent the run.
          *
-         *     Needs the permission `imports:run`: admin. API keys are refused.
+         *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
         get: operations["listImportDifferences"];
         put?: never;
@@ -2461,7 +2461,7 @@ export interface paths {
          * Run all checks on the books
          * @description The service compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. This takes many seconds for large books. Only one proof runs at a time. A request that waits too long for another proof gets 503, or 429 if the same caller runs the other proof.
          *
-         *     Needs the permission `reports:read`: admin, manager, finance, viewer.
+         *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["getProof"];
         put?: never;
@@ -2483,7 +2483,7 @@ export interface paths {
          * Show the result of the last checks
          * @description The service runs all checks once a day, after 02:00 of the business time zone. `npm run verify` and `GET /reports/proof` also store their result.
          *
-         *     Needs the permission `reports:read`: admin, manager, finance, viewer.
+         *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["getLastProof"];
         put?: never;
@@ -2505,7 +2505,7 @@ export interface paths {
          * List changes with their users and times
          * @description Each entry has the user, the values before and after, and the request.
          *
-         *     Needs the permission `audit:read`: admin.
+         *     Needs the permission `audit:read` (roles: admin).
          */
         get: operations["listAuditEntries"];
         put?: never;
@@ -2529,7 +2529,7 @@ export interface paths {
          *
          *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have 10 requests and streams open at a time.
          *
-         *     Needs the permission `events:follow`: admin, manager, finance, agent, viewer. An API key needs `events:read`.
+         *     Needs the permission `events:follow` (roles: admin, manager, finance, agent, viewer). An API key needs `events:read`.
          */
         get: operations["listEvents"];
         put?: never;
@@ -2549,7 +2549,7 @@ export interface paths {
         };
         /**
          * List webhook endpoints
-         * @description Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
+         * @description Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
         get: operations["listWebhookEndpoints"];
         put?: never;
@@ -2557,7 +2557,7 @@ export interface paths {
          * Add a webhook endpoint
          * @description New events are sent to the URL by POST, signed as https://www.standardwebhooks.com specifies. The answer has the secret, which is not shown again.
          *
-         *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
+         *     Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
         post: operations["createWebhookEndpoint"];
         delete?: never;
@@ -2575,12 +2575,12 @@ export interface paths {
         };
         /**
          * Get a webhook endpoint
-         * @description Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
+         * @description Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
         get: operations["getWebhookEndpoint"];
         /**
          * Change, enable or disable a webhook endpoint
-         * @description Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
+         * @description Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
         put: operations["updateWebhookEndpoint"];
         post?: never;
@@ -2588,7 +2588,7 @@ export interface paths {
          * Delete a webhook endpoint
          * @description The stored deliveries are deleted, too. To stop an endpoint but keep its deliveries, set `active` to false.
          *
-         *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
+         *     Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
         delete: operations["deleteWebhookEndpoint"];
         options?: never;
@@ -2609,7 +2609,7 @@ export interface paths {
          * Replace the secret of a webhook endpoint
          * @description For `overlapSeconds`, each message has two signatures: one by the new secret and one by the previous secret. The receiver may verify with either. Older secrets are no longer used.
          *
-         *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
+         *     Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -2631,7 +2631,7 @@ export interface paths {
          * Send a test to a webhook endpoint
          * @description Sends a message of the type `test` once, also to a disabled endpoint, and returns the outcome.
          *
-         *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
+         *     Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
         post: operations["testWebhookEndpoint"];
         delete?: never;
@@ -2653,7 +2653,7 @@ export interface paths {
          * Deliver events again
          * @description Only events of the types of the endpoint are delivered. If an event still waits for its first delivery to this endpoint, the call does not bring it forward.
          *
-         *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
+         *     Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
         post: operations["resendWebhookEvents"];
         delete?: never;
@@ -2673,7 +2673,7 @@ export interface paths {
          * List attempts to deliver events
          * @description Attempts are kept for 30 days.
          *
-         *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
+         *     Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -2693,7 +2693,7 @@ export interface paths {
         };
         /**
          * Get a delivery with the body sent
-         * @description Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
+         * @description Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
         get: operations["getWebhookDelivery"];
         put?: never;
@@ -2760,7 +2760,7 @@ export interface paths {
          * Upload a file of an import
          * @description Send a CSV file in UTF-8 of at most 1 GiB, with commas, semicolons or tabs. The header names the columns in any order. The file replaces an earlier file with the same name. The file is read when the import is checked.
          *
-         *     Needs the permission `imports:run`: admin. API keys are refused.
+         *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
         put: operations["uploadImportFile"];
         post?: never;
