@@ -14,6 +14,7 @@ const service = useService();
 const EXAMPLE = join(ROOT, 'packages', 'client', 'examples', 'local-copy.ts');
 const TSX = createRequire(import.meta.url).resolve('tsx');
 const WRITING_MS = 2_000;
+const MIN_CHANGES = 10; // A busy machine needs longer for them.
 
 let folder: string;
 let apiKey: string;
@@ -55,7 +56,7 @@ describe('the program that keeps a local copy', () => {
 });
 
 /** Runs the program, writes while it follows, and stops it. @param before - starts before the program. */
-async function run(before: () => Promise<number> | undefined) {
+async function run(before: () => Promise<void> | undefined) {
   const early = before();
   const env = {
     ...process.env,
@@ -74,7 +75,7 @@ async function run(before: () => Promise<number> | undefined) {
       printed.push(line);
       if (line !== 'following') continue;
       await early;
-      expect(await write()).toBeGreaterThan(10);
+      await write();
       program.kill('SIGTERM');
     }
     expect(await ended).toEqual([0, null]);
@@ -85,8 +86,8 @@ async function run(before: () => Promise<number> | undefined) {
   return { printed, copy };
 }
 
-/** Changes accounts, customers and payments at random. @returns the number of changes. */
-async function write(): Promise<number> {
+/** Changes accounts, customers and payments at random: for a time, and at least some of them. */
+async function write(): Promise<void> {
   const end = performance.now() + WRITING_MS;
   let changes = 0;
   const attempt = async <T>(call: Promise<T>): Promise<T | undefined> => {
@@ -101,7 +102,7 @@ async function write(): Promise<number> {
     }
   };
   const { data: accounts } = await client.accounts.list({ limit: 100 });
-  while (performance.now() < end) {
+  while (performance.now() < end || changes < MIN_CHANGES) {
     const account = accounts[Math.floor(Math.random() * accounts.length)];
     if (!account) throw new Error('There is no account to change.');
     const { status } = await client.accounts.get(account.id);
@@ -117,7 +118,6 @@ async function write(): Promise<number> {
     const externalId = `NEW-${Math.random()}`;
     await client.customers.upsert(externalId, { firstName: 'New', lastName: 'One', phone: '0712345678' });
   }
-  return changes;
 }
 
 async function rowsOfService(): Promise<Map<string, unknown>> {
