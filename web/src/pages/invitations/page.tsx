@@ -150,7 +150,7 @@ function InviteDialog({ earlier, onClose }: { earlier?: Invitation; onClose(): v
 }
 
 function RevokeDialog({ invitation, onClose }: { invitation: Invitation; onClose(): void }) {
-  const revoke = useWrite('post', '/api/users/invitations/{id}/revoke', { isRepeatable: false });
+  const revoke = useWrite('post', '/api/users/invitations/{id}/revoke');
   return (
     <FormDialog
       title={t('invitations.revoke')}

@@ -13,6 +13,7 @@ import { toast } from '../../ui/toast.tsx';
 import { choiceFilter, codeColumn, timeColumn } from '../shared/columns.tsx';
 import { ListPanel, useList } from '../shared/list.tsx';
 import { prettyJson } from '../shared/pretty-json.ts';
+import { useIsWaiting } from '../shared/use-is-waiting.ts';
 
 type Delivery = Schemas['WebhookDelivery'];
 
@@ -79,7 +80,8 @@ function DeliveryDialog({ endpointId, delivery, onClose }: DeliveryDialogProps) 
   const whole = api.useQuery('get', '/api/webhook-endpoints/{id}/deliveries/{deliveryId}', {
     params: { path },
   });
-  const resend = useWrite('post', '/api/webhook-endpoints/{id}/resend', { isRepeatable: false });
+  const resend = useWrite('post', '/api/webhook-endpoints/{id}/resend');
+  const isWaiting = useIsWaiting();
   return (
     <Dialog
       title={eventType}
@@ -117,6 +119,8 @@ function DeliveryDialog({ endpointId, delivery, onClose }: DeliveryDialogProps) 
         <Form
           problem={resend.problem}
           isSending={resend.isSending}
+          isWaiting={isWaiting}
+          onStop={resend.stop}
           onSubmit={async () => {
             const sent = await resend.send({
               params: { path: { id: endpointId } },
