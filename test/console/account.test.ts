@@ -141,6 +141,8 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
   it.each(SIZES)('is suspended, reactivated and cancelled with reasons (%s)', async (_name, viewport) => {
     const { id } = await newAccount(console);
     const page = await openAccount(id, { viewport });
+    const paidUntil = page.locator('.stat', { hasText: 'Paid until' });
+    await paidUntil.getByText('Deposit not fully paid').waitFor();
     for (const [action, status] of [
       ['Suspend', 'Suspended'],
       ['Reactivate', 'Active'],
@@ -154,6 +156,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
       await page.locator('.page-sub .badge', { hasText: status }).waitFor();
       await page.locator('.history').getByText(`Because of ${action}`).waitFor();
     }
+    await paidUntil.getByText('Closed').waitFor();
   });
 
   it('shows the last changes of its status, and all of them on demand', async () => {

@@ -14,8 +14,8 @@ const MOST_ROWS = 50;
 
 /** The status changes: who, when and why. */
 export function History({ accountId }: { accountId: number }) {
-  const [isWhole, setIsWhole] = useState(false);
-  const list = useLostFocus<HTMLOListElement>(isWhole, `li:nth-child(${FIRST_ROWS + 1})`);
+  const [isExpanded, setIsExpanded] = useState(false);
+  const list = useLostFocus<HTMLOListElement>(isExpanded, `li:nth-child(${FIRST_ROWS + 1})`);
   const history = api.useQuery('get', '/api/accounts/{id}/history', {
     params: { path: { id: accountId }, query: { sort: 'id:desc', limit: MOST_ROWS } },
   });
@@ -25,7 +25,7 @@ export function History({ accountId }: { accountId: number }) {
         {({ data }) => (
           <>
             <ol ref={list} className="history">
-              {data.slice(0, isWhole ? MOST_ROWS : FIRST_ROWS).map((change, at) => (
+              {data.slice(0, isExpanded ? MOST_ROWS : FIRST_ROWS).map((change, at) => (
                 <li key={change.id} {...(at === FIRST_ROWS && { tabIndex: -1 })}>
                   <strong>{describe(change)}</strong>
                   {change.reason && <span>{change.reason}</span>}
@@ -37,9 +37,9 @@ export function History({ accountId }: { accountId: number }) {
                 </li>
               ))}
             </ol>
-            {data.length > FIRST_ROWS && !isWhole && (
+            {data.length > FIRST_ROWS && !isExpanded && (
               <p>
-                <Button kind="quiet" onClick={() => setIsWhole(true)}>
+                <Button kind="quiet" onClick={() => setIsExpanded(true)}>
                   {t('action.showMore')}
                 </Button>
               </p>

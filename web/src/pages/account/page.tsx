@@ -83,7 +83,7 @@ function AccountPage({ account }: { account: Account }) {
         <span>{account.product?.name}</span>
         {account.status !== 'active' && account.reason && <span className="muted">{account.reason}</span>}
       </PageHead>
-      <Standing account={account} />
+      <KeyFigures account={account} />
       <Columns
         main={
           <>
@@ -115,8 +115,7 @@ function AccountPage({ account }: { account: Account }) {
 const CREDIT_ACTIONS = ['refund', 'transfer'] as const;
 const CREDIT_BUTTONS = { refund: 'account.refund', transfer: 'account.transfer' } as const;
 
-/** The key figures of the account. */
-function Standing({ account }: { account: Account }) {
+function KeyFigures({ account }: { account: Account }) {
   const { balance, total, paid, nextDueDate, nextDueAmount, arrears, daysPastDue, paymentState, paidUntil } =
     account;
   const tone = PAYMENT_STATE_TONES[paymentState];
@@ -127,7 +126,12 @@ function Standing({ account }: { account: Account }) {
         value={format.money(balance)}
         hint={
           <>
-            <progress className="progress" value={paid} max={total || 1} aria-label={t('account.balance')} />
+            <progress
+              className="progress"
+              value={paid}
+              max={total || 1}
+              aria-label={t('account.explain.paid')}
+            />
             {t('account.paidShare', { percent: format.percent(total ? Math.min(1, paid / total) : 1) })}{' '}
             {t('account.balance.of', { total: format.money(total) })}
           </>
@@ -157,13 +161,18 @@ function Standing({ account }: { account: Account }) {
       <Stat
         label={t('account.paidUntil')}
         value={paidUntil === null ? '–' : format.date(paidUntil)}
-        hint={paidUntil === null ? t('account.paidUntil.none') : format.relativeDay(paidUntil)}
+        hint={paidUntilHint(account)}
       />
       {account.credit > 0 && (
         <Stat label={t('account.credit')} value={format.money(account.credit)} tone="good" />
       )}
     </Stats>
   );
+}
+
+function paidUntilHint({ paidUntil, nextDueDate, paymentState }: Account): string {
+  if (paidUntil !== null) return format.relativeDay(paidUntil);
+  return nextDueDate === null ? tValue('paymentState', paymentState) : t('account.paidUntil.none');
 }
 
 function AccountFacts({ account }: { account: Account }) {

@@ -53,11 +53,11 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
   );
 }
 
-/** Amounts that are often paid. */
+/** Buttons for the amounts that customers often pay. */
 function Suggestions({ account, onChoose }: { account: Schemas['Account']; onChoose(amount: number): void }) {
   const { arrears, nextDueAmount, balance } = account;
   const all = [
-    { key: 'overdue', amount: arrears },
+    { key: 'due', amount: arrears },
     { key: 'next', amount: nextDueAmount ?? 0 },
     { key: 'all', amount: balance },
   ] as const;

@@ -25,7 +25,7 @@ const TONES: Record<Schemas['PaymentRequestStatus'], Tone> = {
   expired: 'neutral',
 };
 
-const SHOWN = 5;
+const MOST_ROWS = 5;
 
 export function RequestButton({ account }: { account: Account }) {
   const [isOpen, setIsOpen] = useState(false);
@@ -62,7 +62,7 @@ function RequestDialog({ account, onClose }: { account: Account; onClose(): void
         step="any"
         min={1}
         max={most}
-        defaultValue={Math.min(most, Math.ceil(dueNow(account)))}
+        defaultValue={Math.min(most, Math.ceil(suggestedAmount(account)))}
         required
         isFirst
       />
@@ -78,14 +78,14 @@ function RequestDialog({ account, onClose }: { account: Account; onClose(): void
   );
 }
 
-/** The amount that is due, or else the next instalment. */
-function dueNow({ arrears, nextDueAmount, balance }: Account): number {
+/** The amount due, or else the next instalment, or else the balance, which a written-off account can have. */
+function suggestedAmount({ arrears, nextDueAmount, balance }: Account): number {
   return arrears > 0 ? arrears : (nextDueAmount ?? balance);
 }
 
 export function PaymentRequests({ accountId }: { accountId: number }) {
   const requests = api.useQuery('get', '/api/accounts/{accountId}/payment-requests', {
-    params: { path: { accountId }, query: { limit: SHOWN, sort: 'id:desc' } },
+    params: { path: { accountId }, query: { limit: MOST_ROWS, sort: 'id:desc' } },
   });
   const columns: Column<PaymentRequest>[] = [
     { name: 'createdAt', label: t('account.request.when'), show: (row) => format.dateTime(row.createdAt) },

@@ -6,7 +6,7 @@ import { format, t } from '../../i18n/index.ts';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 
-/** "How much must the customer pay to be up to date until Friday?" */
+/** Shows what the customer must pay to be up to date on a day. */
 export function QuotePanel({ accountId }: { accountId: number }) {
   const id = useId();
   const { today } = settings();

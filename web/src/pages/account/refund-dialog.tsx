@@ -12,7 +12,7 @@ interface RefundDialogProps {
   onClose(): void;
 }
 
-/** Records credit that was paid back to the customer. */
+/** Records that credit is paid back to the customer. */
 export function RefundDialog({ account, onClose }: RefundDialogProps) {
   const refund = useWrite('post', '/api/accounts/{id}/credit/refund');
   return (

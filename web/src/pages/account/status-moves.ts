@@ -1,9 +1,9 @@
 import type { Schemas } from '../../api/paths.ts';
 
-/** A status that staff give to an account. The service sets the others. */
+/** A status to which staff can change an account. Only the service sets `pending` and `completed`. */
 export type Move = Exclude<Schemas['AccountStatus'], 'pending' | 'completed'>;
 
-/** The changes that are offered. The service decides; it lists the allowed ones if it refuses. */
+/** The statuses that the page offers, for each status of an account. The service decides whether a change is allowed. */
 export const MOVES: Record<Schemas['AccountStatus'], readonly Move[]> = {
   pending: ['suspended', 'cancelled'],
   active: ['suspended', 'defaulted', 'cancelled'],
@@ -15,10 +15,10 @@ export const MOVES: Record<Schemas['AccountStatus'], readonly Move[]> = {
   cancelled: [],
 };
 
-/** The statuses that remove the balance, which may need approval. */
+/** The statuses that remove the balance. A change to one of them may need approval. */
 export const REMOVE_BALANCE: readonly Move[] = ['written_off', 'cancelled'];
 
-/** None for a status that is newer than this console. */
+/** Empty for a status that this version of the console does not know. */
 export function movesOf(status: Schemas['AccountStatus']): readonly Move[] {
   return MOVES[status] ?? [];
 }

@@ -14,7 +14,7 @@ interface TransferDialogProps {
   onClose(): void;
 }
 
-/** Transfers credit to another account, which is found by name, phone or number. */
+/** Transfers credit to another account, which the user searches for. */
 export function TransferDialog({ account, onClose }: TransferDialogProps) {
   const transfer = useWrite('post', '/api/accounts/{id}/credit/transfer');
   const [text, setText] = useState('');
@@ -61,7 +61,7 @@ export function TransferDialog({ account, onClose }: TransferDialogProps) {
       <SelectField
         label={t('account.transfer.to')}
         name="toAccountId"
-        // If the chosen account is no longer found, no other account may be chosen in its place.
+        // Empty if the chosen account is no longer found, so that the browser does not select another account.
         value={isFound ? chosen : ''}
         onChange={(event) => setChosen(event.target.value)}
         required
