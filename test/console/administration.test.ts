@@ -254,6 +254,14 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     await expectAccessible(page);
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
     await page.waitForURL('**/users');
+    const invited = { email: 'audited@example.com', role: 'viewer' };
+    const { id: invitationId } = await console.call('POST', '/users/invitations', invited);
+    await page.goto(`${console.origin}/audit?resource=invitation&resourceId=${invitationId}`);
+    await page
+      .locator('tbody')
+      .getByRole('link', { name: `Invitation ${invitationId}` })
+      .click();
+    await page.getByRole('dialog', { name: invited.email }).waitFor();
     const viewer = await console.open(`/employees?open=${last}`, {
       email: await console.createUser('viewer'),
     });

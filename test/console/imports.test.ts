@@ -84,7 +84,7 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
       newCompany().payments,
     );
     await page.getByRole('alert').getByText('customers.xlsx is a spreadsheet.').waitFor();
-    await page.getByRole('alert').getByText('clients.csv is not a file of an import.').waitFor();
+    await page.getByRole('alert').getByText('clients.csv is not the name of an import file.').waitFor();
     await page.getByRole('cell', { name: 'payments.csv' }).waitFor();
   });
 
@@ -116,7 +116,7 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
     const page = await console.open('/imports');
     for (const [button, file] of [
       ['customers.csv', /^customers\.csv$/],
-      ['Export everything', /^portfolio_\d{4}-\d\d-\d\d\.zip$/],
+      ['Export the portfolio', /^portfolio_\d{4}-\d\d-\d\d\.zip$/],
     ] as const) {
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: button }).click();

@@ -24,7 +24,7 @@ export const approvals = {
     'This request can no longer be approved, and ends within a minute. If the action is still needed, send a new request.',
   'approvals.change': '{fact}: {before} → {now}',
   'approvals.effect.reverse_payment':
-    'The payment is undone: credit is taken first, and the rest is owed again.',
+    'The payment is undone. If it has an account, the credit is reduced first, and the rest is owed again.',
   'approvals.effect.unassign_payment':
     'The payment leaves the account and goes back to the unmatched payments.',
   'approvals.effect.refund_credit':

@@ -1,7 +1,6 @@
 export const commissionRules = {
   'commissionRules.new': 'New rule',
-  'commissionRules.new.lead':
-    'The new rule applies to commissions of its category that are calculated from now on.',
+  'commissionRules.new.lead': 'The new rule applies to the sales of its category in all later calculations.',
   'commissionRules.others': 'All other categories',
   'commissionRules.category.hint': 'Leave it empty for all categories without a rule of their own.',
   'commissionRules.version': 'Version',

@@ -1,6 +1,7 @@
 export const commissions = {
   'commissions.calculate': 'Calculate commission',
-  'commissions.calculate.lead': 'From the sales of the employee in that month.',
+  'commissions.calculate.lead':
+    'Uses the sales of the employee in the month. Replaces an earlier calculation, unless the commission is paid.',
   'commissions.calculate.submit': 'Calculate',
   'commissions.calculated': 'Commission calculated',
   'commissions.period.hint': 'Year and month, such as 2026-11.',

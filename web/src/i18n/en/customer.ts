@@ -4,7 +4,7 @@ export const customer = {
   'customer.contact': 'Contact',
   'customer.since': 'Customer since',
   'customer.accounts.none': 'This customer has no account yet.',
-  'customer.payments': 'Last payments',
+  'customer.payments': 'Latest payments',
   'customer.payments.none': 'No payment was posted yet.',
   'customer.kyc.none': 'No documents were submitted.',
   'customer.kyc.verify': 'Verify',

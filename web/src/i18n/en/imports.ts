@@ -2,7 +2,7 @@ export const imports = {
   'imports.lead':
     'Import customers, accounts and payments from another system. Nothing is written to the books before you run the import.',
   'imports.new': 'New import',
-  'imports.export': 'Export everything',
+  'imports.export': 'Export the portfolio',
   'imports.templates': 'Templates',
   'imports.templates.lead':
     'Download a template for each kind of row that you have, and fill it in. Files that you do not have can be left out.',
@@ -28,14 +28,15 @@ export const imports = {
   'imports.size': 'Size',
   'imports.bytes': '{kb} kB',
   'imports.noFiles': 'Add the files, then check them.',
-  'imports.drop': 'Drop the CSV files here, or choose them. A file of the same name is replaced.',
+  'imports.drop':
+    'Drop the CSV files here, or choose them. A new file replaces the earlier file of its kind.',
   'imports.choose': 'Choose files',
   'imports.sending': '{name}: {percent} sent',
   'imports.waiting': 'No connection. The upload starts again by itself.',
   'imports.stop': 'Stop',
   'imports.refused': 'Not added',
   'imports.spreadsheet': '{name} is a spreadsheet. Save each sheet as "CSV UTF-8" first.',
-  'imports.unknownName': '{name} is not a file of an import. The files are: {names}.',
+  'imports.unknownName': '{name} is not the name of an import file. The names are: {names}.',
   'imports.errors': 'Errors',
   'imports.warnings': 'Warnings',
   'imports.differences': 'Differences',

@@ -1,7 +1,8 @@
 export const payPlans = {
   'payPlans.new': 'New pay plan',
-  'payPlans.new.lead': 'Amounts, instalments and days of grace cannot be changed later.',
-  'payPlans.fixed': 'Amounts, instalments and days of grace cannot be changed. Create another plan instead.',
+  'payPlans.new.lead': 'The product, amounts, instalments and days of grace cannot be changed later.',
+  'payPlans.fixed':
+    'The product, amounts, instalments and days of grace cannot be changed. Create another plan instead.',
   'payPlans.anyProduct': 'Any product',
   'payPlans.autoSuspend': 'Suspend late accounts automatically',
   'payPlans.active': 'Can be chosen for new accounts',

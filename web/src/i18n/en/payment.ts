@@ -11,7 +11,8 @@ export const payment = {
   'payment.recordedAt': 'Recorded',
   'payment.reverse': 'Reverse payment',
   'payment.reverse.title': 'Reverse the payment of {amount}',
-  'payment.reverse.text': 'The balance of the account increases again. The payment stays visible.',
+  'payment.reverse.text':
+    'The payment stays visible. If it has an account, the credit is reduced first, and the rest is owed again.',
   'payment.reverse.done': 'Payment reversed',
   ...matchMethods,
 } as const;

@@ -6,7 +6,7 @@ export const users = {
   'users.active': 'May sign in',
   'invitations.none': 'Nobody was invited yet.',
   'invitations.new': 'Invite somebody',
-  'invitations.new.lead': 'They choose a password themselves, or sign in through an identity provider.',
+  'invitations.new.lead': 'The person chooses a password, or signs in through an identity provider.',
   'invitations.again': 'Invite again',
   'invitations.again.lead': 'The new link replaces the earlier one.',
   'invitations.identity': 'Link an identity provider',

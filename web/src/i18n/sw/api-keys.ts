@@ -2,14 +2,14 @@ import type { apiKeys as en } from '../en/api-keys.ts';
 
 export const apiKeys: Record<keyof typeof en, string> = {
   'apiKeys.new': 'Ufunguo mpya wa API',
-  'apiKeys.none': 'Hakuna programu inayotumia API kwa ufunguo bado.',
+  'apiKeys.none': 'Hakuna funguo za API bado.',
   'apiKeys.created': 'Ufunguo wa API umeundwa',
   'apiKeys.rotated': 'Siri mpya',
   'apiKeys.hint': 'Ufunguo',
-  'apiKeys.name.hint': 'Programu inayoutumia. Huonyeshwa katika kumbukumbu za ukaguzi.',
+  'apiKeys.name.hint': 'Programu inayotumia ufunguo. Kumbukumbu za ukaguzi huonyesha jina hili.',
   'apiKeys.rights': 'Haki',
   'apiKeys.chosenPermissions': 'Ruhusa zilizochaguliwa',
-  'apiKeys.asRole': 'Kama mtumiaji: {role}',
+  'apiKeys.asRole': 'Wadhifa: {role}',
   'apiKeys.permissions': 'Ruhusa',
   'apiKeys.permissionCount': 'Ruhusa {count}',
   'apiKeys.networks': 'Mitandao',

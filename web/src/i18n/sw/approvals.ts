@@ -25,7 +25,7 @@ export const approvals: Record<keyof typeof en, string> = {
     'Haliwezi kuidhinishwa tena, na litaisha ndani ya dakika moja. Tuma ombi jipya ikiwa bado linahitajika.',
   'approvals.change': '{fact}: {before} → {now}',
   'approvals.effect.reverse_payment':
-    'Malipo yanabatilishwa: salio la ziada linatumika kwanza, na kinachobaki kinadaiwa tena.',
+    'Malipo yanabatilishwa. Ikiwa yana akaunti, salio la ziada linapunguzwa kwanza, na kinachobaki kinadaiwa tena.',
   'approvals.effect.unassign_payment':
     'Malipo yanatoka kwenye akaunti na kurudi kwenye malipo yasiyolinganishwa.',
   'approvals.effect.refund_credit':

@@ -10,7 +10,7 @@ export const audit: Record<keyof typeof en, string> = {
   'audit.resourceId': 'Kitambulisho chake',
   'audit.actor': 'Nani',
   'audit.action': 'Kitendo',
-  'audit.request': 'Ombi',
+  'audit.request': 'Namba ya ombi',
   'audit.changes': 'Mabadiliko',
   'audit.field': 'Sehemu',
   'audit.before': 'Kabla',

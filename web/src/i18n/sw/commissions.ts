@@ -2,7 +2,8 @@ import type { commissions as en } from '../en/commissions.ts';
 
 export const commissions: Record<keyof typeof en, string> = {
   'commissions.calculate': 'Kokotoa kamisheni',
-  'commissions.calculate.lead': 'Kutokana na mauzo ya mfanyakazi katika mwezi huo.',
+  'commissions.calculate.lead':
+    'Hutumia mauzo ya mfanyakazi katika mwezi huo. Hesabu ya awali inabadilishwa, isipokuwa kamisheni ikiwa imelipwa.',
   'commissions.calculate.submit': 'Kokotoa',
   'commissions.calculated': 'Kamisheni imekokotolewa',
   'commissions.period.hint': 'Mwaka na mwezi, kama 2026-11.',

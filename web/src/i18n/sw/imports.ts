@@ -4,7 +4,7 @@ export const imports: Record<keyof typeof en, string> = {
   'imports.lead':
     'Leta wateja, akaunti na malipo ya mfumo mwingine kwenye vitabu. Hakuna kinachoandikwa kwenye vitabu kabla hujaendesha uingizaji.',
   'imports.new': 'Uingizaji mpya',
-  'imports.export': 'Pakua kila kitu',
+  'imports.export': 'Pakua mikopo yote',
   'imports.templates': 'Violezo',
   'imports.templates.lead':
     'Pakua kiolezo cha kila aina ya safu uliyo nayo, kisha ukijaze. Faili usizo nazo zinaweza kuachwa.',
@@ -31,7 +31,8 @@ export const imports: Record<keyof typeof en, string> = {
   'imports.size': 'Ukubwa',
   'imports.bytes': 'kB {kb}',
   'imports.noFiles': 'Ongeza faili, kisha uzikague.',
-  'imports.drop': 'Dondosha faili za CSV hapa, au zichague. Faili yenye jina sawa inabadilishwa.',
+  'imports.drop':
+    'Dondosha faili za CSV hapa, au zichague. Faili mpya inachukua nafasi ya faili ya awali ya aina hiyo.',
   'imports.choose': 'Chagua faili',
   'imports.sending': '{name}: {percent} imetumwa',
   'imports.waiting': 'Hakuna mtandao. Utumaji utaanza tena wenyewe.',

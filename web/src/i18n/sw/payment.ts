@@ -12,7 +12,8 @@ export const payment: Record<keyof typeof en, string> = {
   'payment.recordedAt': 'Yaliingizwa',
   'payment.reverse': 'Batilisha malipo',
   'payment.reverse.title': 'Batilisha malipo ya {amount}',
-  'payment.reverse.text': 'Deni la akaunti litaongezeka tena. Malipo yataendelea kuonekana.',
+  'payment.reverse.text':
+    'Malipo yataendelea kuonekana. Ikiwa yana akaunti, salio la ziada linapunguzwa kwanza, na kinachobaki kinadaiwa tena.',
   'payment.reverse.done': 'Malipo yamebatilishwa',
   ...matchMethods,
 };

@@ -8,7 +8,7 @@ import { ExpiryField, endOfDay, NameField, NetworksField, networksOf } from './f
 
 type ApiKey = Schemas['ApiKey'];
 
-/** Changes everything but the rights, which are fixed. */
+/** Changes the name, the networks and the expiry. The rights of a key never change. */
 export function ChangeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
   return (
     <LatestVersion
@@ -39,7 +39,7 @@ function ChangeForm({ apiKey, etag, onClose }: { apiKey: ApiKey; etag: string; o
           body: {
             name: values.text('name'),
             networks: networksOf(values),
-            // A key may expire at any time of the day. The field shows only the day, so the time is kept unless the user chooses another day.
+            // The key may expire at any time of a day, but the field shows only the day. The time changes only with the day.
             ...(chosen !== day && { expiresAt: chosen === undefined ? null : endOfDay(chosen) }),
           },
         });

@@ -39,7 +39,7 @@ export function ExpiryField({ day }: { day?: string | undefined }) {
   );
 }
 
-/** Null for any network. */
+/** Null allows any network. */
 export function networksOf(values: FormValues): string[] | null {
   const networks = values.lines('networks');
   return networks.length > 0 ? networks : null;

@@ -23,10 +23,10 @@ type ApiKey = Schemas['ApiKey'];
 type KeyPermission = NonNullable<Schemas['NewApiKey']['permissions']>[number];
 
 const TONES: Record<ApiKey['status'], Tone> = { active: 'good', expired: 'warning', revoked: 'neutral' };
-/** Permissions instead of a role. */
-const CHOSEN = 'permissions';
+/** The choice of permissions instead of a role. */
+const NO_ROLE = 'permissions';
 /** Permissions that no API key can have. */
-const ONLY_PEOPLE: Readonly<Record<Exclude<Permission, KeyPermission>, true>> = {
+const USER_ONLY: Readonly<Record<Exclude<Permission, KeyPermission>, true>> = {
   'users:administer': true,
   'api-keys:administer': true,
   'webhook-endpoints:administer': true,
@@ -67,7 +67,7 @@ export function Page() {
 
 function NewKeyDialog({ onClose }: { onClose(): void }) {
   const create = useWrite('post', '/api/api-keys', { isRepeatable: false });
-  const [role, setRole] = useState(CHOSEN);
+  const [role, setRole] = useState(NO_ROLE);
   const [secret, setSecret] = useState<string>();
   if (secret !== undefined)
     return <SecretDialog title={t('apiKeys.created')} secret={secret} onClose={onClose} />;
@@ -80,7 +80,7 @@ function NewKeyDialog({ onClose }: { onClose(): void }) {
       onSubmit={(values) => {
         const day = values.optional('expiresAt');
         const rights =
-          role === CHOSEN
+          role === NO_ROLE
             ? { permissions: values.all('permissions') as KeyPermission[] }
             : { role: role as Schemas['Role'] };
         return create.send({
@@ -102,14 +102,14 @@ function NewKeyDialog({ onClose }: { onClose(): void }) {
         onChange={(event) => setRole(event.target.value)}
         required
       >
-        <option value={CHOSEN}>{t('apiKeys.chosenPermissions')}</option>
+        <option value={NO_ROLE}>{t('apiKeys.chosenPermissions')}</option>
         {ROLES.map((one) => (
           <option key={one} value={one}>
             {t('apiKeys.asRole', { role: tValue('role', one) })}
           </option>
         ))}
       </SelectField>
-      {role === CHOSEN && <Permissions />}
+      {role === NO_ROLE && <Permissions />}
       <NetworksField />
       <ExpiryField />
     </FormDialog>
@@ -117,7 +117,7 @@ function NewKeyDialog({ onClose }: { onClose(): void }) {
 }
 
 function Permissions() {
-  const permissions = [...(currentSession()?.permissions ?? [])].filter((one) => !(one in ONLY_PEOPLE));
+  const permissions = [...(currentSession()?.permissions ?? [])].filter((one) => !(one in USER_ONLY));
   return (
     <fieldset className="checks">
       <legend>{t('apiKeys.permissions')}</legend>
@@ -214,7 +214,7 @@ function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) 
   );
 }
 
-/** The last characters of the secret. */
+/** The beginning of every secret and the last characters of this one. */
 function Hint({ hint }: { hint: string }) {
   return <span className="mono">{`ams_key_…${hint}`}</span>;
 }

@@ -20,7 +20,7 @@ interface ApprovalDialogProps {
   onClose(): void;
 }
 
-/** A request: what it would do, who asked and why, and what the user may do with it. */
+/** A request for approval, with the actions that the user may take on it. */
 export function ApprovalDialog({ approval, onClose }: ApprovalDialogProps) {
   const [isRejecting, setIsRejecting] = useState(false);
   const isPending = approval.status === 'pending';

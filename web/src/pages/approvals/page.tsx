@@ -20,7 +20,7 @@ const TONES: Record<Schemas['ApprovalStatus'], Tone> = {
 
 /** The requests that wait for a second user, and the outcomes of earlier requests. */
 export function Page() {
-  // In the order of the statuses, pending requests are first.
+  // `pending` is the first status in the order of the database type.
   const list = useList({ name: 'status', isDescending: false }, [
     statusFilter(TONES, (status) => tValue('approvalStatus', status)),
     choiceFilter('action', t('approvals.action'), Object.keys(ACTION_PERMISSIONS), (action) =>

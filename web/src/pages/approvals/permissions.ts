@@ -1,6 +1,6 @@
 import type { Permission, Schemas } from '../../api/paths.ts';
 
-/** What a user needs to decide on a request, besides `approvals:decide`. */
+/** The permission that a user needs to decide on a request, in addition to `approvals:decide`. */
 export const ACTION_PERMISSIONS: Record<Schemas['ApprovalAction'], Permission> = {
   reverse_payment: 'payments:reverse',
   unassign_payment: 'payments:assign',

@@ -5,7 +5,7 @@ import { may } from '../../api/session.ts';
 import { tValue } from '../../i18n/index.ts';
 
 type Resource = Schemas['Resource'];
-/** What no audit entry is about. */
+/** The resources that have no audit entries. */
 type Unaudited =
   | 'balance_gap'
   | 'configuration'
@@ -18,7 +18,6 @@ type Unaudited =
   | 'webhook_delivery';
 
 interface ResourcePage {
-  /** What a user needs to open it. */
   permission: Permission;
   hrefOf(id: number): string;
 }
@@ -27,23 +26,23 @@ const detail = (path: string, permission: Permission): ResourcePage => ({
   permission,
   hrefOf: (id) => `${path}/${id}`,
 });
-/** A dialog of a list. */
+/** The dialog of a row in a list. */
 const dialog = (path: string, permission: Permission): ResourcePage => ({
   permission,
   hrefOf: (id) => `${path}?open=${id}`,
 });
 
-/** The page of each resource; null if the console has none. */
+/** The page or dialog of each resource; null if the console has neither. */
 const PAGES: Record<Exclude<Resource, Unaudited>, ResourcePage | null> = {
   account: detail('/accounts', 'accounts:read'),
   api_key: dialog('/api-keys', 'api-keys:administer'),
   approval: dialog('/approvals', 'approvals:read'),
-  commission: null,
+  commission: dialog('/commissions', 'commissions:read-own'),
   commission_rule: null,
   customer: detail('/customers', 'customers:read'),
   employee: dialog('/employees', 'catalogue:write'),
   import: detail('/imports', 'imports:run'),
-  invitation: null,
+  invitation: dialog('/invitations', 'users:administer'),
   invoice: detail('/invoices', 'invoices:read'),
   notification: null,
   payment: detail('/payments', 'payments:read'),
@@ -60,7 +59,7 @@ const PAGES: Record<Exclude<Resource, Unaudited>, ResourcePage | null> = {
 
 export const AUDITED = Object.keys(PAGES) as (keyof typeof PAGES)[];
 
-/** The name and the id, as a link if the console has a page for them. */
+/** The name and the id of a resource, as a link if the user may open its page or dialog. */
 export function ResourceLink({ resource, id }: { resource: Resource; id: number | null }): ReactNode {
   const text = `${tValue('resource', resource)} ${id ?? ''}`;
   const page = resource in PAGES ? PAGES[resource as keyof typeof PAGES] : null;

@@ -6,7 +6,7 @@ import { ResourceLink } from './resources.tsx';
 
 type Resource = Schemas['Resource'];
 
-/** The fields that refer to a resource. */
+/** The kind of resource to which each field refers. */
 const REFERENCES: Readonly<Record<string, Resource>> = {
   accountId: 'account',
   approvalId: 'approval',
@@ -22,14 +22,16 @@ const REFERENCES: Readonly<Record<string, Resource>> = {
   userId: 'user',
 };
 
-/** The texts of statuses that are not in `auditStatus`. */
-const STATUSES: Readonly<Partial<Record<Resource, 'accountStatus' | 'invoiceStatus' | 'paymentStatus'>>> = {
+/** The group of messages for the statuses of each resource. All others are in `auditStatus`. */
+const STATUS_GROUPS: Readonly<
+  Partial<Record<Resource, 'accountStatus' | 'invoiceStatus' | 'paymentStatus'>>
+> = {
   account: 'accountStatus',
   invoice: 'invoiceStatus',
   payment: 'paymentStatus',
 };
 
-/** The value of a field of an audit entry: amounts with their currency, dates in words, references as links. */
+/** The value of a field in an audit entry: amounts with their currency, formatted dates, references as links. */
 export function showValue(field: string, value: unknown, resource: Resource): ReactNode {
   if (value === undefined || value === null) return '–';
   if (typeof value === 'boolean') return t(value ? 'audit.yes' : 'audit.no');
@@ -52,7 +54,7 @@ function textOf(field: string, value: string, resource: Resource): string {
   switch (field) {
     case 'status':
     case 'state': {
-      const group = STATUSES[resource];
+      const group = STATUS_GROUPS[resource];
       return group ? tValue(group, value) : tValue('auditStatus', value);
     }
     case 'action':

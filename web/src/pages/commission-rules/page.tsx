@@ -46,17 +46,17 @@ export function Page() {
 }
 
 function NewRuleDialog({ onClose }: { onClose(): void }) {
-  const set = useWrite('post', '/api/commissions/rules');
+  const create = useWrite('post', '/api/commissions/rules');
   return (
     <FormDialog
       title={t('commissionRules.new')}
       lead={t('commissionRules.new.lead')}
-      write={set}
+      write={create}
       submit={t('action.create')}
       done={t('list.created')}
       onClose={onClose}
       onSubmit={(values) =>
-        set.send({
+        create.send({
           body: {
             category: values.optional('category') ?? null,
             rateBasisPoints: Math.round(values.number('rateBasisPoints') * 100),

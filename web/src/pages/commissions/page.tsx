@@ -139,7 +139,7 @@ function CommissionDialog({ id, employee, onClose }: CommissionDialogProps) {
           <>
             <ul className="rows">
               {lines.map((line, at) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: The lines of a commission never change.
+                // biome-ignore lint/suspicious/noArrayIndexKey: A line has no id, and a new calculation replaces all lines.
                 <li key={at}>
                   <span>
                     <span>{products.find((product) => product.id === line.productId)?.name ?? '–'}</span>

@@ -112,7 +112,7 @@ function Accounts({ customerId }: { customerId: number }) {
 
 const PAYMENTS_SHOWN = 10;
 
-/** The last payments on all accounts of the customer. */
+/** The latest payments on all accounts of the customer. */
 function Payments({ accountIds }: { accountIds: readonly number[] }) {
   const payments = api.useQuery('get', '/api/payments', {
     params: {

@@ -10,7 +10,7 @@ interface SubmissionDialogProps {
   onClose(): void;
 }
 
-/** Submits a document of a customer. A user with the permission decides on it. */
+/** Submits an identity document of a customer. A user with `kyc:decide` then decides on it. */
 export function SubmissionDialog({ customerId, onClose }: SubmissionDialogProps) {
   const submit = useWrite('put', '/api/customers/{id}/kyc');
   return (

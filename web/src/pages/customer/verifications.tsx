@@ -17,7 +17,7 @@ import { SubmissionDialog } from './submission-dialog.tsx';
 
 type Verification = Schemas['KycRecord'];
 
-/** What was submitted and decided about the identity of a customer. The newest is first. */
+/** The submitted documents and the decisions about the identity of a customer, newest first. */
 export function Verifications({ customerId }: { customerId: number }) {
   const [isSubmitting, setIsSubmitting] = useState(false);
   const records = api.useQuery('get', '/api/customers/{id}/kyc', {
@@ -72,7 +72,7 @@ function VerificationRow({ record }: { record: Verification }) {
   );
 }
 
-/** A text, or an object whose known keys have a fixed meaning. */
+/** A document: a text, or the values of an object. Leaves out the object's `type`, because the row names the type. */
 function DocumentText({ document }: { document: unknown }) {
   if (typeof document !== 'object' || document === null) return <span>{String(document)}</span>;
   const { url, type, ...others } = document as Record<string, unknown>;

@@ -22,12 +22,13 @@ interface FindBoxProps {
   id: string;
   /** Whether the key / moves the focus to the box. */
   takesSlash?: boolean;
-  /** Whether the results are a part of the page. Otherwise they appear over the page. */
+  /** Whether the results are part of the page. Otherwise they are shown over the page. */
   isInPage?: boolean;
 }
 
 /**
- * Searches everything that has a name or a number. The text is never in a URL, because it is often a name or a phone number.
+ * Searches customers, accounts, payments and invoices. The text is not in the URL of the page, because it is often a name or a phone
+ * number.
  */
 export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxProps) {
   const input = useRef<HTMLInputElement>(null);

@@ -10,7 +10,7 @@ import { Table } from '../../ui/table.tsx';
 import { DropBox, type Sending, SPREADSHEET } from '../shared/drop-box.tsx';
 import { FILES, type Import, type ImportFile } from '../shared/imports.ts';
 
-/** The files of an import, and the place to add them. */
+/** The files of an import, with a box to add more. */
 export function Files({ one: { id, files, rows } }: { one: Import }) {
   return (
     <>
@@ -55,7 +55,7 @@ function UploadBox({ id }: { id: number }) {
   const [sending, setSending] = useState<Sending>();
   const [problems, setProblems] = useState<string[]>([]);
 
-  /** One file after the other. The others are sent if one is refused. */
+  /** Sends the files one after the other, even if some are refused. */
   async function send(files: readonly File[]) {
     if (sending) return;
     const controller = new AbortController();
@@ -111,7 +111,7 @@ function UploadBox({ id }: { id: number }) {
   );
 }
 
-/** The kind of rows of a file by its name, such as `Pay plans (2).csv`. */
+/** The kind of rows in a file, from its name: `Pay plans (2).csv` has `pay_plans`. Undefined for an unknown kind or a spreadsheet. */
 function kindOf(fileName: string): ImportFile | undefined {
   if (SPREADSHEET.test(fileName)) return undefined;
   const name = fileName

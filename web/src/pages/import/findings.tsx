@@ -9,7 +9,7 @@ import { TablePanel } from '../shared/table-panel.tsx';
 
 const PAGE_SIZE = 25;
 
-/** Every cell that cannot be imported, and why. */
+/** The errors and warnings of the last check. */
 export function Problems({ id }: { id: number }) {
   const [page, setPage] = useState(1);
   const query = { sort: 'id:asc', limit: PAGE_SIZE, page };
@@ -72,7 +72,7 @@ function problemColumns(): Column<Schemas['ImportProblem']>[] {
   ];
 }
 
-/** Figures of accounts that the old system computes in another way. */
+/** The figures of accounts that differ from those of the old system. */
 export function Differences({ id }: { id: number }) {
   const [page, setPage] = useState(1);
   const query = { sort: 'id:asc', limit: PAGE_SIZE, page };

@@ -61,7 +61,7 @@ function ImportPage({ one }: { one: Import }) {
   );
 }
 
-/** What can be done with an import. The next step is the primary button. */
+/** The buttons for the steps that are possible now. The next step is the primary button. */
 function Steps({ one }: { one: Import }) {
   const { id, status, files, errors } = one;
   const check = useWrite('post', '/api/imports/{id}/check');

@@ -10,18 +10,18 @@ interface VoidDialogProps {
 }
 
 export function VoidDialog({ invoice, onClose }: VoidDialogProps) {
-  const annul = useWrite('post', '/api/invoices/{id}/void');
+  const voiding = useWrite('post', '/api/invoices/{id}/void');
   return (
     <FormDialog
       title={t('invoices.void')}
       lead={t('invoices.void.lead', { number: invoice.number })}
-      write={annul}
+      write={voiding}
       submit={t('invoices.void')}
       kind="danger"
       done={t('invoices.voided')}
       onClose={onClose}
       onSubmit={(values) =>
-        annul.send({ params: { path: { id: invoice.id } }, body: { reason: values.text('reason') } })
+        voiding.send({ params: { path: { id: invoice.id } }, body: { reason: values.text('reason') } })
       }
     >
       <TextAreaField label={t('field.reason')} name="reason" maxLength={500} required isFirst />

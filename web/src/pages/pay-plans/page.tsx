@@ -24,11 +24,11 @@ export function Page() {
     rowFilter('productId', t('field.product'), products),
   ]);
   const plans = api.useQuery('get', '/api/payplans', { params: { query: list.query } }, KEEPS_LAST);
-  const productOf = ({ productId }: PayPlan) =>
+  const productNameOf = ({ productId }: PayPlan) =>
     productId === null ? t('payPlans.anyProduct') : (products.find(({ id }) => id === productId)?.name ?? '');
   const columns: Column<PayPlan>[] = [
     { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
-    { name: 'productId', label: t('field.product'), onPhone: 'plain', show: productOf },
+    { name: 'productId', label: t('field.product'), onPhone: 'plain', show: productNameOf },
     moneyColumn('deposit', t('field.deposit'), ({ deposit }) => deposit, { onPhone: 'detail' }),
     {
       name: 'instalments',
@@ -61,7 +61,7 @@ export function Page() {
           onClose={close}
         >
           {(latest, etag) => (
-            <PlanDialog plan={latest} etag={etag} product={productOf(plan)} onClose={close} />
+            <PlanDialog plan={latest} etag={etag} productName={productNameOf(plan)} onClose={close} />
           )}
         </LatestVersion>
       )}
@@ -140,12 +140,11 @@ function NewPlanDialog({ products, onClose }: { products: Schemas['Product'][]; 
 interface PlanDialogProps {
   plan: PayPlan;
   etag: string;
-  /** Its name. */
-  product: string;
+  productName: string;
   onClose(): void;
 }
 
-function PlanDialog({ plan, etag, product, onClose }: PlanDialogProps) {
+function PlanDialog({ plan, etag, productName, onClose }: PlanDialogProps) {
   const change = useWrite('put', '/api/payplans/{id}');
   return (
     <FormDialog
@@ -168,7 +167,7 @@ function PlanDialog({ plan, etag, product, onClose }: PlanDialogProps) {
     >
       <Facts
         rows={[
-          [t('field.product'), product],
+          [t('field.product'), productName],
           [t('field.deposit'), format.money(plan.deposit)],
           [t('field.instalments'), describeInstalments(plan)],
           [t('field.total'), format.money(totalOf(plan))],

@@ -28,7 +28,7 @@ export function Page({ id }: { id: string }) {
 }
 
 function PaymentPage({ payment }: { payment: Payment }) {
-  const [reverses, setReverses] = useState(false);
+  const [isReversing, setIsReversing] = useState(false);
   const { id, status, accountId, accountNumber, customer } = payment;
   const method = usePaymentMethods().find((one) => one.id === payment.paymentMethodId);
   return (
@@ -39,7 +39,7 @@ function PaymentPage({ payment }: { payment: Payment }) {
         actions={
           may('payments:reverse') &&
           status !== 'reversed' && (
-            <Button kind="danger" onClick={() => setReverses(true)}>
+            <Button kind="danger" onClick={() => setIsReversing(true)}>
               {t('payment.reverse')}
             </Button>
           )
@@ -84,7 +84,7 @@ function PaymentPage({ payment }: { payment: Payment }) {
           <PaymentAnswer paymentId={id} />
         </Panel>
       )}
-      {reverses && <ReversalDialog payment={payment} onClose={() => setReverses(false)} />}
+      {isReversing && <ReversalDialog payment={payment} onClose={() => setIsReversing(false)} />}
     </div>
   );
 }
