@@ -54,7 +54,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await expectAccessible(page);
   });
 
-  it.each(SIZES)('takes a payment, and shows the new balance (%s)', async (_name, viewport) => {
+  it.each(SIZES)('records a payment, and shows the new balance (%s)', async (_name, viewport) => {
     const { id } = await newAccount(console);
     const page = await openAccount(id, { viewport });
     await fillPayment(page, '2400', 'RECEIPT-1');

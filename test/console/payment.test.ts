@@ -3,10 +3,10 @@ import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './
 
 vi.setConfig({ testTimeout: 120_000 });
 
-describe.skipIf(!HAS_BROWSER)('a payment', () => {
+describe.skipIf(!HAS_BROWSER)('the page of a payment or an invoice', () => {
   const console = useConsole();
 
-  it.each(SIZES)('is found by its reference, and reversed with a reason (%s)', async (size, viewport) => {
+  it.each(SIZES)('reverses a payment that was found by its reference (%s)', async (size, viewport) => {
     const { id } = await newAccount(console);
     const transactionRef = `FOUND-${size}`;
     await console.call('POST', '/payments', {
@@ -30,7 +30,7 @@ describe.skipIf(!HAS_BROWSER)('a payment', () => {
     await page.context().close();
   });
 
-  it('cannot be reversed by an agent', async () => {
+  it('offers an agent no reversal', async () => {
     const { id } = await newAccount(console);
     const payment = await console.call('POST', '/payments', {
       accountId: id,
@@ -43,7 +43,7 @@ describe.skipIf(!HAS_BROWSER)('a payment', () => {
     await page.context().close();
   });
 
-  it.each(SIZES)('has invoices with their items (%s)', async (_size, viewport) => {
+  it.each(SIZES)('shows an invoice with its items (%s)', async (_size, viewport) => {
     const { id } = await newAccount(console);
     const items = [
       { description: '<script>alert(1)</script>', quantity: 2, unitPrice: 50 },

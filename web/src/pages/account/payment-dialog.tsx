@@ -62,7 +62,7 @@ function Suggestions({ account, onChoose }: { account: Schemas['Account']; onCho
     { key: 'all', amount: balance },
   ] as const;
   const shown = all.filter(
-    ({ amount }, at) => amount > 0 && all.findIndex((one) => one.amount === amount) === at,
+    ({ amount }, at) => amount > 0 && all.findIndex((other) => other.amount === amount) === at,
   );
   return (
     <span className="chips">

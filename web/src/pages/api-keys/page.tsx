@@ -103,9 +103,9 @@ function NewKeyDialog({ onClose }: { onClose(): void }) {
         required
       >
         <option value={NO_ROLE}>{t('apiKeys.chosenPermissions')}</option>
-        {ROLES.map((one) => (
-          <option key={one} value={one}>
-            {t('apiKeys.asRole', { role: tValue('role', one) })}
+        {ROLES.map((choice) => (
+          <option key={choice} value={choice}>
+            {t('apiKeys.asRole', { role: tValue('role', choice) })}
           </option>
         ))}
       </SelectField>
@@ -117,7 +117,9 @@ function NewKeyDialog({ onClose }: { onClose(): void }) {
 }
 
 function Permissions() {
-  const permissions = [...(currentSession()?.permissions ?? [])].filter((one) => !(one in USER_ONLY));
+  const permissions = [...(currentSession()?.permissions ?? [])].filter(
+    (permission) => !(permission in USER_ONLY),
+  );
   return (
     <fieldset className="checks">
       <legend>{t('apiKeys.permissions')}</legend>

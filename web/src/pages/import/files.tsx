@@ -11,7 +11,7 @@ import { DropBox, type Sending, SPREADSHEET } from '../shared/drop-box.tsx';
 import { FILES, type Import, type ImportFile } from '../shared/imports.ts';
 
 /** The files of an import, with a box to add more. */
-export function Files({ one: { id, files, rows } }: { one: Import }) {
+export function Files({ importRecord: { id, files, rows } }: { importRecord: Import }) {
   return (
     <>
       <UploadBox id={id} />

@@ -18,7 +18,7 @@ import { Differences, Problems } from './findings.tsx';
 const REFRESH_MS = 1_000;
 
 export function Page({ id }: { id: string }) {
-  const one = api.useQuery(
+  const query = api.useQuery(
     'get',
     '/api/imports/{id}',
     { params: { path: { id: Number(id) } } },
@@ -26,24 +26,27 @@ export function Page({ id }: { id: string }) {
     { refetchInterval: ({ state }) => (state.data && isAtWork(state.data.data) ? REFRESH_MS : false) },
   );
   return (
-    <Loaded query={one} explain={explain} skeleton={<Skeleton lines={8} />}>
-      {({ data }) => <ImportPage one={data} />}
+    <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />}>
+      {({ data }) => <ImportPage importRecord={data} />}
     </Loaded>
   );
 }
 
-function ImportPage({ one }: { one: Import }) {
-  const { id, status, failure, checks, errors, differences, createdAt } = one;
-  const isRunning = isAtWork(one);
+function ImportPage({ importRecord }: { importRecord: Import }) {
+  const { id, status, failure, checks, errors, warnings, differences, createdAt } = importRecord;
+  const isRunning = isAtWork(importRecord);
   const isOpen = status === 'uploading' || status === 'checked' || status === 'failed';
   useReadAgain(isRunning);
   return (
     <>
-      <PageHead title={t('imports.number', { id })} actions={!isRunning && <Steps one={one} />}>
+      <PageHead
+        title={t('imports.number', { id })}
+        actions={!isRunning && <Steps importRecord={importRecord} />}
+      >
         <Badge tone={IMPORT_TONES[status]}>{tValue('importStatus', status)}</Badge>
         <span>{format.dateTime(createdAt)}</span>
       </PageHead>
-      {isRunning && <Progress one={one} />}
+      {isRunning && <Progress importRecord={importRecord} />}
       {failure !== null && !isRunning && (
         <Notice tone="bad" title={t(status === 'done' ? 'imports.notUndone' : 'imports.failed')}>
           {failure}
@@ -51,10 +54,12 @@ function ImportPage({ one }: { one: Import }) {
       )}
       {status === 'checked' && errors === 0 && <Notice tone="info">{t('imports.ready')}</Notice>}
       {status === 'done' && <Notice tone="info">{tCount('imports.proof', checks.length)}</Notice>}
-      {(status === 'checked' || status === 'failed' || status === 'done') && <Figures one={one} />}
+      {(status === 'checked' || status === 'failed' || status === 'done') && (
+        <Figures importRecord={importRecord} />
+      )}
       <div className="column">
-        {isOpen && <Files one={one} />}
-        {errors + one.warnings > 0 && !isRunning && <Problems id={id} />}
+        {isOpen && <Files importRecord={importRecord} />}
+        {errors + warnings > 0 && !isRunning && <Problems id={id} />}
         {differences > 0 && !isRunning && <Differences id={id} />}
       </div>
     </>
@@ -62,8 +67,8 @@ function ImportPage({ one }: { one: Import }) {
 }
 
 /** The buttons for the steps that are possible now. The next step is the primary button. */
-function Steps({ one }: { one: Import }) {
-  const { id, status, files, errors } = one;
+function Steps({ importRecord }: { importRecord: Import }) {
+  const { id, status, files, errors } = importRecord;
   const check = useWrite('post', '/api/imports/{id}/check');
   const [opened, setOpened] = useState<'run' | 'undo'>();
   const close = () => setOpened(undefined);
@@ -88,25 +93,25 @@ function Steps({ one }: { one: Import }) {
         </Button>
       )}
       {status === 'done' && <Button onClick={() => setOpened('undo')}>{t('imports.undo')}</Button>}
-      {opened === 'run' && <RunDialog one={one} onClose={close} />}
+      {opened === 'run' && <RunDialog importRecord={importRecord} onClose={close} />}
       {opened === 'undo' && <UndoDialog id={id} onClose={close} />}
     </>
   );
 }
 
-function RunDialog({ one, onClose }: { one: Import; onClose(): void }) {
+function RunDialog({ importRecord, onClose }: { importRecord: Import; onClose(): void }) {
   const run = useWrite('post', '/api/imports/{id}/run');
   return (
     <FormDialog
       title={t('imports.run')}
-      lead={tCount('imports.run.lead', rowsOf(one))}
+      lead={tCount('imports.run.lead', rowsOf(importRecord))}
       write={run}
       submit={t('imports.run')}
       done={t('imports.started')}
       onClose={onClose}
-      onSubmit={() => run.send({ params: { path: { id: one.id } }, body: {} })}
+      onSubmit={() => run.send({ params: { path: { id: importRecord.id } }, body: {} })}
     >
-      {one.differences > 0 && <Notice tone="warning">{t('imports.run.differences')}</Notice>}
+      {importRecord.differences > 0 && <Notice tone="warning">{t('imports.run.differences')}</Notice>}
     </FormDialog>
   );
 }
@@ -127,7 +132,7 @@ function UndoDialog({ id, onClose }: { id: number; onClose(): void }) {
   );
 }
 
-function Progress({ one: { status, progress } }: { one: Import }) {
+function Progress({ importRecord: { status, progress } }: { importRecord: Import }) {
   const name = tValue('importStatus', status);
   return (
     <div className="work" role="status">
@@ -137,11 +142,11 @@ function Progress({ one: { status, progress } }: { one: Import }) {
   );
 }
 
-function Figures({ one }: { one: Import }) {
-  const { errors, warnings, differences } = one;
+function Figures({ importRecord }: { importRecord: Import }) {
+  const { errors, warnings, differences } = importRecord;
   return (
     <Stats>
-      <Stat label={t('imports.rows')} value={format.number(rowsOf(one))} />
+      <Stat label={t('imports.rows')} value={format.number(rowsOf(importRecord))} />
       <Stat
         label={t('imports.errors')}
         value={format.number(errors)}

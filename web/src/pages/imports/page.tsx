@@ -81,7 +81,7 @@ function columnsOf(): Column<Import>[] {
       name: 'rows',
       label: t('imports.rows'),
       isNumber: true,
-      show: (one) => format.number(rowsOf(one)),
+      show: (row) => format.number(rowsOf(row)),
     },
     createdColumn(),
   ];

@@ -30,7 +30,7 @@ export function Page({ id }: { id: string }) {
 function PaymentPage({ payment }: { payment: Payment }) {
   const [isReversing, setIsReversing] = useState(false);
   const { id, status, accountId, accountNumber, customer } = payment;
-  const method = usePaymentMethods().find((one) => one.id === payment.paymentMethodId);
+  const method = usePaymentMethods().find((row) => row.id === payment.paymentMethodId);
   return (
     <div className="narrow">
       <PageHead
