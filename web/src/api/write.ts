@@ -20,15 +20,17 @@ export interface Write<Init, Data> {
 /**
  * Sends a change. Two clicks send one request. If a request gets no answer, the next request with the same content has the same
  * Idempotency-Key, so that the service does not do the work twice. After the change, all queries on the page are read again.
- * @param isRepeatable false for a POST that refuses an Idempotency-Key, such as one that returns a secret. It is sent only once.
- * @param waitsForQueries false to resolve `send` at the answer, before the queries are read again. For pages that show the change
- *   by themselves.
+ * @param options.isRepeatable false for a POST that refuses an Idempotency-Key, such as one that returns a secret. It is sent only
+ *   once. The types require it for these POSTs and refuse it for others.
+ * @param options.waitsForQueries false to resolve `send` at the answer, before the queries are read again. For pages that show the
+ *   change by themselves.
  */
 export function useWrite<Method extends WriteMethod, Path extends PathsWithMethod<Paths, Method>>(
   method: Method,
   path: Path,
-  { isRepeatable = true, waitsForQueries = true } = {},
+  ...[options]: OptionsOf<Paths[Path], Method>
 ): Write<InitOf<Paths[Path], Method>, DataOf<Paths[Path], Method>> {
+  const { isRepeatable = true, waitsForQueries = true } = options ?? {};
   const queries = useQueryClient();
   const running = useRef<Promise<unknown>>(undefined);
   const controller = useRef<AbortController>(undefined);
@@ -66,6 +68,22 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
     stop: () => controller.current?.abort(),
   };
 }
+
+interface Waiting {
+  waitsForQueries?: boolean;
+}
+
+type OptionsOf<Item, Method extends WriteMethod> =
+  AcceptsKey<Item, Method> extends true
+    ? [options?: Waiting & { isRepeatable?: true }]
+    : [options: Waiting & { isRepeatable: false }];
+
+/** PUT and DELETE are repeatable without a key. */
+type AcceptsKey<Item, Method extends WriteMethod> = Method extends 'post'
+  ? Item extends { post: { parameters: { header?: { 'Idempotency-Key'?: string } } } }
+    ? true
+    : false
+  : true;
 
 type InitOf<Item, Method extends WriteMethod> = Method extends keyof Item
   ? MaybeOptionalInit<Item, Method>

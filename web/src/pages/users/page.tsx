@@ -69,7 +69,7 @@ export function Page() {
 }
 
 function NewUserDialog({ onClose }: { onClose(): void }) {
-  const create = useWrite('post', '/api/users', { isRepeatable: false });
+  const create = useWrite('post', '/api/users');
   return (
     <FormDialog
       title={t('users.new')}
