@@ -37,6 +37,7 @@ export const account = {
   'account.history': 'History',
   'account.history.opened': 'Opened as {to}',
   'account.history.changed': '{from} → {to}',
+  'account.history.latest': 'The latest {shown} of {total} changes',
   'account.pay.title': 'Record a payment',
   'account.pay.to': '{name} · {number}',
   'account.pay.suggest.due': 'Amount due: {amount}',

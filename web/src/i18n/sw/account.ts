@@ -38,6 +38,7 @@ export const account: Record<keyof typeof en, string> = {
   'account.history': 'Historia',
   'account.history.opened': 'Ilifunguliwa: {to}',
   'account.history.changed': '{from} → {to}',
+  'account.history.latest': 'Mabadiliko {shown} ya mwisho kati ya {total}',
   'account.pay.title': 'Ingiza malipo',
   'account.pay.to': '{name} · {number}',
   'account.pay.suggest.due': 'Inayodaiwa: {amount}',

@@ -22,7 +22,7 @@ export function History({ accountId }: { accountId: number }) {
   return (
     <Panel title={t('account.history')}>
       <Loaded query={history} explain={explain}>
-        {({ data }) => (
+        {({ data, pagination: { total = 0 } }) => (
           <>
             <ol ref={list} className="history">
               {data.slice(0, isExpanded ? MOST_ROWS : FIRST_ROWS).map((change, at) => (
@@ -37,6 +37,9 @@ export function History({ accountId }: { accountId: number }) {
                 </li>
               ))}
             </ol>
+            {isExpanded && total > data.length && (
+              <p className="muted">{t('account.history.latest', { shown: data.length, total })}</p>
+            )}
             {data.length > FIRST_ROWS && !isExpanded && (
               <p>
                 <Button kind="quiet" onClick={() => setIsExpanded(true)}>

@@ -80,7 +80,8 @@ export function TransferDialog({ account, onClose }: TransferDialogProps) {
 
   function hintOf() {
     if (search.error) return <span role="alert">{explain(search.error)}</span>;
-    if (!search.isOn || search.isLoading) return t('find.short');
+    if (!search.isOn) return t('find.short');
+    if (search.isLoading) return undefined;
     return <span role="status">{found.length === 0 ? t('find.none') : t('account.transfer.choose')}</span>;
   }
 }

@@ -144,9 +144,10 @@ function CommissionDialog({ id, employee, onClose }: CommissionDialogProps) {
                   <span>
                     <span>{products.find((product) => product.id === line.productId)?.name ?? '–'}</span>
                     <span className="muted">
-                      {t('commissions.line', {
+                      {t(line.shareBasisPoints < 10_000 ? 'commissions.line.shared' : 'commissions.line', {
                         rate: format.rate(line.rateBasisPoints),
                         base: format.money(line.base),
+                        share: format.rate(line.shareBasisPoints),
                       })}
                     </span>
                   </span>

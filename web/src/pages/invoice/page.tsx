@@ -64,9 +64,7 @@ function InvoicePage({ invoice }: { invoice: Schemas['Invoice'] }) {
           </>
         }
       >
-        <Badge tone={invoice.status === 'issued' ? 'good' : 'neutral'}>
-          {tValue('invoiceStatus', invoice.status)}
-        </Badge>
+        <Badge tone="neutral">{tValue('invoiceStatus', invoice.status)}</Badge>
         {invoice.voidReason && <span>{invoice.voidReason}</span>}
       </PageHead>
       <Columns
