@@ -89,7 +89,8 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await refuseFirst(page, '**/api/payments', 2);
     await fillPayment(page, '400', 'BUSY-1');
     await page.keyboard.press('Enter');
-    await page.getByText('Not saved yet.').waitFor();
+    const notice = page.locator('dialog .notice', { hasText: 'The service is busy. Trying again…' });
+    await notice.getByText('Not saved yet.').waitFor();
     await page.keyboard.press('Escape');
     expect(await page.locator('dialog').count()).toBe(1);
     await page.getByText('KES 400.00 recorded').waitFor();

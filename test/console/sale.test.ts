@@ -305,7 +305,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await expectAccessible(page);
     await fillRest(page);
     await page.getByRole('button', { name: 'Save sale' }).click();
-    await page.getByText('Waiting for connection').waitFor();
+    await page.locator('.sale-state').getByText('Trying again…').waitFor();
     await expectAccessible(page);
     expect(await customersOf(buyer)).toEqual([]);
     await page.context().setOffline(false);
@@ -363,7 +363,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
       await fillCustomer(page, buyer);
       await fillRest(page);
       await page.getByRole('button', { name: 'Save sale' }).click();
-      await page.getByText('Waiting for connection').waitFor();
+      await page.locator('.sale-state').getByText('Trying again…').waitFor();
       await page.context().setOffline(false);
       await saved(page);
       expect(requests).toBeGreaterThan(1);
@@ -447,6 +447,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.getByRole('button', { name: 'Save sale' }).click();
     await page.getByText('Not confirmed').waitFor();
     expect(await states(page)).toEqual(['Saved', 'Saved', 'Not confirmed', 'Not saved yet']);
+    await page.locator('.notice', { hasText: 'status 500' }).getByText('This part may be saved.').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Save the rest' }).click();
     await saved(page);

@@ -227,7 +227,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     const { paymentId } = await newMistypedPayment(console);
     const page = await openList();
     await page.getByRole('button', { name: 'Assign' }).click();
-    await page.getByText('Choose an account first').waitFor();
+    await page.getByText('Choose one first').waitFor();
     await expectAccessible(page);
     expect(await paymentNow(paymentId)).toMatchObject({ status: 'unmatched' });
   });
@@ -319,7 +319,8 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await refuseFirst(page, '**/assign', 1);
     await page.keyboard.press('1');
     await page.keyboard.press('Enter');
-    await page.getByText('Not saved yet.').waitFor();
+    const notice = page.locator('.notice', { hasText: 'The service is busy. Trying again…' });
+    await notice.getByText('Not saved yet.').waitFor();
     await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
     await page.context().close();
     console.complaints.splice(0); // The browser reports the answer 503.

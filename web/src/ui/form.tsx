@@ -26,8 +26,8 @@ interface FormProps {
   onSubmit(values: FormValues): void;
   problem: FormProblem | undefined;
   isSending: boolean;
-  /** Whether the request waits for the network or a busy service. */
-  isWaiting?: boolean;
+  /** What the request waits for: `lost` for the network, `busy` for the service, `ok` for an answer. */
+  connection?: 'ok' | 'lost' | 'busy';
   onStop?: () => void;
   children: ReactNode;
 }
@@ -86,7 +86,7 @@ export class FormValues {
  * A form whose fields are named like the fields of the request body. Each wrong field shows its problem, and the first of them gets
  * the focus. While the form is sent, nothing can be changed or sent again.
  */
-export function Form({ onSubmit, problem, isSending, isWaiting = false, onStop, children }: FormProps) {
+export function Form({ onSubmit, problem, isSending, connection = 'ok', onStop, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [shownProblem, setShownProblem] = useState<FormProblem>();
@@ -132,8 +132,8 @@ export function Form({ onSubmit, problem, isSending, isWaiting = false, onStop, 
         <fieldset className="form-fields" disabled={isSending}>
           {children}
         </fieldset>
-        {isSending && isWaiting && (
-          <Notice tone="warning" title={t('connection.lost')}>
+        {isSending && connection !== 'ok' && (
+          <Notice tone="warning" title={t(`connection.${connection}`)}>
             <p>{t('form.waiting')}</p>
             {onStop && <Button onClick={onStop}>{t('form.stop')}</Button>}
           </Notice>
@@ -148,7 +148,7 @@ export function Form({ onSubmit, problem, isSending, isWaiting = false, onStop, 
 function FormNotice({ problem, form }: { problem: FormProblem; form: HTMLFormElement | null }) {
   if (problem.code === 'CONNECTION')
     return (
-      <Notice tone="warning" title={t('form.failed')}>
+      <Notice tone="warning" title={t('form.unconfirmed')}>
         {t('form.unknown')}
       </Notice>
     );

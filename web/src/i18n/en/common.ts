@@ -32,10 +32,11 @@ export const common = {
   'action.back': 'Back',
   'action.more': 'More actions',
   'form.sending': 'Saving…',
-  'form.waiting': 'Not saved yet. We keep trying. Please leave this form open.',
+  'form.waiting': 'Not saved yet. Please leave this form open.',
   'form.stop': 'Stop trying',
+  'form.unconfirmed': 'Not confirmed',
   'form.unknown':
-    'The connection was lost before the answer came. Your entry may be saved: check before you send it again.',
+    'The service has not confirmed your entry. It may be saved: check before you send it again.',
   'form.changed': 'Somebody else has changed this. Close this form and open it again to see the change.',
   'form.failed': 'Not saved',
   'form.required': 'Required',

@@ -32,7 +32,7 @@ export const imports = {
     'Drop the CSV files here, or choose them. A new file replaces the earlier file of its kind.',
   'imports.choose': 'Choose files',
   'imports.sending': '{name}: {percent} sent',
-  'imports.waiting': 'No connection. The upload starts again by itself.',
+  'imports.waiting': 'The upload starts again by itself.',
   'imports.stop': 'Stop',
   'imports.refused': 'Not added',
   'imports.spreadsheet': '{name} is a spreadsheet. Save each sheet as "CSV UTF-8" first.',

@@ -17,7 +17,7 @@ export const providerStatements = {
   'providerStatements.choose': 'Choose a file',
   'providerStatements.sending': '{name}: {percent} sent',
   'providerStatements.storing': '{name}: sent. The service reads it…',
-  'providerStatements.waiting': 'No connection. The upload starts again by itself.',
+  'providerStatements.waiting': 'The upload starts again by itself.',
   'providerStatements.stop': 'Stop',
   'providerStatements.refused': 'Not uploaded',
   'providerStatements.received': 'Statement received. It is compared with the books.',

@@ -37,10 +37,10 @@ export const sale = {
   'sale.options.found.one': '{count} found',
   'sale.options.found.other': '{count} found',
   'sale.products.notLoaded':
-    'The products are not loaded yet. They appear here as soon as the connection is back.',
-  'sale.plans.notLoaded': 'The plans are not loaded yet. They appear here as soon as the connection is back.',
+    'The products are not loaded yet. They appear here as soon as the service answers.',
+  'sale.plans.notLoaded': 'The plans are not loaded yet. They appear here as soon as the service answers.',
   'sale.methods.notLoaded':
-    'The payment methods are not loaded yet. They appear here as soon as the connection is back.',
+    'The payment methods are not loaded yet. They appear here as soon as the service answers.',
   'sale.activation': 'Starts on',
   'sale.activation.hint': 'The deposit is due on this day. The first instalment is due one period later.',
   'sale.amount': 'Amount received',
@@ -55,8 +55,9 @@ export const sale = {
   'sale.done.hint': 'The customer types it as the reference of each payment.',
   'sale.state.open': 'Not saved yet',
   'sale.state.sending': 'Saving…',
-  'sale.state.waiting': 'Waiting for connection',
+  'sale.state.waiting': 'Trying again…',
   'sale.state.saved': 'Saved',
   'sale.state.refused': 'Needs correction',
   'sale.state.unknown': 'Not confirmed',
+  'sale.unknown': 'This part may be saved. Save the rest: nothing is saved twice.',
 } as const;

@@ -20,7 +20,7 @@ export const unmatched = {
   'unmatched.searching': 'Searching…',
   'unmatched.found': 'Accounts found:',
   'unmatched.notFound': 'No account found. Try a part of the name, or the account number.',
-  'unmatched.chooseFirst': 'Choose an account first, with its number or the arrow keys.',
+  'unmatched.chooseFirst': 'Choose one first, with its number or the arrow keys.',
   'unmatched.assign': 'Assign',
   'unmatched.nextDue': 'Next due {amount}',
   'unmatched.withdrawn': 'No longer suggested',

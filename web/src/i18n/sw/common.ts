@@ -34,10 +34,10 @@ export const common: Record<keyof typeof en, string> = {
   'action.back': 'Rudi',
   'action.more': 'Vitendo zaidi',
   'form.sending': 'Inahifadhi…',
-  'form.waiting': 'Haijahifadhiwa bado. Tunaendelea kujaribu; tafadhali usifunge.',
+  'form.waiting': 'Haijahifadhiwa bado. Tafadhali usifunge fomu hii.',
   'form.stop': 'Acha kujaribu',
-  'form.unknown':
-    'Mtandao ulikatika kabla ya jibu kufika. Huenda imehifadhiwa: hakikisha kabla ya kutuma tena.',
+  'form.unconfirmed': 'Haijathibitishwa',
+  'form.unknown': 'Huduma haijathibitisha. Huenda imehifadhiwa: hakikisha kabla ya kutuma tena.',
   'form.changed':
     'Mtu mwingine amebadilisha taarifa hizi. Funga fomu hii na uifungue tena: itaonyesha mabadiliko hayo.',
   'form.failed': 'Haijahifadhiwa',

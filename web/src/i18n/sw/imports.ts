@@ -35,7 +35,7 @@ export const imports: Record<keyof typeof en, string> = {
     'Dondosha faili za CSV hapa, au zichague. Faili mpya inachukua nafasi ya faili ya awali ya aina hiyo.',
   'imports.choose': 'Chagua faili',
   'imports.sending': '{name}: {percent} imetumwa',
-  'imports.waiting': 'Hakuna mtandao. Utumaji utaanza tena wenyewe.',
+  'imports.waiting': 'Utumaji utaanza tena wenyewe.',
   'imports.stop': 'Simamisha',
   'imports.refused': 'Haijaongezwa',
   'imports.spreadsheet': '{name} ni lahajedwali. Kwanza hifadhi kila laha kama "CSV UTF-8".',

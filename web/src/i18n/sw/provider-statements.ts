@@ -19,7 +19,7 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.choose': 'Chagua faili',
   'providerStatements.sending': '{name}: {percent} imetumwa',
   'providerStatements.storing': '{name}: imetumwa. Huduma inaisoma…',
-  'providerStatements.waiting': 'Hakuna mtandao. Kupakia kutaanza tena kwenyewe.',
+  'providerStatements.waiting': 'Kupakia kutaanza tena kwenyewe.',
   'providerStatements.stop': 'Acha',
   'providerStatements.refused': 'Haijapakiwa',
   'providerStatements.received': 'Taarifa imepokelewa. Inalinganishwa na vitabu.',

@@ -10,7 +10,7 @@ import { Form, FormButtons, TextAreaField } from '../../ui/form.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
-import { useIsWaiting } from '../shared/use-is-waiting.ts';
+import { useConnection } from '../shared/use-connection.ts';
 import { ACTION_PERMISSIONS } from './permissions.ts';
 
 type Approval = Schemas['Approval'];
@@ -39,7 +39,7 @@ export function ApprovalDialog({ approval, onClose }: ApprovalDialogProps) {
 
 function ApproveDialog({ approval, onReject, onClose }: ApprovalDialogProps & { onReject(): void }) {
   const approve = useWrite('post', '/api/approvals/{id}/approve');
-  const isWaiting = useIsWaiting();
+  const connection = useConnection();
   return (
     <Dialog
       title={titleOf(approval)}
@@ -50,7 +50,7 @@ function ApproveDialog({ approval, onReject, onClose }: ApprovalDialogProps & { 
       <Form
         problem={approve.problem}
         isSending={approve.isSending}
-        isWaiting={isWaiting}
+        connection={connection}
         onStop={approve.stop}
         onSubmit={async () => {
           if (!(await approve.send({ params: { path: { id: approval.id } } }))) return;

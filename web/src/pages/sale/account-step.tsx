@@ -5,7 +5,7 @@ import { format, nameOfKey, t, tCount } from '../../i18n/index.ts';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { DateField, Form, FormButtons } from '../../ui/form.tsx';
 import { totalOf } from '../shared/plan.ts';
-import { useIsWaiting } from '../shared/use-is-waiting.ts';
+import { useConnection } from '../shared/use-connection.ts';
 import { describePlan, describePlanShortly, plansFor, useCatalogue } from './catalogue.ts';
 import { type FieldName, keepTyped, type StepProps } from './sales.ts';
 
@@ -27,7 +27,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
       <Loaded
         query={products}
         explain={explain}
-        skeleton={<Missing text={t('sale.products.notLoaded')} isAsked={isIncomplete} />}
+        skeleton={<Missing text={t('sale.products.notLoaded')} isIncomplete={isIncomplete} />}
       >
         {({ data }) => (
           <Options
@@ -51,7 +51,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
         <Loaded
           query={plans}
           explain={explain}
-          skeleton={<Missing text={t('sale.plans.notLoaded')} isAsked={isIncomplete} />}
+          skeleton={<Missing text={t('sale.plans.notLoaded')} isIncomplete={isIncomplete} />}
         >
           {({ data }) => (
             <Options
@@ -84,14 +84,14 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
   );
 }
 
-/** In place of choices that were not loaded before the connection was lost. They appear when it is back. */
-function Missing({ text, isAsked }: { text: string; isAsked: boolean }) {
-  const isWaiting = useIsWaiting();
-  return isWaiting || isAsked ? <Notice tone="warning">{text}</Notice> : <Skeleton />;
+/** Shown instead of choices that are not loaded. Says so if the request waits, or if the user has tried to continue. */
+function Missing({ text, isIncomplete }: { text: string; isIncomplete: boolean }) {
+  const isWaiting = useConnection() !== 'ok';
+  return isWaiting || isIncomplete ? <Notice tone="warning">{text}</Notice> : <Skeleton />;
 }
 
-/** A longer list gets a box to search in it. */
-const MOST_UNSEARCHED = 8;
+/** A longer list gets a search box. */
+const MOST_WITHOUT_SEARCH = 8;
 
 interface Option {
   id: number;
@@ -102,7 +102,7 @@ interface Option {
   value: string;
   /** Options of one group are shown together. */
   group?: string;
-  /** What a search looks at, in lower case. Default: the title. */
+  /** The text in which a search looks, in lower case. Default: the title. */
   searched?: string;
 }
 
@@ -130,7 +130,7 @@ function Options({ legend, name, chosen, onChoose, problem, options }: OptionsPr
     <fieldset className="sale-options" aria-describedby={problem && `${name}-problem`}>
       <legend>{legend}</legend>
       {options.length === 0 && <Empty>{t('sale.options.none')}</Empty>}
-      {options.length > MOST_UNSEARCHED && (
+      {options.length > MOST_WITHOUT_SEARCH && (
         <OptionSearch
           name={name}
           text={search}
@@ -153,7 +153,7 @@ function Options({ legend, name, chosen, onChoose, problem, options }: OptionsPr
             onChoose={onChoose}
           />
         ));
-        // The elements of a group do not depend on the other groups, because a card in other elements loses the focus.
+        // The elements around a card must not change while the user searches, because the card would lose the focus.
         return group === undefined ? (
           <div key={group} className="sale-cards">
             {cards}
@@ -205,7 +205,7 @@ interface OptionSearchProps {
   onEnter(): void;
 }
 
-/** It has no name, because it is not a part of the form. */
+/** The input has no name, so its text is not kept as a field of the sale. */
 function OptionSearch({ name, text, count, onChange, onEnter }: OptionSearchProps) {
   return (
     <div className="field">

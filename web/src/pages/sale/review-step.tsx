@@ -3,7 +3,7 @@ import { t } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
-import { useIsWaiting } from '../shared/use-is-waiting.ts';
+import { useConnection } from '../shared/use-connection.ts';
 import { canChange, isBegun, isSending, PARTS, type Part, partsOf, type Sale, saveSale } from './sales.ts';
 import { PartSummary } from './summary.tsx';
 
@@ -13,7 +13,7 @@ interface ReviewStepProps {
   onRestart(): void;
 }
 
-/** Everything that will be saved, and which parts are saved already. */
+/** Shows what will be saved, and which parts are saved already. */
 export function ReviewStep({ sale, onChange, onRestart }: ReviewStepProps) {
   const parts = partsOf(sale);
   const isDone = parts.every((part) => sale.parts[part].progress === 'saved');
@@ -49,8 +49,8 @@ export function ReviewStep({ sale, onChange, onRestart }: ReviewStepProps) {
         ))}
       </ul>
       {failed && (
-        <Notice tone="warning" title={t('form.failed')}>
-          {failed.problem?.message ?? t('form.unknown')}
+        <Notice tone="warning" title={failed.problem?.message || t('problem.connection')}>
+          {t('sale.unknown')}
         </Notice>
       )}
       <div className="form-buttons">
@@ -88,7 +88,7 @@ const TONES: Record<Sale['parts'][Part]['progress'], Tone> = {
 
 /** Shows whether a part is saved. An existing customer counts as saved. */
 function State({ sale, part, isPart }: { sale: Sale; part: Part; isPart: boolean }) {
-  const isWaiting = useIsWaiting();
+  const isWaiting = useConnection() !== 'ok';
   const { progress } = sale.parts[part];
   if (!isPart) return part === 'customer' ? <Badge tone="good">{t('sale.state.saved')}</Badge> : null;
   const isHeld = progress === 'sending' && isWaiting;

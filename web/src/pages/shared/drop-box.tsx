@@ -1,7 +1,8 @@
 import { type ReactNode, useRef, useState } from 'react';
+import { t } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
-import { useIsWaiting } from './use-is-waiting.ts';
+import { useConnection } from './use-connection.ts';
 
 /** The names of spreadsheets, which the service cannot read. */
 export const SPREADSHEET = /\.(xlsx?|ods|numbers)$/i;
@@ -31,7 +32,7 @@ interface DropBoxProps {
 /** A place for CSV files, which the user drops or chooses. Shows how much of a file was sent. */
 export function DropBox(props: DropBoxProps) {
   const { label, isMultiple = false, onFiles, sending, statusOf, waiting, stop, children } = props;
-  const isWaiting = useIsWaiting();
+  const connection = useConnection();
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setIsOver] = useState(false);
   return (
@@ -53,7 +54,11 @@ export function DropBox(props: DropBoxProps) {
         <>
           <p role="status">{statusOf(sending)}</p>
           <progress className="progress" value={sending.share} aria-label={sending.name} />
-          {isWaiting && <Notice tone="warning">{waiting}</Notice>}
+          {connection !== 'ok' && (
+            <Notice tone="warning" title={t(`connection.${connection}`)}>
+              {waiting}
+            </Notice>
+          )}
           <Button onClick={() => sending.controller.abort()}>{stop}</Button>
         </>
       ) : (

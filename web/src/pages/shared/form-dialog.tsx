@@ -3,7 +3,7 @@ import type { Write } from '../../api/write.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormButtons, type FormValues } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { useIsWaiting } from './use-is-waiting.ts';
+import { useConnection } from './use-connection.ts';
 
 interface FormDialogProps<Data> {
   title: string;
@@ -14,25 +14,25 @@ interface FormDialogProps<Data> {
   kind?: 'primary' | 'danger';
   /** The message after success. */
   done?: string | ((data: Data) => string);
-  /** Resolves to undefined if the service refused. */
+  /** Resolves to undefined if the change failed. */
   onSubmit(values: FormValues): Promise<Data | undefined>;
-  /** Called instead of closing the dialog. */
+  /** Called after success, instead of closing the dialog. */
   onDone?: (data: Data) => void;
   onClose(): void;
   /** The fields of the form. */
   children?: ReactNode;
 }
 
-/** A dialog with a form. It closes when the service has done the work. */
+/** A dialog with a form. It closes after success. */
 export function FormDialog<Data>(props: FormDialogProps<Data>) {
   const { title, lead, write, submit, kind = 'primary', done, onSubmit, onClose, children } = props;
-  const isWaiting = useIsWaiting();
+  const connection = useConnection();
   return (
     <Dialog title={title} lead={lead} canClose={!write.isSending} onClose={onClose}>
       <Form
         problem={write.problem}
         isSending={write.isSending}
-        isWaiting={isWaiting}
+        connection={connection}
         onStop={write.stop}
         onSubmit={async (values) => {
           const data = await onSubmit(values);

@@ -12,7 +12,7 @@ import { Form, FormButtons, TextField } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { mayAskProvider, NotificationAnswer } from '../shared/provider-answer.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
-import { useIsWaiting } from '../shared/use-is-waiting.ts';
+import { useConnection } from '../shared/use-connection.ts';
 import { Choice } from './choice.tsx';
 import { NotificationFacts, NotificationItem } from './notification.tsx';
 import { Queue } from './queue.tsx';
@@ -85,7 +85,7 @@ interface AnswersProps {
 
 function Answers({ notification, payments }: AnswersProps) {
   const resolve = useWrite('post', '/api/notifications/{id}/resolve');
-  const isWaiting = useIsWaiting();
+  const connection = useConnection();
   const [chosen, setChosen] = useState('');
   const [ownReason, setOwnReason] = useState<string>();
   const [isMissing, setIsMissing] = useState(false);
@@ -98,7 +98,7 @@ function Answers({ notification, payments }: AnswersProps) {
     <Form
       problem={resolve.problem}
       isSending={resolve.isSending}
-      isWaiting={isWaiting}
+      connection={connection}
       onStop={resolve.stop}
       onSubmit={async (values) => {
         setIsMissing(chosen === '');

@@ -12,7 +12,7 @@ import { type Candidate, useAccountSearch } from '../shared/account-search.ts';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { mayAskProvider, PaymentAnswer } from '../shared/provider-answer.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
-import { useIsWaiting } from '../shared/use-is-waiting.ts';
+import { useConnection } from '../shared/use-connection.ts';
 import { Choice } from './choice.tsx';
 import { Fact } from './fact.tsx';
 import { Warnings } from './warnings.tsx';
@@ -36,7 +36,7 @@ interface PaymentFormProps {
 /** A payment and the accounts that it may belong to. */
 export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentFormProps) {
   const assign = useWrite('post', '/api/payments/{id}/assign', { waitsForQueries: false });
-  const isWaiting = useIsWaiting();
+  const connection = useConnection();
   const [text, setText] = useState('');
   const [isMissing, setIsMissing] = useState(false);
   const [wantsFirst, setWantsFirst] = useState(false);
@@ -60,7 +60,7 @@ export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentF
         <Form
           problem={assign.problem}
           isSending={assign.isSending}
-          isWaiting={isWaiting}
+          connection={connection}
           onStop={assign.stop}
           onSubmit={async (values) => {
             const accountId = values.number('accountId');
