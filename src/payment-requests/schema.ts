@@ -38,7 +38,9 @@ export const PaymentRequest = Type.Object(
           'Why the request was declined or has expired. `refused`: the provider did not accept the request. `not_sent`: the service could not send the request in time.',
       }),
     ),
-    providerMessage: Nullable(Type.String({ description: 'The message of the provider.' })),
+    providerMessage: Nullable(
+      Type.String({ description: 'What the provider reported, or why the service has no answer.' }),
+    ),
     transactionRef: Nullable(Type.String({ description: 'The provider’s id of the transaction.' })),
     paymentId: Nullable(
       Type.Integer({ description: 'The payment. Null until the transaction of a paid request is posted.' }),

@@ -124,7 +124,7 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     const stream = page.waitForResponse('**/api/events?*');
     await page.goto(`${console.origin}/today`);
     await stream;
-    const row = page.locator('.rows li', { hasText: 'Check of the books' });
+    const row = page.locator('.rows li', { hasText: 'Proof of the books' });
     await row.getByText('not run yet').waitFor();
     await console.call('GET', '/reports/proof');
     await row.getByText('0 violations').waitFor({ timeout: 5_000 });

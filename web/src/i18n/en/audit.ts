@@ -133,7 +133,7 @@ export const audit = {
   'auditAction.session.end': 'Session ended',
   'auditAction.status_query.answer': 'Provider answered',
   'auditAction.status_query.create': 'Provider asked',
-  'auditAction.status_query.fail': 'Provider could not answer',
+  'auditAction.status_query.fail': 'Status query failed',
   'auditAction.status_query.find_nothing': 'Provider found nothing',
   'auditAction.status_query.give_up': 'Provider did not answer',
   'auditAction.user.change': 'User changed',

@@ -33,5 +33,5 @@ export const paymentRequestReasons = {
   'paymentRequestReason.phone_busy': 'The phone has another prompt',
   'paymentRequestReason.refused': 'Refused by the provider',
   'paymentRequestReason.no_answer': 'No answer from the customer',
-  'paymentRequestReason.not_sent': 'The provider could not be reached',
+  'paymentRequestReason.not_sent': 'Could not be sent',
 } as const;

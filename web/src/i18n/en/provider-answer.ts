@@ -6,7 +6,7 @@ export const providerAnswer = {
   'answer.askAgain': 'Ask again',
   'answer.transaction': 'Transaction number in the text below',
   'answer.waiting': 'Asked at {time}. The answer appears here.',
-  'answer.sending': 'The provider could not be reached yet. The service asks again.',
+  'answer.sending': 'The last attempt failed. The service asks again.',
   'answer.by': 'Asked by {name}, answered {time}',
   'answer.same': 'The answer agrees with the books.',
   'answer.differs': 'The books say: {value}',
@@ -17,6 +17,6 @@ export const providerAnswer = {
   'answer.date': 'Completed',
   'answer.reason': 'Kind',
   'statusQueryState.not_found': 'The provider does not know this transaction',
-  'statusQueryState.failed': 'The provider could not say',
+  'statusQueryState.failed': 'The query failed',
   'statusQueryState.unanswered': 'The provider has not answered',
 } as const;

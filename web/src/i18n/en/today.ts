@@ -25,7 +25,7 @@ export const today = {
   'today.conflicts': 'Conflicts with manual payments',
   'today.rejected': 'Rejected notifications',
   'today.webhooks': 'Failing webhook endpoints',
-  'today.proof': 'Check of the books',
+  'today.proof': 'Proof of the books',
   'today.proof.never': 'not run yet',
   'today.proof.violations.one': '{count} violation',
   'today.proof.violations.other': '{count} violations',

@@ -112,7 +112,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditAction.session.end': 'Kipindi cha mtumiaji kimemalizwa',
   'auditAction.status_query.answer': 'Mtoa huduma amejibu',
   'auditAction.status_query.create': 'Mtoa huduma ameulizwa',
-  'auditAction.status_query.fail': 'Mtoa huduma hakuweza kujibu',
+  'auditAction.status_query.fail': 'Swali kwa mtoa huduma limeshindikana',
   'auditAction.status_query.find_nothing': 'Mtoa huduma hakupata kitu',
   'auditAction.status_query.give_up': 'Mtoa huduma hakujibu',
   'auditAction.user.change': 'Mtumiaji amebadilishwa',

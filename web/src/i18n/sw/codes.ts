@@ -34,5 +34,5 @@ export const paymentRequestReasons: Record<keyof typeof en.paymentRequestReasons
   'paymentRequestReason.phone_busy': 'Simu ina ombi lingine',
   'paymentRequestReason.refused': 'Mtoa huduma amekataa',
   'paymentRequestReason.no_answer': 'Mteja hakujibu',
-  'paymentRequestReason.not_sent': 'Mtoa huduma hakupatikana',
+  'paymentRequestReason.not_sent': 'Halikuweza kutumwa',
 };

@@ -7,7 +7,7 @@ export const providerAnswer: Record<keyof typeof en, string> = {
   'answer.askAgain': 'Uliza tena',
   'answer.transaction': 'Namba ya muamala katika maandishi yaliyo hapa chini',
   'answer.waiting': 'Ameulizwa saa {time}. Jibu litaonekana hapa.',
-  'answer.sending': 'Mtoa huduma bado hajafikiwa. Ataulizwa tena.',
+  'answer.sending': 'Jaribio la mwisho limeshindikana. Ataulizwa tena.',
   'answer.by': 'Aliyeuliza: {name}, jibu {time}',
   'answer.same': 'Jibu linakubaliana na vitabu.',
   'answer.differs': 'Vitabu vinasema: {value}',
@@ -18,6 +18,6 @@ export const providerAnswer: Record<keyof typeof en, string> = {
   'answer.date': 'Ilikamilika',
   'answer.reason': 'Aina',
   'statusQueryState.not_found': 'Mtoa huduma hajui muamala huu',
-  'statusQueryState.failed': 'Mtoa huduma hakuweza kusema',
+  'statusQueryState.failed': 'Swali limeshindikana',
   'statusQueryState.unanswered': 'Mtoa huduma hajajibu',
 };

@@ -27,7 +27,7 @@ export const today: Record<keyof typeof en, string> = {
   'today.conflicts': 'Migongano na malipo yaliyoingizwa kwa mkono',
   'today.rejected': 'Arifa zilizokataliwa',
   'today.webhooks': 'Anwani za webhook zinazoshindwa',
-  'today.proof': 'Ukaguzi wa vitabu',
+  'today.proof': 'Uthibitisho wa vitabu',
   'today.proof.never': 'haujafanyika bado',
   'today.proof.violations.one': 'kosa {count}',
   'today.proof.violations.other': 'makosa {count}',
