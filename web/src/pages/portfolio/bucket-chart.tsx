@@ -2,10 +2,7 @@ import { Link } from 'wouter';
 import { format, tCount } from '../../i18n/index.ts';
 import { type Bucket, callListOf, nameOfBucket } from './summary.ts';
 
-/**
- * A bar for each range of days past due. The bars of late accounts are links to these accounts. All figures can be read without the
- * bars.
- */
+/** A bar for each range of days past due. The rows with late accounts are links to these accounts. All figures are also text. */
 export function BucketChart({ buckets }: { buckets: readonly Bucket[] }) {
   const highest = Math.max(1, ...buckets.map(({ balance }) => balance));
   return (

@@ -1,13 +1,8 @@
 import type { Schemas } from '../../api/paths.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';
-/** Text that a spreadsheet would run as a formula. */
-const FORMULA = /^\s*[=+@\t\r-]/;
 
-/**
- * A call list in the form of the service's CSV files: UTF-8 with a byte order mark, and an apostrophe before text that would run as
- * a formula.
- */
+/** A call list as a CSV file like those of the service: with a byte order mark, and with the same protection against formulas. */
 export function csvOf(accounts: readonly Schemas['Account'][]): string {
   const lines = accounts.map(
     ({ accountNumber, customer, product, status, daysPastDue, arrears, balance }) => [
@@ -37,6 +32,15 @@ const HEAD = [
 
 function cellOf(value: string | number): string {
   if (typeof value === 'number') return String(value);
-  const text = FORMULA.test(value) ? `'${value}` : value;
-  return `"${text.replaceAll('"', '""')}"`;
+  return `"${csvText(value).replaceAll('"', '""')}"`;
 }
+
+/** The same as `csvText` in src/core/values/csv.ts. */
+function csvText(value: string): string {
+  const line = value.replace(/[\r\n]/g, ' ').replace(FORMULA_WITHIN, "$1'");
+  return FORMULA.test(value) || LONG_NUMBER.test(value) ? `'${line}` : line;
+}
+
+const FORMULA = /^[\s\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]/;
+const FORMULA_WITHIN = /([,;|\t])(?=["\s\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20-])/g;
+const LONG_NUMBER = /^\s*(0[0-9]+|[0-9]{16,})\s*$/;

@@ -11,7 +11,7 @@ import { BucketChart } from './bucket-chart.tsx';
 import { firstOfMonth, type Summary, useSummary, useTrend } from './summary.ts';
 import { TrendChart } from './trend-chart.tsx';
 
-/** How much customers owe, how late they are, and how the rates develop. */
+/** How much customers owe, how late they are, and how the rates have changed. */
 export function Page() {
   const summary = useSummary();
   const trend = useTrend();
@@ -56,7 +56,7 @@ export function Page() {
 function Figures({ summary }: { summary: Summary }) {
   const { outstanding, arrears, collectionRate, repaymentRate, par30, par60, par90, daysPastDue } = summary;
   const accounts = daysPastDue.reduce((sum, { count }) => sum + count, 0);
-  const due = {
+  const collection = {
     collected: format.money(collectionRate.numerator),
     due: format.money(collectionRate.denominator),
   };
@@ -72,24 +72,24 @@ function Figures({ summary }: { summary: Summary }) {
       />
       <Stat
         label={t('portfolio.par30')}
-        value={show(par30.ratio)}
-        hint={t('portfolio.par30.hint', { par60: show(par60.ratio), par90: show(par90.ratio) })}
+        value={showRatio(par30.ratio)}
+        hint={t('portfolio.par30.hint', { par60: showRatio(par60.ratio), par90: showRatio(par90.ratio) })}
       />
       <Stat
         label={t('portfolio.collectionRate')}
-        value={show(collectionRate.ratio)}
-        hint={t('portfolio.collectionRate.hint', due)}
+        value={showRatio(collectionRate.ratio)}
+        hint={t('portfolio.collectionRate.hint', collection)}
       />
       <Stat
         label={t('portfolio.repaymentRate')}
-        value={show(repaymentRate.ratio)}
+        value={showRatio(repaymentRate.ratio)}
         hint={t('portfolio.repaymentRate.hint')}
       />
     </Stats>
   );
 }
 
-function show(ratio: number | null): string {
+function showRatio(ratio: number | null): string {
   return ratio === null ? '–' : format.percent(ratio);
 }
 

@@ -19,15 +19,15 @@ const MONTHS = 12;
 const FRESH_MS = 60_000;
 const TREND_FRESH_MS = 30 * 60_000;
 
-/** The figures of the present month. */
+/** The figures of the current month. */
 export function useSummary() {
   return api.useQuery('get', '/api/reports/accounts/summary', {}, { staleTime: FRESH_MS });
 }
 
 /**
- * The rates of the last months, oldest first. The list grows while the months are loaded. The months are read one after the other,
- * because the service makes only a few summaries at a time. The query key is not a path, so that a payment does not cause all
- * months to be read again.
+ * The rates of the last months, oldest first. While they are read for the first time, the list grows. The months are read one after
+ * the other, because the service makes only a few summaries at a time. The query key contains no path, so the event of a payment
+ * does not cause all months to be read again.
  */
 export function useTrend() {
   const queries = useQueryClient();
@@ -63,10 +63,10 @@ async function readMonth(back: number, signal: AbortSignal): Promise<MonthRates>
   };
 }
 
-/** @param months - 0 for the present month, -1 for the month before. */
-export function firstOfMonth(months: number): string {
+/** @param offset - 0 for the current month, -1 for the month before. */
+export function firstOfMonth(offset: number): string {
   const [year = 0, month = 0] = settings().today.split('-').map(Number);
-  return new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10);
+  return new Date(Date.UTC(year, month - 1 + offset, 1)).toISOString().slice(0, 10);
 }
 
 export function nameOfBucket({ from, to }: Pick<Bucket, 'from' | 'to'>): string {
@@ -75,7 +75,7 @@ export function nameOfBucket({ from, to }: Pick<Bucket, 'from' | 'to'>): string 
   return t('portfolio.bucket.range', { from, to });
 }
 
-/** The call list of a bucket, with the filters of the list of accounts behind it. */
+/** The URL of the call list of a bucket. The filter for the status comes from `accountsUrl`. */
 export function callListOf({ from, to, accountsUrl }: Bucket): string {
   const status = new URLSearchParams(accountsUrl?.split('?')[1]).get('filter[status][in]') ?? '';
   const query = new URLSearchParams({ status, from: String(from), ...(to !== null && { to: String(to) }) });

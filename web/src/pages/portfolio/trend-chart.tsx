@@ -127,7 +127,10 @@ const columns = (): Column<MonthRates>[] => [
   })),
 ];
 
-/** At least 100 %, and more in steps of 20 % if somebody paid ahead. */
+/**
+ * The top of the scale: 100 %, or more in steps of 20 %. A collection rate can be above 100 %, because it includes arrears and
+ * prepayments.
+ */
 function topOf(months: readonly MonthRates[]): number {
   const highest = Math.max(1, ...months.flatMap((month) => SERIES.map((series) => month[series] ?? 0)));
   return Math.ceil(highest * 5) / 5;

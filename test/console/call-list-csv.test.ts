@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { bare, csvLine } from '../../src/core/values/csv.ts';
+import { csvOf } from '../../web/src/pages/portfolio/csv.ts';
+
+it.each([
+  'Wanjiru "Shiko" Kamau',
+  '=1+1',
+  '\u00a0=1+1',
+  '\uff1d1+1',
+  'Kamau,=1+1',
+  'Kamau\n=1+1',
+  '0712345678',
+  '12345678901234567',
+])('the console protects %j in a call list like the service in its CSV files', (name) => {
+  const account = {
+    accountNumber: 'ACC10000012',
+    customer: { name, phone: '+254712345678' },
+    product: { name: '@home' },
+    status: 'active',
+    daysPastDue: 3,
+    arrears: 400,
+    balance: 2000.5,
+  } as unknown as Parameters<typeof csvOf>[0][number];
+  const expected = csvLine([
+    account.accountNumber,
+    name,
+    '+254712345678',
+    '@home',
+    'active',
+    bare(3),
+    bare(400),
+    bare(2000.5),
+  ]);
+  expect(csvOf([account]).split('\r\n', 2)[1]).toBe(expected.trimEnd());
+});
