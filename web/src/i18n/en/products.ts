@@ -2,7 +2,7 @@ export const products = {
   'products.new': 'New product',
   'products.active': 'Can be sold',
   'products.category.hint': 'Commission rules can depend on the category.',
-  'products.edit.lead': 'This is the cash price. Accounts use the amounts of their pay plan.',
+  'products.edit.lead': 'The price is the cash price. Accounts use the amounts of their pay plan.',
   'products.accounts': 'Newest accounts',
   'products.accounts.none': 'Nobody has bought this product yet.',
   'products.accounts.all': 'All accounts',

@@ -33,7 +33,7 @@ export const providerStatements = {
   'providerStatements.reconcileMatched.other': 'Reconcile {count} payments',
   'providerStatements.matchAgain': 'Match again',
   'providerStatements.reconcile': 'Reconcile',
-  'providerStatements.reconcile.lead': 'The matched payments are marked as arrived.',
+  'providerStatements.reconcile.lead': 'Marks the matched payments as reconciled: their money has arrived.',
   'providerStatements.reconcile.started': 'Reconciling started.',
   'providerStatements.date': 'Money arrived on',
   'providerStatements.date.hint': 'Not before the last day of the payments.',
@@ -59,10 +59,11 @@ export const providerStatements = {
   'providerStatements.meaning.reversed_at_provider':
     'The provider took the money back. Reverse the payment, unless it is reversed already.',
   'providerStatements.meaning.missing_at_provider':
-    'The books have this payment, but the provider does not. Ask the provider, or reverse the payment.',
+    'The books have this payment, but no statement does. Look for another short code, a wrong date or a double entry.',
   'providerStatements.meaning.contradictory':
     'Two lines of the file contradict each other. Ask the provider.',
-  'providerStatements.meaning.unreadable': 'The line could not be read.',
+  'providerStatements.meaning.unreadable':
+    'The line could not be read. Correct the file, or record the payment by hand.',
   'providerStatements.meaning.matched': 'The books agree. Reconcile these payments.',
   'providerStatements.meaning.other': 'Withdrawals, fees and payments that failed. Nothing to do.',
   'providerStatements.meaning.repeated': 'The same receipt again. Nothing to do.',
@@ -89,7 +90,8 @@ export const providerStatements = {
   'providerStatements.proof.holds': 'The books of {day} agree',
   'providerStatements.proof.fails': 'The books do not agree',
   'providerStatements.proof.checks': '{passed} of {all} checks pass. {time}',
-  'providerStatements.proof.violations': '{count} rows break this rule. Tell your administrator.',
+  'providerStatements.proof.violations.one': '{count} row breaks this rule. Tell your administrator.',
+  'providerStatements.proof.violations.other': '{count} rows break this rule. Tell your administrator.',
   'providerStatements.proof.violation': '{row}, {what}: expected {expected}, found {found}',
   'providerStatements.proof.payments': 'Payments of {day}',
   'providerStatements.proof.rules': 'Checks',

@@ -37,7 +37,7 @@ export const unmatched = {
   'unmatched.conflict.lead':
     'The provider reported this payment, and staff recorded one with the same transaction number. Which manual payment is it?',
   'unmatched.conflict.manual': 'Manual payments of this transaction',
-  'unmatched.conflict.byHand': 'Recorded by hand, {date}',
+  'unmatched.conflict.paidOn': 'Paid on {date}',
   'unmatched.conflict.noAccount': 'No account',
   'unmatched.conflict.otherAmount':
     'The provider reports another amount, so this payment cannot be the transaction.',
@@ -51,7 +51,7 @@ export const unmatched = {
   'unmatched.conflict.done': 'Conflict resolved.',
   'unmatched.rejected.empty': 'There is no such notification.',
   'unmatched.rejected.help':
-    'This notification credited nothing. Compare it with the statement of the provider, and import missing payments from the statement.',
+    'This notification has credited nothing. Compare it with the statement of the provider, and import missing payments from the statement.',
   'unmatched.unreadable': 'Unknown amount',
   'unmatched.attempts': 'Attempts',
   'unmatched.body': 'As the provider sent it',

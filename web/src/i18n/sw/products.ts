@@ -4,7 +4,7 @@ export const products: Record<keyof typeof en, string> = {
   'products.new': 'Bidhaa mpya',
   'products.active': 'Inaweza kuuzwa',
   'products.category.hint': 'Kanuni za kamisheni zinaweza kuitegemea.',
-  'products.edit.lead': 'Hii ni bei ya taslimu. Akaunti hutumia kiasi cha mpango wake wa malipo.',
+  'products.edit.lead': 'Bei hii ni ya taslimu. Akaunti hutumia kiasi cha mpango wake wa malipo.',
   'products.accounts': 'Akaunti mpya zaidi',
   'products.accounts.none': 'Hakuna aliyenunua bidhaa hii bado.',
   'products.accounts.all': 'Akaunti zote',

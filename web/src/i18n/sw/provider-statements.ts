@@ -35,7 +35,8 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.reconcileMatched.other': 'Suluhisha malipo {count}',
   'providerStatements.matchAgain': 'Linganisha tena',
   'providerStatements.reconcile': 'Suluhisha',
-  'providerStatements.reconcile.lead': 'Malipo yaliyolingana yanawekwa alama kuwa pesa imefika.',
+  'providerStatements.reconcile.lead':
+    'Malipo yaliyolingana yanawekwa alama kuwa yamesuluhishwa: pesa zake zimefika.',
   'providerStatements.reconcile.started': 'Usuluhishi umeanza.',
   'providerStatements.date': 'Pesa ilifika tarehe',
   'providerStatements.date.hint': 'Si kabla ya siku ya mwisho ya malipo.',
@@ -53,7 +54,7 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.lineCount': 'Mistari',
   'providerStatements.meaning.missing_in_books': 'Mtoa huduma anayo, vitabu havina. Yaingize.',
   'providerStatements.meaning.conflict':
-    'Wafanyakazi waliyaingiza kwa mkono kwa mtu mwingine. Tatua mgongano, kisha linganisha tena.',
+    'Malipo yaliyoingizwa kwa mkono yanapingana na mstari huu. Tatua mgongano, kisha linganisha tena.',
   'providerStatements.meaning.amount_differs':
     'Kiasi kinatofautiana. Muulize mtoa huduma kiasi kipi ni sahihi.',
   'providerStatements.meaning.reversed_in_books':
@@ -61,9 +62,10 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.meaning.reversed_at_provider':
     'Mtoa huduma alirudisha pesa. Batilisha malipo, kama bado hayajabatilishwa.',
   'providerStatements.meaning.missing_at_provider':
-    'Vitabu vinayo, mtoa huduma hana. Muulize mtoa huduma, au batilisha malipo.',
+    'Vitabu vina malipo haya, lakini taarifa hazina. Tafuta namba nyingine ya biashara, tarehe yenye kosa au malipo yaliyoingizwa mara mbili.',
   'providerStatements.meaning.contradictory': 'Mistari miwili ya faili inapingana. Muulize mtoa huduma.',
-  'providerStatements.meaning.unreadable': 'Mstari haukuweza kusomwa.',
+  'providerStatements.meaning.unreadable':
+    'Mstari haukuweza kusomwa. Sahihisha faili, au ingiza malipo kwa mkono.',
   'providerStatements.meaning.matched': 'Vitabu vinakubaliana. Suluhisha malipo haya.',
   'providerStatements.meaning.other': 'Pesa zilizotolewa, ada na malipo yaliyoshindikana. Hakuna la kufanya.',
   'providerStatements.meaning.repeated': 'Risiti ile ile tena. Hakuna la kufanya.',
@@ -81,7 +83,7 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.chooseNone': 'Usichague lolote',
   'providerStatements.reconciled': '{count} yamesuluhishwa.',
   'providerStatements.partly':
-    '{reconciled} yamesuluhishwa, {left} hayakusuluhishwa: yalibatilishwa au yana tarehe ya baadaye.',
+    '{reconciled} yamesuluhishwa, {left} hayakusuluhishwa: yalibatilishwa, au tarehe yake ni baada ya siku ambayo pesa ilifika.',
   'providerStatements.proof.day': 'Siku',
   'providerStatements.proof.run': 'Thibitisha vitabu',
   'providerStatements.proof.running': 'Inakagua…',
@@ -90,7 +92,8 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.proof.holds': 'Vitabu vya {day} vinakubaliana',
   'providerStatements.proof.fails': 'Vitabu havikubaliani',
   'providerStatements.proof.checks': 'Ukaguzi {passed} kati ya {all} umefaulu. {time}',
-  'providerStatements.proof.violations': 'Safu {count} zinavunja kanuni hii. Mwambie msimamizi wako.',
+  'providerStatements.proof.violations.one': 'Safu {count} inavunja kanuni hii. Mwambie msimamizi wako.',
+  'providerStatements.proof.violations.other': 'Safu {count} zinavunja kanuni hii. Mwambie msimamizi wako.',
   'providerStatements.proof.violation': '{row}, {what}: ilitarajiwa {expected}, imepatikana {found}',
   'providerStatements.proof.payments': 'Malipo ya {day}',
   'providerStatements.proof.rules': 'Ukaguzi',

@@ -38,7 +38,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.conflict.lead':
     'Mtoa huduma ametaarifu malipo haya, na wafanyakazi waliingiza malipo yenye namba ile ile ya muamala. Ni yapi kati ya haya?',
   'unmatched.conflict.manual': 'Malipo ya muamala huu yaliyoingizwa kwa mkono',
-  'unmatched.conflict.byHand': 'Yaliingizwa kwa mkono, {date}',
+  'unmatched.conflict.paidOn': 'Yalilipwa {date}',
   'unmatched.conflict.noAccount': 'Hakuna akaunti',
   'unmatched.conflict.otherAmount':
     'Kiasi ni tofauti na alichotaarifu mtoa huduma: hayawezi kuwa muamala huu.',

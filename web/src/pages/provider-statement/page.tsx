@@ -48,7 +48,7 @@ function StatementPage({ statement }: { statement: Statement }) {
       <PageHead
         eyebrow={t('providerStatements.number', { id })}
         title={organisation ?? t('providerStatements.number', { id })}
-        actions={may('reconciliations:create') && !isRunning && <Stages statement={statement} />}
+        actions={may('reconciliations:create') && !isRunning && <StatementActions statement={statement} />}
       >
         <Badge tone={STATEMENT_TONES[status]}>{tValue('providerStatementStatus', status)}</Badge>
         {periodStart && periodEnd && <span>{format.dateRange(periodStart, periodEnd)}</span>}
@@ -67,8 +67,8 @@ function StatementPage({ statement }: { statement: Statement }) {
   );
 }
 
-/** What can be done with a statement. The button of the first action that is left to do is primary. */
-function Stages({ statement }: { statement: Statement }) {
+/** The buttons for a statement. The first action that is left to do is primary. */
+function StatementActions({ statement }: { statement: Statement }) {
   const [isOpen, setIsOpen] = useState(false);
   const importing = useWrite('post', '/api/reconciliations/statements/{id}/import');
   const matching = useWrite('post', '/api/reconciliations/statements/{id}/match');

@@ -4,7 +4,7 @@ import { client } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
-import { format, t } from '../../i18n/index.ts';
+import { format, t, tCount } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
@@ -16,8 +16,8 @@ type Method = ProofData['day']['byMethod'][number];
 type Check = ProofData['checks'][number];
 
 /**
- * Compares the payments of a day with the ledger, and checks all books. The proof takes long for large books, so it runs only on
- * demand. Live updates do not repeat it, because the query key contains no path.
+ * Compares the payments of a day with the ledger, and runs all checks of the books. The proof takes long for large books, so it runs
+ * on demand. The query key contains no path, so the event of a payment does not repeat the proof.
  */
 export function Proof() {
   const { today } = settings();
@@ -118,7 +118,7 @@ function Result({ proof }: { proof: ProofData }) {
 function Violations({ check: { rule, violationCount, violations } }: { check: Check }) {
   return (
     <Notice tone="bad" title={rule}>
-      <p>{t('providerStatements.proof.violations', { count: format.number(violationCount) })}</p>
+      <p>{tCount('providerStatements.proof.violations', violationCount)}</p>
       {violations.slice(0, 10).map(({ table, id, what, expected, found }) => (
         <p key={`${table} ${id} ${what}`}>
           {t('providerStatements.proof.violation', { row: `${table} ${id ?? ''}`, what, expected, found })}
@@ -129,7 +129,9 @@ function Violations({ check: { rule, violationCount, violations } }: { check: Ch
 }
 
 function dayColumns(): Column<Method>[] {
-  const part = (name: 'received' | 'matched' | 'unmatched' | 'reversed' | 'refunded'): Column<Method> => ({
+  const amountColumn = (
+    name: 'received' | 'matched' | 'unmatched' | 'reversed' | 'refunded',
+  ): Column<Method> => ({
     name,
     label: t(`providerStatements.proof.${name}`),
     isNumber: true,
@@ -141,11 +143,11 @@ function dayColumns(): Column<Method>[] {
       label: t('account.payment.method'),
       show: ({ paymentMethod }) => paymentMethod,
     },
-    part('received'),
-    part('matched'),
-    part('unmatched'),
-    part('reversed'),
-    part('refunded'),
+    amountColumn('received'),
+    amountColumn('matched'),
+    amountColumn('unmatched'),
+    amountColumn('reversed'),
+    amountColumn('refunded'),
     {
       name: 'ledger',
       label: t('providerStatements.proof.ledger'),
@@ -187,7 +189,7 @@ function Holds({ holds }: { holds: boolean }) {
   );
 }
 
-/** Null for a damaged amount that is too large for a number. */
+/** @param amount - null for a damaged amount that is too large for a number. */
 function money(amount: number | null): string {
   return amount === null ? '?' : format.money(amount);
 }

@@ -16,7 +16,6 @@ import { UploadBox } from './upload-box.tsx';
 
 const REFRESH_MS = 2_000;
 
-/** The statements that were uploaded, the newest first. */
 export function Statements() {
   const list = useList({ name: 'createdAt', isDescending: true });
   const statements = api.useQuery(

@@ -19,7 +19,7 @@ type Payment = Schemas['Payment'];
 
 const PAGE_SIZE = 50;
 
-/** Payments whose money is not known to have arrived, such as cash. The user chooses those that are in the bank. */
+/** Payments that are not reconciled, such as cash. The user chooses those whose money has arrived. */
 export function Unreconciled() {
   const methods = usePaymentMethods();
   const list = useList(
@@ -156,7 +156,7 @@ function Chosen({ payments, isAll, onAll }: ChosenProps) {
 
 function ReconcileDialog({ payments, onClose }: { payments: readonly Payment[]; onClose(): void }) {
   const reconcile = useWrite('post', '/api/payments/reconcile');
-  // Keeps the payments, because they leave the list while the dialog is open.
+  // Keeps the payments, because the list is read again before the dialog closes.
   const [chosen] = useState(payments);
   const count = format.number(chosen.length);
   return (

@@ -45,7 +45,7 @@ export function UploadBox() {
       const known = problemOf(error);
       const { id } = known?.details ?? {};
       if (known?.code === 'DUPLICATE_ENTRY' && id) {
-        // This also happens if the answer to the first upload was lost.
+        // Also if the answer to the first upload was lost.
         toast({ text: t('providerStatements.known') });
         navigate(`/statements/${id}`);
       } else if (!controller.signal.aborted) setProblem(explain(error));

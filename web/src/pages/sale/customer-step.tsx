@@ -16,7 +16,7 @@ const SHORTEST_PHONE = 9;
 const TYPING_MS = 300;
 const MOST_RESULTS = 6;
 
-/** Finds the customer, or takes the data of a new one. */
+/** Finds a customer, or takes the data of a new one. */
 export function CustomerStep({ sale, onDone }: StepProps) {
   const { typed, customer } = sale;
   const hasTyped = Boolean(typed.firstName || typed.lastName || typed.phone);
@@ -75,7 +75,7 @@ interface FindCustomerProps {
 
 function FindCustomer({ onChoose, onNew }: FindCustomerProps) {
   const [text, setText] = useState('');
-  const { results, isFound } = useCustomerSearch(text.trim(), SHORTEST_TEXT);
+  const { results, isLoaded } = useCustomerSearch(text.trim(), SHORTEST_TEXT);
   return (
     <form
       className="form"
@@ -113,7 +113,7 @@ function FindCustomer({ onChoose, onNew }: FindCustomerProps) {
         ))}
       </ul>
       <p id="sale-found" className="field-hint" role="status">
-        {isFound ? tCount('sale.customer.found', results.length) : t('sale.customer.hint')}
+        {isLoaded ? tCount('sale.customer.found', results.length) : t('sale.customer.hint')}
       </p>
       <div className="form-buttons">
         <Button kind={results.length === 0 ? 'primary' : 'secondary'} icon="plus" onClick={() => onNew(text)}>
@@ -167,7 +167,7 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
   );
 }
 
-/** Somebody with the same phone is often the same customer. */
+/** Says that a customer has this phone already, who is often the same person. */
 function SamePhone({
   results,
   onChoose,
@@ -193,8 +193,8 @@ function useCustomerSearch(text: string, shortest: number) {
     { params: { query } },
     { enabled: wanted.length >= shortest, gcTime: 60_000 },
   );
-  const isFound = search.data !== undefined && wanted === text && text.length >= shortest;
-  return { results: isFound ? search.data.data : NONE, isFound };
+  const isLoaded = search.data !== undefined && wanted === text && text.length >= shortest;
+  return { results: isLoaded ? search.data.data : NONE, isLoaded };
 }
 
 /** The typed text as a phone number or a name. */

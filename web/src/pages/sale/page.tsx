@@ -9,12 +9,12 @@ import {
   useSyncExternalStore,
 } from 'react';
 import { useSearchParams } from 'wouter';
-import { connection, onConnectionChange } from '../../api/connection.ts';
 import { t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { PageHead } from '../../ui/panel.tsx';
 import { useMedia } from '../../ui/use-media.ts';
+import { useConnection } from '../shared/use-connection.ts';
 import { AccountStep } from './account-step.tsx';
 import { useCatalogue } from './catalogue.ts';
 import { CustomerStep } from './customer-step.tsx';
@@ -47,7 +47,7 @@ type Step = (typeof STEPS)[number];
 /** Wide enough for `.columns` to have two columns. */
 const HAS_SUMMARY = '(width >= 72rem)';
 
-/** A sale in short steps. Nothing is sent before the last one, so that every step works without a connection. */
+/** A sale in short steps. Nothing is saved before the last step, so the others work without a connection. */
 export function Page() {
   const { all, openId } = useSyncExternalStore(onSalesChange, currentSales);
   const [parameters, setParameters] = useSearchParams();
@@ -74,7 +74,7 @@ export function Page() {
     void saveSale(sale.id);
   };
   const goBack = isBegun(sale) ? undefined : () => goTo(STEPS[STEPS.indexOf(step) - 1] ?? 'customer');
-  const restart = () => {
+  const goToNextSale = () => {
     startSale();
     goTo('customer');
   };
@@ -113,7 +113,7 @@ export function Page() {
           {step === 'identity' && <IdentityStep sale={sale} onDone={goOn} onBack={goBack} />}
           {step === 'account' && <AccountStep sale={sale} onDone={goOn} onBack={goBack} />}
           {step === 'payment' && <PaymentStep sale={sale} onDone={goOn} onBack={goBack} />}
-          {step === 'review' && <ReviewStep sale={sale} onChange={goTo} onRestart={restart} />}
+          {step === 'review' && <ReviewStep sale={sale} onChange={goTo} onNextSale={goToNextSale} />}
         </StepFrame>
         {hasSummary && (
           <div className="side-column sale-side">
@@ -130,7 +130,7 @@ function isComplete({ typed, customer }: Sale, step: Step): boolean {
   return step !== 'account' || Boolean(typed.productId && typed.payplanId);
 }
 
-/** Keeps the typed text after each key, and moves the focus to the step before it is drawn, so that no key is lost. */
+/** Keeps the text after each key. Moves the focus into the step before the browser draws the step, so that no key is lost. */
 function StepFrame({ sale, step, children }: { sale: Sale; step: Step; children: ReactNode }) {
   const box = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
@@ -202,7 +202,7 @@ function Others({ sales, onOpen }: { sales: readonly Sale[]; onOpen(id: number):
 
 function Offline() {
   const isOnline = useSyncExternalStore(onNetworkChange, () => navigator.onLine);
-  const isLost = useSyncExternalStore(onConnectionChange, connection) === 'lost';
+  const isLost = useConnection() === 'lost';
   if (isOnline && !isLost) return null;
   return (
     <div className="sale-offline">

@@ -5,7 +5,7 @@ import { PaymentMethodField, ReferenceField } from '../shared/payment-fields.tsx
 import { useCatalogue } from './catalogue.ts';
 import { keepTyped, type StepProps } from './sales.ts';
 
-/** The money that the customer has paid, if any. */
+/** The first payment of the customer, if any. */
 export function PaymentStep({ sale, onDone, onBack }: StepProps) {
   const { typed, parts } = sale;
   const { plans, methods } = useCatalogue();

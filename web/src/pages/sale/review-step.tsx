@@ -10,11 +10,11 @@ import { PartSummary } from './summary.tsx';
 interface ReviewStepProps {
   sale: Sale;
   onChange(part: Part): void;
-  onRestart(): void;
+  onNextSale(): void;
 }
 
 /** Shows what will be saved, and which parts are saved already. */
-export function ReviewStep({ sale, onChange, onRestart }: ReviewStepProps) {
+export function ReviewStep({ sale, onChange, onNextSale }: ReviewStepProps) {
   const parts = partsOf(sale);
   const isDone = parts.every((part) => sale.parts[part].progress === 'saved');
   const isBusy = isSending(sale);
@@ -56,14 +56,14 @@ export function ReviewStep({ sale, onChange, onRestart }: ReviewStepProps) {
       <div className="form-buttons">
         {isDone && sale.account ? (
           <>
-            <Button onClick={onRestart}>{t('sale.next.sale')}</Button>
+            <Button onClick={onNextSale}>{t('sale.next.sale')}</Button>
             <Link className="button primary" href={`/accounts/${sale.account.id}`}>
               {t('sale.open')}
             </Link>
           </>
         ) : (
           <>
-            {isBusy && <Button onClick={onRestart}>{t('sale.next.sale')}</Button>}
+            {isBusy && <Button onClick={onNextSale}>{t('sale.next.sale')}</Button>}
             <Button kind="primary" isBusy={isBusy} onClick={() => void saveSale(sale.id)}>
               {isBusy ? t('form.sending') : t(isBegun(sale) ? 'sale.saveRest' : 'sale.save')}
             </Button>

@@ -9,7 +9,7 @@ import { randomKey } from '../../api/write.ts';
 export const PARTS = ['customer', 'identity', 'account', 'payment'] as const;
 export type Part = (typeof PARTS)[number];
 
-/** The progress of a part. `unknown`: the service failed, so the part may or may not be saved. */
+/** The progress of a part. `unknown`: the service failed or did not answer, so the part may be saved. */
 export type Progress = 'open' | 'sending' | 'saved' | 'refused' | 'unknown';
 
 interface PartState {
@@ -117,7 +117,7 @@ export function chooseCustomer(id: number, customer: KnownCustomer | undefined):
   change(id, () => ({ customer }));
 }
 
-/** Whether data would be lost if the page were closed. */
+/** Whether closing the browser tab would lose data. */
 export function isUnsaved(sale: Sale): boolean {
   const isEmpty = sale.customer === undefined && Object.values(sale.typed).every((text) => text === '');
   return !isEmpty && partsOf(sale).some((part) => sale.parts[part].progress !== 'saved');
@@ -137,7 +137,7 @@ export function isSending(sale: Sale): boolean {
   return PARTS.some((part) => sale.parts[part].progress === 'sending');
 }
 
-/** Whether saving has started. Then only the failed parts have to be completed. */
+/** Whether saving has started. Then a step only serves to correct a part that was refused. */
 export function isBegun(sale: Sale): boolean {
   return PARTS.some((part) => sale.parts[part].progress !== 'open');
 }
@@ -179,14 +179,14 @@ async function savePart(id: number, part: Part): Promise<boolean> {
 }
 
 function progressAfter(code: Problem['code'] | undefined): Progress {
-  // The session has ended. The service has done nothing.
+  // The session has ended, and the service has saved nothing.
   if (code === 'UNAUTHORIZED') return 'open';
   return code === 'INTERNAL_ERROR' || code === 'CONNECTION' ? 'unknown' : 'refused';
 }
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The request of each part. @throws the error body if the service refuses. */
+/** The request of each part. @throws the error body if the service refuses the request. */
 const SAVERS: Record<Part, (sale: Sale, headers: Headers) => Promise<Partial<Sale>>> = {
   async customer({ typed }, headers) {
     const body = {

@@ -5,10 +5,10 @@ import { totalOf } from '../shared/plan.ts';
 import { describePlan, instalmentsInWords, leftOf, useCatalogue } from './catalogue.ts';
 import { nameOf, type Part, type Sale } from './sales.ts';
 
-/** The parts with a line of their own. The payment is shown with the terms of the plan. */
+/** The parts that have their own line. The payment is shown with the terms of the plan. */
 const SHOWN = ['customer', 'identity', 'account'] as const satisfies Part[];
 
-/** What is entered so far and what the customer will pay, beside the steps on a wide screen. */
+/** What has been entered, and what the customer will pay. Shown beside the steps on a wide screen. */
 export function SaleSummary({ sale, showsParts }: { sale: Sale; showsParts: boolean }) {
   return (
     <aside className="panel" aria-label={t('sale.summary')}>
@@ -67,7 +67,7 @@ interface PartSummaryProps {
   isShort?: boolean;
 }
 
-/** What is entered in one part. @param isShort - without the terms of the plan. */
+/** What was entered in one part. @param isShort - without the terms of the plan. */
 export function PartSummary({ sale, part, isShort = false }: PartSummaryProps): ReactNode {
   const { products, plans, methods } = useCatalogue();
   const { typed, customer } = sale;

@@ -4,10 +4,10 @@ import { useDebounced } from '../../ui/use-debounced.ts';
 
 type Suggestion = Schemas['UnmatchedPayment']['suggestions'][number];
 
-/** An account for a payment. An account that somebody searched for has no reason. */
+/** An account for a payment. Only an account that the service suggests has reasons and a confidence. */
 export type Candidate = Omit<Suggestion, 'reason' | 'reasons' | 'confidence'> &
   Partial<Suggestion> & {
-    /** The service suggests the account no longer, so its amounts may have changed. */
+    /** The service no longer suggests the account, so its amounts here may be out of date. */
     isWithdrawn?: boolean;
   };
 
@@ -16,14 +16,14 @@ const TYPING_MS = 200;
 const MOST_RESULTS = 9;
 
 interface AccountSearch {
-  /** Whether there is a text to search for. */
+  /** Whether the text is long enough to search for it. */
   isOn: boolean;
   isLoading: boolean;
   error: unknown;
   found: Candidate[];
 }
 
-/** The accounts with a number, and the accounts of customers with a name or phone number. */
+/** Finds accounts by their number, or by the customer’s name or phone number. */
 export function useAccountSearch(text: string): AccountSearch {
   const wanted = useDebounced(text.trim(), TYPING_MS);
   const isOn = text.trim().length >= SHORTEST_TEXT;

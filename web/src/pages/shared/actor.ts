@@ -1,6 +1,6 @@
 import { nameOfKey, t } from '../../i18n/index.ts';
 
-/** Who made a change: the e-mail of a user, `api key <name>`, `provider <name>`, or the service itself. */
+/** @param actor - who made a change: the e-mail of a user, `api key <name>`, `provider <name>`, or `system` for the service. */
 export function nameOfActor(actor: string): string {
   if (actor === 'system') return t('actor.system');
   const [, kind, name = ''] = /^(provider|api key) (.+)$/.exec(actor) ?? [];

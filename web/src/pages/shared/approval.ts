@@ -2,17 +2,17 @@ import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { format, t } from '../../i18n/index.ts';
 
-/** Whether the service stored a request, which another user has to approve, and did nothing else. */
+/** Whether the service only stored a request that another user has to approve. */
 export function isSentForApproval(answer: object): answer is Schemas['Approval'] {
   return 'changedFacts' in answer;
 }
 
-/** The message that the work is done, or that it was sent for approval. */
+/** The message `done`, or that the request was sent for approval. */
 export function outcomeOf(answer: object, done: string): string {
   return isSentForApproval(answer) ? t('approval.sent') : done;
 }
 
-/** A text for a dialog, with a remark if an amount of this size may need approval. */
+/** The text of a dialog, with a hint if the amount may need approval. */
 export function withApprovalHint(text: string, amount: number): string {
   const { approvalLimit } = settings();
   if (approvalLimit === null || amount <= approvalLimit) return text;

@@ -3,7 +3,10 @@ import { useProducts } from './catalogue.ts';
 
 export const CATEGORIES_ID = 'categories';
 
-/** The categories of all products, for a field with `list={CATEGORIES_ID}`: a category must be written as in the products. */
+/**
+ * The categories of all products, for a field with `list={CATEGORIES_ID}`. A commission rule applies only to products whose category
+ * has exactly the same text.
+ */
 export function Categories() {
   const categories = new Set(useProducts().map(({ category }) => category));
   return (

@@ -49,7 +49,7 @@ export function createdColumn<Row extends { createdAt: string }>(
   return timeColumn('createdAt', t('field.createdAt'), ({ createdAt }) => createdAt, { onPhone });
 }
 
-/** A code or a number by which people know something, such as the number of an account. */
+/** A code or a number that people use as a name, such as an account number. */
 export function codeColumn<Row>(
   name: string,
   label: string,

@@ -21,7 +21,7 @@ interface DropBoxProps {
   onFiles(files: readonly File[]): void;
   sending: Sending | undefined;
   statusOf(sending: Sending): string;
-  /** Shown while the connection is lost or the service is busy. */
+  /** Shown below the reason while the connection is lost or the service is busy. */
   waiting: string;
   /** The text of the button that stops. */
   stop: string;
@@ -29,7 +29,7 @@ interface DropBoxProps {
   children(choose: () => void): ReactNode;
 }
 
-/** A place for CSV files, which the user drops or chooses. Shows how much of a file was sent. */
+/** A box for CSV files, which the user drops or chooses. Shows how much of a file was sent. */
 export function DropBox(props: DropBoxProps) {
   const { label, isMultiple = false, onFiles, sending, statusOf, waiting, stop, children } = props;
   const connection = useConnection();

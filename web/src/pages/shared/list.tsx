@@ -56,7 +56,7 @@ export interface List {
 
 const ROWS = 25;
 const OPENED = 'open';
-/** The filters of a `DayFilter` in the URL. */
+/** The parameters of the URL for a `DayFilter`. */
 const DAYS = ['from', 'until'] as const;
 
 /** A list with filters, sort and page in the URL. @param rows - the number of rows on a page. */
@@ -126,7 +126,7 @@ interface ListPanelProps<Row> {
   };
   columns: readonly Column<Row>[];
   hrefOf?: ((row: Row) => string) | undefined;
-  /** Shown above the rows, such as what can be done with them. */
+  /** Content above the rows, such as their actions. */
   head?: ReactNode;
   /** Shown instead of an empty list without filters. */
   none?: ReactNode;

@@ -10,7 +10,7 @@ interface PaymentMethodFieldProps {
   hint?: string | undefined;
 }
 
-/** No method is chosen for the user: the first of the list would often be wrong, and nobody would see it. */
+/** No method is preselected, because it would often be wrong, and users would not notice. */
 export function PaymentMethodField(props: PaymentMethodFieldProps) {
   const methods = usePaymentMethods().filter(({ active }) => active);
   return (
@@ -25,7 +25,7 @@ export function PaymentMethodField(props: PaymentMethodFieldProps) {
   );
 }
 
-/** The reference of a payment at its provider. */
+/** The number of the transaction or the receipt. */
 export function ReferenceField({ defaultValue }: { defaultValue?: string | undefined }) {
   return (
     <TextField

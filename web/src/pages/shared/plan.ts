@@ -12,7 +12,7 @@ export function describeInstalments({ instalmentCount, instalmentAmount, frequen
   });
 }
 
-/** The deposit and all instalments. */
+/** The sum of the deposit and all instalments. */
 export function totalOf({ deposit, instalmentAmount, instalmentCount }: Schemas['PayPlan']): number {
   return exactly((minor) => minor(deposit) + minor(instalmentAmount) * instalmentCount);
 }

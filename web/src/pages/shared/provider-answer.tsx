@@ -14,12 +14,12 @@ import { WriteNotice } from './write-notice.tsx';
 
 type StatusQuery = Schemas['StatusQuery'];
 
-/** Whether the operator lets staff ask the provider about a transaction, and the user may. */
+/** Whether status queries are turned on, and the user may send them. */
 export function mayAskProvider(): boolean {
   return settings().statusQueries && may('payments:assign');
 }
 
-/** What the provider says about the transaction of a payment, and the button that asks. */
+/** What the provider answered about the transaction of a payment, and a button to ask. */
 export function PaymentAnswer({ paymentId }: { paymentId: number }) {
   const ask = useWrite('post', '/api/payments/{id}/status-queries');
   return (
@@ -38,7 +38,7 @@ export function PaymentAnswer({ paymentId }: { paymentId: number }) {
   );
 }
 
-/** What the provider says about the transaction of a notification. If its transaction is unreadable, the user types it. */
+/** The same for a notification. If its transaction number is unreadable, the user types the number. */
 export function NotificationAnswer({ notification }: { notification: Schemas['Notification'] }) {
   const { id, transactionRef } = notification;
   const ask = useWrite('post', '/api/notifications/{id}/status-queries');

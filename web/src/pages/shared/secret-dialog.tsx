@@ -11,14 +11,14 @@ interface SecretDialogProps {
   onClose(): void;
 }
 
-/** A secret that the service shows once. It is only in the state of the caller, never in storage or in the URL. */
+/** Shows a secret that the service returns once. The secret is only in the state of the caller, never in storage or in the URL. */
 export function SecretDialog({ title, lead, secret, onClose }: SecretDialogProps) {
   const input = useRef<HTMLInputElement>(null);
   const [isCopied, setIsCopied] = useState(false);
 
   async function copy() {
     input.current?.select();
-    // Browsers have no clipboard without https://. Then the selected text can be copied by hand.
+    // Without https://, browsers have no `clipboard`. Then the user copies the selected text with the keyboard.
     await navigator.clipboard?.writeText(secret).then(() => setIsCopied(true));
   }
 

@@ -14,13 +14,13 @@ interface TablePanelProps<Row> {
     error: unknown;
     refetch(): unknown;
   };
-  /** The lines of the skeleton. */
+  /** The number of lines of the skeleton. */
   lines?: number;
   columns: readonly Column<Row>[];
   hrefOf?: (row: Row) => string;
   /** Shown instead of an empty table. */
   none?: string;
-  /** For a query of one page of many. */
+  /** For a query that reads one page at a time. */
   pager?: { page: number; onPage(page: number): void };
   /** Content below the table. */
   foot?: ReactNode;

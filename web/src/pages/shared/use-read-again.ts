@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 
-/** Reads the queries of the page again when a job has ended, because the job has changed their rows. */
+/** Reads all queries of the page again when a job has ended, because the job may have changed their rows. */
 export function useReadAgain(isRunning: boolean): void {
   const queries = useQueryClient();
   const wasRunning = useRef(isRunning);

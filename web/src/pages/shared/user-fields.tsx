@@ -5,7 +5,7 @@ import { useEmployees } from './catalogue.ts';
 
 export const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const;
 
-/** Shows next to the name of each role what the role may do. */
+/** Each option shows the role and what the role may do. */
 export function RoleField({ role }: { role?: Schemas['Role'] }) {
   return (
     <SelectField label={t('field.role')} name="role" defaultValue={role ?? ''} required>
@@ -23,7 +23,7 @@ export function RoleField({ role }: { role?: Schemas['Role'] }) {
 export function EmployeeField({ employeeId }: { employeeId?: number | null }) {
   const employees = useEmployees();
   return (
-    // With a key, because the choice is not there before the employees are loaded.
+    // The key creates the field again when the employees are loaded. Until then the chosen employee is not an option.
     <SelectField
       key={employees.length}
       label={t('field.employee')}

@@ -12,7 +12,7 @@ const TYPES = [
   'business_registration',
 ] as const satisfies Schemas['VerificationType'][];
 
-/** The document that proves who a customer is. */
+/** The type of the document that proves who a customer is. */
 export function VerificationTypeField({ type = 'national_id' }: { type?: string | undefined }) {
   return (
     <SelectField label={t('customer.kyc.type')} name="verificationType" defaultValue={type} required>

@@ -14,7 +14,7 @@ import { Form, FormButtons, type FormValues, TextField } from '../../ui/form.tsx
 export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
   const { companyName, registrationOpen } = settings();
   const invitation = openedInvitation();
-  const [registers, setRegisters] = useState(false);
+  const [isRegistering, setIsRegistering] = useState(false);
   return (
     <main className="sign-in">
       <div className="sign-in-box">
@@ -26,17 +26,17 @@ export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
           <Invited invitation={invitation} />
         ) : (
           <>
-            <h1>{t(registers ? 'session.register' : 'session.title')}</h1>
-            <p className="muted">{t(registers ? 'session.register.lead' : 'session.lead')}</p>
+            <h1>{t(isRegistering ? 'session.register' : 'session.title')}</h1>
+            <p className="muted">{t(isRegistering ? 'session.register.lead' : 'session.lead')}</p>
             {sessionHasEnded() && <Notice tone="info">{t('session.ended')}</Notice>}
             <ProviderFailure />
-            {registers ? <RegisterForm /> : <SignInForm />}
+            {isRegistering ? <RegisterForm /> : <SignInForm />}
             {registrationOpen && (
-              <Button kind="quiet" onClick={() => setRegisters(!registers)}>
-                {t(registers ? 'session.register.have' : 'session.register')}
+              <Button kind="quiet" onClick={() => setIsRegistering(!isRegistering)}>
+                {t(isRegistering ? 'session.register.have' : 'session.register')}
               </Button>
             )}
-            {!registers && <IdentityProviders />}
+            {!isRegistering && <IdentityProviders />}
           </>
         )}
         <LanguageChoice onChange={onLanguageChange} />
@@ -45,7 +45,7 @@ export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
   );
 }
 
-/** Opened with the link of an invitation. */
+/** Shown if the console was opened with the link of an invitation. */
 function Invited({ invitation: { purpose, token } }: { invitation: OpenedInvitation }) {
   const isNew = purpose === 'sign_up';
   return (
@@ -124,7 +124,7 @@ function useSignIn() {
   const [isSending, setIsSending] = useState(false);
   async function send(work: () => Promise<void>) {
     setIsSending(true);
-    await work().catch((error: unknown) => setProblem(explain(error)));
+    await work().catch((error: unknown) => setProblem(signInProblemOf(error)));
     setIsSending(false);
   }
   return { problem, isSending, send };
@@ -158,8 +158,8 @@ function IdentityProviders({ invitation, hasForm = true }: { invitation?: string
   );
 }
 
-/** The service does not say whether the e-mail or the password is wrong. */
-function explain(error: unknown): Problem | undefined {
+/** Why signing in failed. The service does not say whether the e-mail or the password is wrong. */
+function signInProblemOf(error: unknown): Problem | undefined {
   const problem = problemOf(error);
   if (problem?.code === 'CONNECTION')
     return { ...problem, code: 'INTERNAL_ERROR', message: t('session.unavailable') };

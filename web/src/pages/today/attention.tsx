@@ -8,7 +8,7 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 
-/** After this time without a notification, the provider may be unable to reach the service. */
+/** After this time without a notification, a provider may be unable to reach the service. */
 const SILENT_AFTER_HOURS = 24;
 
 /** Work that waits for staff, and failures. */
@@ -98,7 +98,7 @@ function LastNotification() {
   );
 }
 
-/** The service needs weeks of history to recognize a silence. */
+/** Without several weeks of notifications, the service recognizes no silence. So a long time without a notification counts, too. */
 function isSilent(lastHeardAt: string | null, silentSince: string | null): boolean {
   const hours = (Date.now() - Date.parse(lastHeardAt ?? '')) / 3_600_000;
   return silentSince !== null || hours > SILENT_AFTER_HOURS;
@@ -128,10 +128,10 @@ function LastProof() {
 }
 
 interface CountProps {
-  /** Where the work is done. */
+  /** The page for this work. */
   href: string;
   label: string;
-  /** If there are any. */
+  /** The tone of a count above zero. */
   tone: Tone;
   query: { data: { pagination: { total?: number } } | undefined; error: unknown; refetch(): unknown };
 }

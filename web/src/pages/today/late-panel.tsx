@@ -7,7 +7,7 @@ import { TablePanel } from '../shared/table-panel.tsx';
 
 const MOST_ROWS = 8;
 
-/** The accounts that are late for the longest time. */
+/** The accounts that have been late for the longest time. */
 export function LatePanel() {
   const accounts = api.useQuery('get', '/api/accounts', {
     params: {

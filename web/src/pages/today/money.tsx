@@ -12,7 +12,7 @@ const WEEK = 7;
 type Ratio = Schemas['AccountSummary']['collectionRate'];
 type Day = Schemas['PaymentsReport']['byDay'][number];
 
-/** Money of today and of this week against what falls due, and against the week before. */
+/** The money received today and this week, compared with the instalments due and with one week before. */
 export function MoneyStats({ today }: { today: string }) {
   const monday = daysOf('thisWeek', today).from;
   const sameDay = format.addDays(today, -WEEK);
@@ -59,10 +59,11 @@ interface MoneyStatProps {
   of: 'day' | 'week';
   rate: Ratio | undefined;
   received: number | undefined;
-  /** The reports with its figures, besides the summary of today. */
+  /** The queries with its figures, except the summary of today. */
   queries: readonly { data: unknown; error: unknown; refetch(): unknown }[];
-  /** The money of the week before, up to the same day. */
+  /** The money of the same day or days one week before. */
   before: number | undefined;
+  /** The last day of `before`. */
   until: string;
 }
 
@@ -86,7 +87,7 @@ function MoneyStat({ label, of, rate, received, queries, before, until }: MoneyS
   );
 }
 
-/** In the place of a figure, because the notice of a panel would not fit. */
+/** Shown below a figure, where a <Notice> would not fit. */
 function FailedReports({ queries }: Pick<MoneyStatProps, 'queries'>) {
   return (
     <span className="stat-failure" role="status">
@@ -120,7 +121,7 @@ function describeChange(of: 'day' | 'week', received: number, before: number, un
   return t(`today.${of}.${direction}`, { change, day, amount });
 }
 
-/** What was received on each of the last days. */
+/** The money received on each of the last seven days. */
 export function MoneyPanel({ today }: { today: string }) {
   return (
     <Panel title={t('today.byDay')}>
@@ -139,7 +140,7 @@ export function MoneyPanel({ today }: { today: string }) {
   );
 }
 
-/** The last 14 days. They include the week before this one, up to the same weekday. */
+/** The last 14 days, which include all days of `before`. */
 function useDays(today: string) {
   const startDate = format.addDays(today, 1 - 2 * WEEK);
   return api.useQuery(
@@ -150,7 +151,7 @@ function useDays(today: string) {
   );
 }
 
-/** The money of the days from the first to the last one. */
+/** The money received from the first to the last day. */
 function netOf(days: readonly Day[], first: string, last: string): number {
   const chosen = days.filter(({ paymentDate }) => paymentDate >= first && paymentDate <= last);
   return exactly((minor) => chosen.reduce((sum, { net }) => sum + minor(net), 0));

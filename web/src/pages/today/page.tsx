@@ -6,7 +6,7 @@ import { Attention } from './attention.tsx';
 import { LatePanel } from './late-panel.tsx';
 import { MoneyPanel, MoneyStats } from './money.tsx';
 
-/** The overview with which staff begin their day. */
+/** The overview for the start of a working day. */
 export function Page() {
   const { today } = settings();
   return (

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 interface ChoiceProps {
   name: string;
   value: string | number;
-  /** The digit key that chooses this answer. */
+  /** The digit key that chooses this answer. From 10, there is no key. */
   number: number;
   isDisabled?: boolean;
   onChoose?: () => void;

@@ -22,7 +22,7 @@ type Notification = Schemas['Notification'];
 type Payment = Schemas['Payment'];
 
 const MOST_ROWS = 50;
-/** The answer that the notification belongs to no manual payment. */
+/** The answer that no manual payment is the transaction. */
 const NONE = 'none';
 
 /** Notifications that contradict manual payments, the oldest first. */
@@ -168,7 +168,7 @@ function ManualPayment({ payment, isOtherAmount }: { payment: Payment; isOtherAm
       </span>
       <span className="choice-side">
         <strong>{format.money(amount)}</strong>
-        <span className="muted">{t('unmatched.conflict.byHand', { date: format.date(paymentDate) })}</span>
+        <span className="muted">{t('unmatched.conflict.paidOn', { date: format.date(paymentDate) })}</span>
       </span>
     </>
   );

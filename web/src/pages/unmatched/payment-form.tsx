@@ -129,7 +129,7 @@ export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentF
     return t(candidates.length === 0 ? 'unmatched.notFound' : 'unmatched.found');
   }
 
-  /** Enter chooses the first account that is found. Until then the list shows the accounts for the text before. */
+  /** Enter and ↓ choose the first account found, when the search has ended. Until then the list shows the accounts of the earlier text. */
   function onSearchKey(event: KeyboardEvent<HTMLInputElement>) {
     if (event.key === 'Enter' || event.key === 'ArrowDown') setWantsFirst(true);
     else if (event.key === 'Escape') {
@@ -141,8 +141,8 @@ export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentF
 }
 
 /**
- * Keeps each suggestion in the place where it was first shown, and puts new ones after them. An assignment changes the suggestions
- * for other payments, but a digit must choose the account that the clerk has read beside it.
+ * Keeps each suggestion in the place where it was first shown, and adds new ones at the end. An assignment can change the
+ * suggestions for other payments, but a digit must choose the account that the user has read next to it.
  */
 function useKeptPlaces(suggestions: readonly Candidate[]): readonly Candidate[] {
   const shown = useRef(suggestions);
@@ -223,7 +223,7 @@ function CandidateText({ candidate, amount }: { candidate: Candidate; amount: nu
   }
 }
 
-/** If the amount is exactly what the account owes, this is further evidence for the account. */
+/** An amount that equals the next instalment or the balance is further evidence for the account. */
 function fitOf(amount: number, nextDueAmount: number | null, balance: number) {
   if (amount === nextDueAmount) return <span className="fit">{t('unmatched.fitsNext')}</span>;
   if (amount === balance) return <span className="fit">{t('unmatched.fitsBalance')}</span>;

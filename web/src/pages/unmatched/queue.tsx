@@ -48,7 +48,7 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
   const rowId = row?.id;
   if (rowId !== kept.id || index !== kept.index) setKept({ id: rowId, index });
 
-  // With the row, not after it is drawn, so that no key of a fast clerk is lost.
+  // Moves the focus before the browser draws the row, so that no key of a fast user is lost.
   // biome-ignore lint/correctness/useExhaustiveDependencies: The focus follows the row.
   useLayoutEffect(() => {
     const active = document.activeElement;

@@ -20,7 +20,7 @@ type Notification = Schemas['Notification'];
 const PAGE_SIZE = 20;
 const NEWEST_FIRST = { name: 'id', isDescending: true };
 
-/** The notifications that credited nothing, by the reason. */
+/** The filters for notifications that credited nothing. */
 const KINDS = {
   rejected: { 'filter[status]': 'rejected' },
   differs: { 'filter[outcome]': 'differs' },

@@ -16,7 +16,7 @@ interface Assigned {
 interface Undo {
   /** Shows what was done, and offers for ten seconds to undo it. */
   offer(paymentId: number, text: string): void;
-  /** Undoes the last assignment that is not older than ten seconds. */
+  /** Undoes the last assignment, if it is not older than ten seconds. */
   run(): void;
   problem: Problem | undefined;
 }

@@ -1,6 +1,6 @@
 import { Notice } from '../../ui/feedback.tsx';
 
-/** What speaks against a payment or a notification. */
+/** Reasons to check a payment or a notification. */
 export function Warnings({ texts }: { texts: readonly string[] }) {
   if (texts.length === 0) return null;
   return (

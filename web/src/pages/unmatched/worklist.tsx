@@ -49,7 +49,7 @@ function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
   // Hides assigned payments, because a list that is already being read may still contain them.
   const [assigned, setAssigned] = useState<ReadonlySet<number>>(new Set());
   const rows = payments.filter(({ id }) => !assigned.has(id));
-  // The list may be read again before the answer to an assignment arrives.
+  // The ids of the payments that this page assigns, from the request on: the list may be read again before the answer arrives.
   const own = useRef(new Set<number>());
   const [returnedId, setReturnedId] = useState<number>();
   const undo = useUndo((id) => {
@@ -113,7 +113,10 @@ function Item({ payment: { amount, reference, payer, paymentDate, suggestions } 
   );
 }
 
-/** Shows a notice when a payment has left the list because somebody else assigned it. @param own - what this page assigns. */
+/**
+ * Shows a notice when a payment has left the list because somebody else processed it.
+ * @param own - the ids of the payments that this page assigns.
+ */
 function useNoticeOfOthers(payments: readonly Payment[], own: ReadonlySet<number>) {
   const before = useRef(payments);
   useEffect(() => {

@@ -19,7 +19,7 @@ type Delivery = Schemas['WebhookDelivery'];
 
 const TONES: Record<Delivery['outcome'], Tone> = { delivered: 'good', failed: 'warning', given_up: 'bad' };
 
-/** Each try to send an event, with its request and answer. */
+/** Each attempt to deliver an event, with its request and answer. */
 export function Deliveries({ endpointId }: { endpointId: number }) {
   const list = useList({ name: 'id', isDescending: true }, [
     choiceFilter('outcome', t('webhooks.outcome'), Object.keys(TONES), (outcome) =>
@@ -138,7 +138,7 @@ function DeliveryDialog({ endpointId, delivery, onClose }: DeliveryDialogProps) 
   );
 }
 
-/** Text from a machine, in a box that can be scrolled with the keyboard. */
+/** A request or an answer, in a box that the keyboard can scroll. */
 function Code({ text }: { text: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: Keyboards scroll it.

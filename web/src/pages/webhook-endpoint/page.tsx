@@ -87,7 +87,7 @@ function EndpointPage({ endpoint }: { endpoint: Endpoint }) {
         <span className="mono">{types.join(', ')}</span>
         {description && <span>{description}</span>}
       </PageHead>
-      <Standing endpoint={endpoint} />
+      <EndpointNotices endpoint={endpoint} />
       <WriteNotice problem={test.problem} title={t('form.failed')} />
       <WriteNotice problem={change.problem} title={t('form.failed')} />
       <Deliveries endpointId={id} />
@@ -106,8 +106,8 @@ function EndpointPage({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-/** Notices: the endpoint is disabled, paused or failing, or two secrets are valid. */
-function Standing({ endpoint }: { endpoint: Endpoint }) {
+/** Says that the endpoint is disabled, failing or paused, and that two secrets are valid. */
+function EndpointNotices({ endpoint }: { endpoint: Endpoint }) {
   const { disabledReason, disabledAt, failingSince, pausedUntil, previousSecretExpiresAt } = endpoint;
   return (
     <>
