@@ -1,6 +1,6 @@
 /** Secrets that are shown once. */
 export const secrets = {
-  'secret.once': 'Copy the secret now. It is not shown again.',
+  'secret.once': 'Copy it now. It is not shown again.',
   'secret.done': 'I have stored it',
   'secret.overlap': 'The previous secret',
   'secret.overlap.hint': 'The time that you need to store the new secret everywhere.',

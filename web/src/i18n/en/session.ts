@@ -13,7 +13,7 @@ export const session = {
   'session.provider.other': 'Signing in through the identity provider failed: {code}',
   'session.ended': 'Your session has ended. Sign in again to continue where you were.',
   'session.failed': 'E-mail or password is wrong.',
-  'session.tooMany': 'Too many attempts. Wait a few minutes, then try again.',
+  'session.tooMany': 'Too many attempts. Wait up to 15 minutes, then try again.',
   'session.unavailable': 'The service does not answer. Check your connection and try again.',
   'session.currentPassword': 'Current password',
   'session.newPassword': 'New password',

@@ -42,7 +42,8 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.plans.notLoaded': 'Mipango ya malipo haijapakiwa bado. Itaonekana hapa mara huduma itakapojibu.',
   'sale.methods.notLoaded': 'Njia za malipo hazijapakiwa bado. Zitaonekana hapa mara huduma itakapojibu.',
   'sale.activation': 'Inaanza tarehe',
-  'sale.activation.hint': 'Amana inadaiwa siku hii. Awamu ya kwanza inadaiwa kipindi kimoja baadaye.',
+  'sale.activation.hint':
+    'Malipo ya awali yanadaiwa siku hii. Awamu ya kwanza inadaiwa kipindi kimoja baadaye.',
   'sale.amount': 'Kiasi kilichopokelewa',
   'sale.amount.deposit': 'Malipo ya awali: {amount}',
   'sale.amount.none': 'Hakuna kilichopokelewa bado',

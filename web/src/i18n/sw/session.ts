@@ -14,7 +14,7 @@ export const session: Record<keyof typeof en, string> = {
   'session.provider.other': 'Kuingia kupitia mtoa utambulisho kumeshindikana: {code}',
   'session.ended': 'Kipindi chako kimeisha. Ingia tena uendelee ulipoachia.',
   'session.failed': 'Barua pepe au nenosiri si sahihi.',
-  'session.tooMany': 'Umejaribu mara nyingi mno. Subiri dakika chache, kisha jaribu tena.',
+  'session.tooMany': 'Umejaribu mara nyingi mno. Subiri hadi dakika 15, kisha jaribu tena.',
   'session.unavailable': 'Huduma haijibu. Angalia mtandao wako, kisha jaribu tena.',
   'session.currentPassword': 'Nenosiri la sasa',
   'session.newPassword': 'Nenosiri jipya',

@@ -71,15 +71,15 @@ export const unmatched: Record<keyof typeof en, string> = {
   'confidence.low': 'Dalili dhaifu',
   'notificationFlag.differs_from_first': 'Mtoa huduma alirudia muamala huu na thamani tofauti.',
   'notificationFlag.other_account':
-    'Mlipaji anakusudia akaunti nyingine kuliko ile ya malipo yaliyoingizwa kwa mkono.',
+    'Arifa inaelekeza kwa akaunti au mteja mwingine kuliko ya malipo yaliyoingizwa kwa mkono.',
   'notificationFlag.other_method': 'Malipo yaliyoingizwa kwa mkono yana njia nyingine ya malipo.',
   'notificationFlag.account_full': 'Akaunti haiwezi kupokea kiasi hiki.',
   'notificationFlag.repeated_after_reversal':
     'Mtoa huduma alirudia muamala huu baada ya malipo yake kubatilishwa.',
   'notificationFlag.payment_reversed': 'Malipo yaliyoingizwa kwa mkono yalibatilishwa.',
   'notificationFlag.other_short_code': 'Pesa ilienda kwa namba ya biashara ambayo si ya kampuni.',
-  'notificationFlag.unreadable_time': 'Muda uliotumwa na mtoa huduma hausomeki.',
-  'notificationFlag.future_time': 'Muda uliotumwa na mtoa huduma haujafika bado.',
+  'notificationFlag.unreadable_time': 'Muda wa mtoa huduma haupo au hausomeki.',
+  'notificationFlag.future_time': 'Tarehe iliyotumwa na mtoa huduma haijafika bado.',
   'suggestionReason.learned': 'Kumbukumbu hii ya mlipaji huyu iliwekwa kwenye akaunti hii tarehe {date}',
   'suggestionReason.account_number': 'Kumbukumbu ni namba ya akaunti',
   'suggestionReason.national_id': 'Kumbukumbu ni namba ya kitambulisho cha taifa cha mteja',

@@ -55,7 +55,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
         >
           {({ data }) => (
             <Options
-              // Another product has another list of plans.
+              // Creates the options again, because another product has other plans.
               key={typed.productId}
               legend={t('account.plan')}
               name="payplanId"

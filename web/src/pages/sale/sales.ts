@@ -123,7 +123,7 @@ export function isUnsaved(sale: Sale): boolean {
   return !isEmpty && partsOf(sale).some((part) => sale.parts[part].progress !== 'saved');
 }
 
-/** A part can be changed unless it is saved, or may have been saved. */
+/** A part can be changed unless it is being saved, is saved, or may have been saved. */
 export function canChange({ parts }: Sale, part: Part): boolean {
   return ['open', 'refused'].includes(parts[part].progress);
 }

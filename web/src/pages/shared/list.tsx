@@ -16,7 +16,7 @@ import { PageHead } from '../../ui/panel.tsx';
 import { type Column, Pager, type Sort, Table } from '../../ui/table.tsx';
 import { useMedia } from '../../ui/use-media.ts';
 
-/** A filter of a list. It is in the URL, so it must not be personal data. */
+/** A filter of a list. Its value is in the URL, so it must not be personal data. */
 export type Filter = ValueFilter | DayFilter;
 
 /** A filter by days: from and until, both included, in the time zone of the business. */
