@@ -76,7 +76,7 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     expect(await shown()).toBe(months[11]);
   });
 
-  it.each(SIZES)('leads from each bar to the accounts behind it (%s)', async (_name, viewport) => {
+  it.each(SIZES)('opens from each bar the accounts of its range (%s)', async (_name, viewport) => {
     const page = await openPortfolio({ viewport });
     const { daysPastDue } = await summary();
     const late = daysPastDue.filter(

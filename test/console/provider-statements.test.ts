@@ -117,7 +117,8 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await refuseFirst(page, '**/reconciliations/statements', 4);
     await choose(page, file);
     await page.getByRole('progressbar').waitFor();
-    await page.getByText('The upload starts again by itself.').waitFor();
+    const notice = page.locator('.notice', { hasText: 'The service is busy. Trying again…' });
+    await notice.getByText('The upload starts again by itself.').waitFor();
     await expectAccessible(page);
     await page.waitForURL('**/statements/*');
     await page.context().close();

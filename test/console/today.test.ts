@@ -119,7 +119,7 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     },
   );
 
-  it('shows the result of a check of the books as soon as it is known', async () => {
+  it('shows the result of a proof of the books as soon as it is known', async () => {
     const page = await console.open('/find');
     const stream = page.waitForResponse('**/api/events?*');
     await page.goto(`${console.origin}/today`);

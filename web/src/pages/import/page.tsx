@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { PageHead, Stat, Stats } from '../../ui/panel.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
-import { IMPORT_TONES, type Import, isAtWork, rowsOf } from '../shared/imports.ts';
+import { hasRunningJob, IMPORT_TONES, type Import, rowsOf } from '../shared/imports.ts';
 import { useReadAgain } from '../shared/use-read-again.ts';
 import { WriteNotice } from '../shared/write-notice.tsx';
 import { Files } from './files.tsx';
@@ -23,7 +23,7 @@ export function Page({ id }: { id: string }) {
     '/api/imports/{id}',
     { params: { path: { id: Number(id) } } },
     // No event reports the progress of a job.
-    { refetchInterval: ({ state }) => (state.data && isAtWork(state.data.data) ? REFRESH_MS : false) },
+    { refetchInterval: ({ state }) => (state.data && hasRunningJob(state.data.data) ? REFRESH_MS : false) },
   );
   return (
     <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />}>
@@ -34,7 +34,7 @@ export function Page({ id }: { id: string }) {
 
 function ImportPage({ importRecord }: { importRecord: Import }) {
   const { id, status, failure, checks, errors, warnings, differences, createdAt } = importRecord;
-  const isRunning = isAtWork(importRecord);
+  const isRunning = hasRunningJob(importRecord);
   const isOpen = status === 'uploading' || status === 'checked' || status === 'failed';
   useReadAgain(isRunning);
   return (

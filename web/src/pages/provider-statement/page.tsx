@@ -12,7 +12,7 @@ import { PageHead, Stat, Stats } from '../../ui/panel.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import {
   breaksOf,
-  isAtWork,
+  hasRunningJob,
   linesOf,
   STATEMENT_TONES,
   type Statement,
@@ -30,7 +30,7 @@ export function Page({ id }: { id: string }) {
     '/api/reconciliations/statements/{id}',
     { params: { path: { id: Number(id) } } },
     // No event reports the progress of a job.
-    { refetchInterval: ({ state }) => (state.data && isAtWork(state.data.data) ? REFRESH_MS : false) },
+    { refetchInterval: ({ state }) => (state.data && hasRunningJob(state.data.data) ? REFRESH_MS : false) },
   );
   return (
     <Loaded query={statement} explain={explain} skeleton={<Skeleton lines={8} />}>
@@ -41,7 +41,7 @@ export function Page({ id }: { id: string }) {
 
 function StatementPage({ statement }: { statement: Statement }) {
   const { id, organisation, shortCode, periodStart, periodEnd, status, createdAt } = statement;
-  const isRunning = isAtWork(statement);
+  const isRunning = hasRunningJob(statement);
   useReadAgain(isRunning);
   return (
     <>

@@ -7,7 +7,7 @@ import { statusColumn } from '../shared/columns.tsx';
 import { ListPanel, useList } from '../shared/list.tsx';
 import {
   breaksOf,
-  isAtWork,
+  hasRunningJob,
   linesOf,
   STATEMENT_TONES,
   type Statement,
@@ -23,7 +23,10 @@ export function Statements() {
     '/api/reconciliations/statements',
     { params: { query: list.query } },
     // No event reports the progress of a job.
-    { ...KEEPS_LAST, refetchInterval: ({ state }) => (state.data?.data.some(isAtWork) ? REFRESH_MS : false) },
+    {
+      ...KEEPS_LAST,
+      refetchInterval: ({ state }) => (state.data?.data.some(hasRunningJob) ? REFRESH_MS : false),
+    },
   );
   return (
     <div className="column">

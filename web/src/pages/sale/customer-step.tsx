@@ -133,7 +133,7 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
   const { typed, parts } = sale;
   const digits = (typed.phone ?? '').replace(/\D/g, '');
   const { results } = useCustomerSearch(digits, SHORTEST_PHONE);
-  const kept = (name: 'firstName' | 'lastName' | 'phone' | 'email' | 'nationalId') => ({
+  const fieldProps = (name: 'firstName' | 'lastName' | 'phone' | 'email' | 'nationalId') => ({
     name,
     defaultValue: typed[name],
     autoComplete: 'off',
@@ -144,12 +144,12 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
     <div ref={box}>
       <Form problem={parts.customer.problem} isSending={false} onSubmit={onDone}>
         <div className="sale-pair">
-          <TextField label={t('field.firstName')} {...kept('firstName')} maxLength={100} required />
-          <TextField label={t('field.lastName')} {...kept('lastName')} maxLength={100} required />
+          <TextField label={t('field.firstName')} {...fieldProps('firstName')} maxLength={100} required />
+          <TextField label={t('field.lastName')} {...fieldProps('lastName')} maxLength={100} required />
         </div>
         <TextField
           label={t('field.phone')}
-          {...kept('phone')}
+          {...fieldProps('phone')}
           type="tel"
           inputMode="tel"
           maxLength={30}
@@ -158,8 +158,8 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
         />
         <SamePhone results={results} onChoose={onChoose} />
         <div className="sale-pair">
-          <TextField label={t('customer.nationalId')} {...kept('nationalId')} maxLength={50} />
-          <TextField label={t('field.email')} {...kept('email')} type="email" inputMode="email" />
+          <TextField label={t('customer.nationalId')} {...fieldProps('nationalId')} maxLength={50} />
+          <TextField label={t('field.email')} {...fieldProps('email')} type="email" inputMode="email" />
         </div>
         <FormButtons submit={t('sale.next')} onCancel={onBack} cancel={t('action.back')} />
       </Form>

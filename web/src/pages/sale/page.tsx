@@ -26,7 +26,7 @@ import {
   currentSales,
   discardSale,
   type FieldName,
-  isBegun,
+  hasSavingStarted,
   isSending,
   isUnsaved,
   keepTyped,
@@ -69,11 +69,13 @@ export function Page() {
   const step = STEPS.slice(0, STEPS.indexOf(asked)).find((earlier) => !isComplete(sale, earlier)) ?? asked;
   const goTo = (next: Step) => setParameters(next === 'customer' ? {} : { step: next });
   const goOn = () => {
-    if (!isBegun(sale)) return goTo(STEPS[STEPS.indexOf(step) + 1] ?? 'review');
+    if (!hasSavingStarted(sale)) return goTo(STEPS[STEPS.indexOf(step) + 1] ?? 'review');
     goTo('review');
     void saveSale(sale.id);
   };
-  const goBack = isBegun(sale) ? undefined : () => goTo(STEPS[STEPS.indexOf(step) - 1] ?? 'customer');
+  const goBack = hasSavingStarted(sale)
+    ? undefined
+    : () => goTo(STEPS[STEPS.indexOf(step) - 1] ?? 'customer');
   const goToNextSale = () => {
     startSale();
     goTo('customer');
@@ -85,7 +87,7 @@ export function Page() {
         title={t('nav.sale')}
         actions={
           isUnsaved(sale) &&
-          !isBegun(sale) && (
+          !hasSavingStarted(sale) && (
             <Button
               kind="quiet"
               onClick={() => {

@@ -4,7 +4,16 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { useConnection } from '../shared/use-connection.ts';
-import { canChange, isBegun, isSending, PARTS, type Part, partsOf, type Sale, saveSale } from './sales.ts';
+import {
+  canChange,
+  hasSavingStarted,
+  isSending,
+  PARTS,
+  type Part,
+  partsOf,
+  type Sale,
+  saveSale,
+} from './sales.ts';
 import { PartSummary } from './summary.tsx';
 
 interface ReviewStepProps {
@@ -65,7 +74,7 @@ export function ReviewStep({ sale, onChange, onNextSale }: ReviewStepProps) {
           <>
             {isBusy && <Button onClick={onNextSale}>{t('sale.next.sale')}</Button>}
             <Button kind="primary" isBusy={isBusy} onClick={() => void saveSale(sale.id)}>
-              {isBusy ? t('form.sending') : t(isBegun(sale) ? 'sale.saveRest' : 'sale.save')}
+              {isBusy ? t('form.sending') : t(hasSavingStarted(sale) ? 'sale.saveRest' : 'sale.save')}
             </Button>
           </>
         )}

@@ -137,8 +137,8 @@ export function isSending(sale: Sale): boolean {
   return PARTS.some((part) => sale.parts[part].progress === 'sending');
 }
 
-/** Whether saving has started. Then a step only serves to correct a part that was refused. */
-export function isBegun(sale: Sale): boolean {
+/** After saving has started, a step only serves to correct a part that was refused. */
+export function hasSavingStarted(sale: Sale): boolean {
   return PARTS.some((part) => sale.parts[part].progress !== 'open');
 }
 

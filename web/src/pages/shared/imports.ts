@@ -28,7 +28,7 @@ export const IMPORT_TONES: Readonly<Record<Import['status'], Tone>> = {
   undone: 'neutral',
 };
 
-export function isAtWork({ status }: Import): boolean {
+export function hasRunningJob({ status }: Import): boolean {
   return status === 'checking' || status === 'running' || status === 'undoing';
 }
 

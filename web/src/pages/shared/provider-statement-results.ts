@@ -35,6 +35,6 @@ export function breaksOf(statement: Statement): number {
   return BREAKS.reduce((sum, result) => sum + linesOf(statement, result).lines, 0);
 }
 
-export function isAtWork({ status }: Statement): boolean {
+export function hasRunningJob({ status }: Statement): boolean {
   return STATEMENT_TONES[status] === 'info';
 }
