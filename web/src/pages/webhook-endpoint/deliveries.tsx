@@ -13,7 +13,7 @@ import { toast } from '../../ui/toast.tsx';
 import { choiceFilter, codeColumn, timeColumn } from '../shared/columns.tsx';
 import { ListPanel, useList } from '../shared/list.tsx';
 import { prettyJson } from '../shared/pretty-json.ts';
-import { useIsWaiting } from '../shared/use-is-waiting.ts';
+import { useConnection } from '../shared/use-connection.ts';
 
 type Delivery = Schemas['WebhookDelivery'];
 
@@ -81,7 +81,7 @@ function DeliveryDialog({ endpointId, delivery, onClose }: DeliveryDialogProps) 
     params: { path },
   });
   const resend = useWrite('post', '/api/webhook-endpoints/{id}/resend');
-  const isWaiting = useIsWaiting();
+  const connection = useConnection();
   return (
     <Dialog
       title={eventType}
@@ -119,7 +119,7 @@ function DeliveryDialog({ endpointId, delivery, onClose }: DeliveryDialogProps) 
         <Form
           problem={resend.problem}
           isSending={resend.isSending}
-          isWaiting={isWaiting}
+          connection={connection}
           onStop={resend.stop}
           onSubmit={async () => {
             const sent = await resend.send({
