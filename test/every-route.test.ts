@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { API_KEY_PERMISSIONS } from '../src/rights.ts';
-import { type Answer, createCaller, newApiKey, useService, wrongFields } from './support/harness.ts';
+import { newApiKey, useService, wrongFields } from './support/harness.ts';
+import { type Answer, createCaller } from './support/http.ts';
 
 /**
  * Rules for every route. The routes are read from the running application. The table lists who may call each route, so a new route

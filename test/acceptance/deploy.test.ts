@@ -6,7 +6,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { notification } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import { registerAdmin, STATEMENT_HEADER, statementLine } from './client.ts';
 import {
   cleanUpAfterwards,

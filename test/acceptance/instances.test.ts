@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { notification } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
 import { expectBooksToHold } from './books.ts';
 import {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
-import { notification } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import { expectBooksToHold } from './books.ts';
 import { cents, openAccount, type PaymentSeen, read, readPayments, registerAdmin, sumOf } from './client.ts';
 import {

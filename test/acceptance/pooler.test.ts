@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type PayingClients, send, startPaying, strangeOf } from '../faults/clients.ts';
 import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
-import { notification } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
 import { expectBooksToHold } from './books.ts';
 import {

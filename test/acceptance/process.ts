@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, inject } from 'vitest';
-import { databaseOn } from '../support/global-setup.ts';
-import { createCaller } from '../support/harness.ts';
-import { runStatement } from '../support/statements.ts';
+import { createCaller } from '../support/http.ts';
+import { databaseOn, runStatement } from '../support/statements.ts';
 
 export type Environment = Record<string, string>;
 

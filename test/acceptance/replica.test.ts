@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
-import { type Answer, createCaller } from '../support/harness.ts';
+import { type Answer, createCaller } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
 import { openAccount, registerAdmin } from './client.ts';
 import {

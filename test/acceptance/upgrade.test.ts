@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { longestPause, startPaying, strangeOf } from '../faults/clients.ts';
-import { createCaller } from '../support/harness.ts';
+import { createCaller } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
 import { expectBooksToHold } from './books.ts';
 import { registerAdmin } from './client.ts';

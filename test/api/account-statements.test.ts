@@ -12,7 +12,6 @@ import {
   move,
   newAccount,
   newCustomer,
-  notification,
   notify,
   pay,
   reverse,
@@ -20,6 +19,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import { CLOSED } from '../support/status-model.ts';
 
 const service = useService({

@@ -5,7 +5,6 @@ import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
-  createCaller,
   move,
   newAccount,
   newAccountThatIs,
@@ -17,6 +16,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { createCaller } from '../support/http.ts';
 import { CLOSED, STATUS_MODEL, STATUSES, statusesWhere } from '../support/status-model.ts';
 
 const service = useService();

@@ -5,7 +5,6 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { API_KEY_PERMISSIONS } from '../../src/rights.ts';
 import {
-  type Caller,
   newAccount,
   newApiKey,
   pay,
@@ -15,6 +14,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import type { Caller } from '../support/http.ts';
 
 /** Which key may call which route: test/every-route.test.ts. Limits over instances: test/security/limits.security.ts. */
 const service = useService();

@@ -3,14 +3,11 @@ import { APPROVABLE_ACTIONS } from '../../src/approvable-actions.ts';
 import { endOutdatedApprovals } from '../../src/approvals/commands.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
-  type Answer,
   accountNow,
-  type Caller,
   dataOf,
   move,
   newAccount,
   newApiKey,
-  notification,
   notify,
   pay,
   paymentNow,
@@ -19,6 +16,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { type Answer, type Caller, notification } from '../support/http.ts';
 
 const LIMIT = 1_000;
 const TOTAL = 22_800; // of the weekly demo plan

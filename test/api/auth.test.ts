@@ -4,7 +4,6 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import {
-  type Answer,
   dataOf,
   PASSWORD,
   startInstanceForTest,
@@ -12,6 +11,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
 
 const service = useService();
 /** A sign-out, disabling and a change of role or password take effect on every instance within this time. */

@@ -1,13 +1,8 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RIGHTS } from '../../src/rights.ts';
-import {
-  type Answer,
-  PASSWORD,
-  startInstanceForTest,
-  startServiceForTest,
-  useService,
-} from '../support/harness.ts';
+import { PASSWORD, startInstanceForTest, startServiceForTest, useService } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
 
 const service = useService();
 const HOLDS_WITHIN = { timeout: 5_000, interval: 250 };

@@ -3,7 +3,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
-  type Answer,
   accountNow,
   newAccount,
   newCustomer,
@@ -13,6 +12,7 @@ import {
   useService,
   whileHolding,
 } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
 
 /** Bulk calls: an outcome for each item, and the same answer for each repeat. */
 const service = useService();

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
-  type Answer,
   accountNow,
   dataOf,
   move,
@@ -13,6 +12,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
 
 const service = useService();
 const TOTAL = 22_800; // of the weekly demo plan

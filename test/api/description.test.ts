@@ -9,7 +9,6 @@ import {
 } from '../support/api-description.ts';
 import { BROWSER, DAY, ENDINGS, LATER_DAY, STORY } from '../support/example-order.ts';
 import {
-  createCaller,
   pay,
   setToday,
   startInstanceForTest,
@@ -18,6 +17,7 @@ import {
   type TestService,
   useService,
 } from '../support/harness.ts';
+import { createCaller } from '../support/http.ts';
 import {
   createBrowser,
   passProvider,

@@ -5,7 +5,8 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { ERROR_STATUS } from '../../src/core/http/errors.ts';
 import { send } from '../security/wire.ts';
 import { committedDescription } from '../support/api-description.ts';
-import { type CallOptions, createCaller, startInstanceForTest, useService } from '../support/harness.ts';
+import { startInstanceForTest, useService } from '../support/harness.ts';
+import { type CallOptions, createCaller } from '../support/http.ts';
 
 const service = useService();
 const get = (path: string, options?: CallOptions) =>

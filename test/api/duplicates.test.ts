@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type Answer, dataOf, newAccount, newCustomer, notify, pay, useService } from '../support/harness.ts';
+import { dataOf, newAccount, newCustomer, notify, pay, useService } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
 
 /** DUPLICATE_ENTRY names the row that already exists, so that a caller need not search for it. */
 const service = useService();

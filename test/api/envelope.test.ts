@@ -6,15 +6,8 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { notFound, unavailable } from '../../src/core/http/errors.ts';
-import {
-  type Answer,
-  createCaller,
-  newAccount,
-  newCustomer,
-  PASSWORD,
-  useService,
-  wrongFields,
-} from '../support/harness.ts';
+import { newAccount, newCustomer, PASSWORD, useService, wrongFields } from '../support/harness.ts';
+import { type Answer, createCaller } from '../support/http.ts';
 
 const service = useService({ CORS_ORIGINS: 'https://shop.example' });
 

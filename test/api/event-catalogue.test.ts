@@ -7,11 +7,9 @@ import { EVENT_TYPES, EVENTS, type EventType } from '../../src/events/catalogue-
 import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
 import { USER_ROLES } from '../../src/rights.ts';
 import {
-  type Answer,
   move,
   newAccount,
   newCustomer,
-  notification,
   notify,
   PASSWORD,
   pay,
@@ -21,6 +19,7 @@ import {
   useJobs,
   useService,
 } from '../support/harness.ts';
+import { type Answer, notification } from '../support/http.ts';
 import { importAll, uploadFile, work } from '../support/imports.ts';
 import { REACHED_BY_MOVES, STATUS_MODEL } from '../support/status-model.ts';
 

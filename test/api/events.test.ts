@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { deleteOldEvents } from '../../src/events/commands.ts';
 import {
-  type Answer,
   accountNow,
   dataOf,
   move,
@@ -17,6 +16,7 @@ import {
   startInstanceForTest,
   useService,
 } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
 import { REACHED_BY_MOVES, STATUS_MODEL } from '../support/status-model.ts';
 
 type Event = Answer['body'];

@@ -4,13 +4,13 @@ import {
   newAccount,
   newApiKey,
   newCustomer,
-  notification,
   notify,
   pay,
   statementsOf,
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 
 const service = useService();
 const CUSTOMER = { name: 'Wanjiru Kamau', phone: '+254720000001' };

@@ -1,11 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  type Answer,
   accountNow,
   newAccount,
   newApiKey,
   newCustomer,
-  notification,
   notify,
   pay,
   reverse,
@@ -14,6 +12,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { type Answer, notification } from '../support/http.ts';
 
 const service = useService();
 const call: typeof service.call = (...given) => service.call(...given);

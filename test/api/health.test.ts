@@ -5,13 +5,8 @@ import { describe, expect, inject, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { openDatabase } from '../../src/core/database/db.ts';
 import { openDatabaseProbe } from '../../src/platform/health/probe.ts';
-import {
-  type Answer,
-  createCaller,
-  startInstanceForTest,
-  useService,
-  whileHolding,
-} from '../support/harness.ts';
+import { startInstanceForTest, useService, whileHolding } from '../support/harness.ts';
+import { type Answer, createCaller } from '../support/http.ts';
 
 const service = useService();
 const NOT_THERE = 'redis://127.0.0.1:1';

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Answer, createCaller, startInstanceForTest, useService } from '../support/harness.ts';
+import { startInstanceForTest, useService } from '../support/harness.ts';
+import { type Answer, createCaller } from '../support/http.ts';
 import { createBrowser, providerSettings, startForgedProvider } from '../support/identity-providers.ts';
 
 /** Answers of a provider that are too large, too slow, or unusable metadata. */

@@ -1,13 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Answer,
-  dataOf,
-  PASSWORD,
-  startTestService,
-  type TestService,
-  wrongFields,
-} from '../support/harness.ts';
+import { dataOf, PASSWORD, startTestService, type TestService, wrongFields } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
 import { createBrowser, providerSettings, startForgedProvider } from '../support/identity-providers.ts';
 
 let service: TestService;

@@ -2,14 +2,8 @@ import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import {
-  createCaller,
-  notification,
-  startInstanceForTest,
-  useInstance,
-  useService,
-  whileHolding,
-} from '../support/harness.ts';
+import { startInstanceForTest, useInstance, useService, whileHolding } from '../support/harness.ts';
+import { createCaller, notification } from '../support/http.ts';
 
 const token = 'a token of the monitoring';
 const service = useService({ METRICS_TOKEN: token });

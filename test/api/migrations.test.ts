@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openDatabase } from '../../src/core/database/db.ts';
 import { readMigrationNames } from '../../src/platform/migrations/files.ts';
 import { migrate } from '../../src/platform/migrations/runner.ts';
-import { databaseOn } from '../support/global-setup.ts';
+import { databaseOn } from '../support/statements.ts';
 
 /** Migrates rows as earlier versions wrote them. */
 const database = `ams_test_${randomUUID().replaceAll('-', '')}`;

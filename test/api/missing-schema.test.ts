@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { expect, inject, it } from 'vitest';
 import { committedDescription, examplesOfMedia, type Operation } from '../support/api-description.ts';
-import { createCaller, startTestService, type TestService } from '../support/harness.ts';
+import { startTestService, type TestService } from '../support/harness.ts';
+import { createCaller } from '../support/http.ts';
 
 /** The service runs while its database loses the results of the migrations. */
 

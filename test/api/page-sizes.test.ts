@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { API_KEY_PERMISSIONS } from '../../src/rights.ts';
-import { newAccount, newCustomer, notification, notify, pay, useService } from '../support/harness.ts';
+import { newAccount, newCustomer, notify, pay, useService } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import { startReceiver } from '../support/receiver.ts';
 
 /**

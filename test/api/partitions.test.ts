@@ -7,9 +7,10 @@ import { addPartition, readPartitions, removePartitions } from '../../src/core/d
 import { readMigrationNames } from '../../src/platform/migrations/files.ts';
 import { migrate } from '../../src/platform/migrations/runner.ts';
 import { expectBooksToBalance } from '../support/books.ts';
-import { databaseOn } from '../support/global-setup.ts';
-import { newAccount, notification, notify, pay, reverse, useService } from '../support/harness.ts';
+import { newAccount, notify, pay, reverse, useService } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import { PARTITIONED, partitionTables } from '../support/partitioned.ts';
+import { databaseOn } from '../support/statements.ts';
 
 // While clients pay, the command may need several attempts to get its locks.
 vi.setConfig({ testTimeout: 240_000 });

@@ -14,11 +14,9 @@ import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 import { createStkPush, type PromptPlan, USUAL_PLAN } from '../../tools/simulator/provider-api/stk-push.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
-  type Answer,
   accountNow,
   dataOf,
   newAccount,
-  notification,
   notify,
   pay,
   reverse,
@@ -27,6 +25,7 @@ import {
   whileHolding,
   wrongFields,
 } from '../support/harness.ts';
+import { type Answer, notification } from '../support/http.ts';
 
 const SECRET = 'secret-of-the-webhook';
 const CALLBACK_URL = 'http://service.test';

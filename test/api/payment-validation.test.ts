@@ -2,12 +2,10 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  type Answer,
   move,
   newAccount,
   newAccountThatIs,
   newCustomer,
-  notification,
   notify,
   pay,
   reverse,
@@ -16,6 +14,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { type Answer, notification } from '../support/http.ts';
 import { STATUS_MODEL, STATUSES } from '../support/status-model.ts';
 
 const ADDRESS = '/webhooks/payments/mobilemoney/validation';

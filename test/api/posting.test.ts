@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
-  type Answer,
   accountNow,
   newAccount,
   notify,
@@ -16,6 +15,7 @@ import {
   waitingForLock,
   whileHolding,
 } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
 
 /** Posting in batches. A table lock delays posting, so that requests form one batch. */
 

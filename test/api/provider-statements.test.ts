@@ -9,7 +9,6 @@ import {
   dataOf,
   newAccount,
   newCustomer,
-  notification,
   notify,
   pay,
   reverse,
@@ -21,6 +20,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 
 const service = useService();
 useJobs(service);

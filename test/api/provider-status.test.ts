@@ -1,13 +1,7 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import {
-  accountNow,
-  breakPosting,
-  createCaller,
-  newAccount,
-  runJobs,
-  startInstanceForTest,
-} from '../support/harness.ts';
+import { accountNow, breakPosting, newAccount, runJobs, startInstanceForTest } from '../support/harness.ts';
+import { createCaller } from '../support/http.ts';
 import { SHORT_CODE, useProvider } from '../support/provider.ts';
 
 const METRICS_TOKEN = 'a token of the monitoring';

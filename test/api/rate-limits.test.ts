@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it } from 'vitest';
-import {
-  type Answer,
-  type Caller,
-  createCaller,
-  newCustomer,
-  notify,
-  PASSWORD,
-  startInstanceForTest,
-  useService,
-} from '../support/harness.ts';
+import { newCustomer, notify, PASSWORD, startInstanceForTest, useService } from '../support/harness.ts';
+import { type Answer, type Caller, createCaller } from '../support/http.ts';
 
 /** The limits of the specification; the harness turns them off elsewhere. */
 const DEFAULTS = {

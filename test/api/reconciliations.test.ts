@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { newAccount, notification, setToday, type TestService, useService } from '../support/harness.ts';
+import { newAccount, setToday, type TestService, useService } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 
 const service = useService();
 

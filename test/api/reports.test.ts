@@ -17,7 +17,6 @@ import {
   readPortfolio,
 } from '../support/expected-figures.ts';
 import {
-  type Answer,
   move,
   newAccount,
   newCustomer,
@@ -28,6 +27,7 @@ import {
   type TestService,
   useService,
 } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
 import { REACHED_BY_MOVES, STATUS_MODEL, statusesWhere } from '../support/status-model.ts';
 
 /** Answers of the API, whose shape other tests assert. */

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { type AppParts, buildApp } from '../../src/app.ts';
 import type { Replica } from '../../src/core/database/replica.ts';
 import { openDatabaseProbe } from '../../src/platform/health/probe.ts';
-import { createCaller, startInstanceForTest, useService } from '../support/harness.ts';
+import { startInstanceForTest, useService } from '../support/harness.ts';
+import { createCaller } from '../support/http.ts';
 
 const service = useService();
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';

@@ -13,7 +13,6 @@ import {
 } from '../../tools/simulator/provider-api/status.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
-  type Answer,
   accountNow,
   dataOf,
   newAccount,
@@ -23,6 +22,7 @@ import {
   useJobs,
   useService,
 } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
 
 const SECRET = 'secret-of-the-webhook';
 const WITH_SECRET = { query: `?token=${SECRET}` };

@@ -8,20 +8,19 @@ import type { PlainDate } from '../../src/core/values/dates.ts';
 import { cleanUpAfterwards, databaseUrl, type Ended, runToEnd } from '../acceptance/process.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
-  type Answer,
   accountNow,
   dataOf,
   move,
   newAccount,
   newAccountThatIs,
   newCustomer,
-  notification,
   pay,
   reverse,
   runJobs,
   setToday,
   useService,
 } from '../support/harness.ts';
+import { type Answer, notification } from '../support/http.ts';
 import { statusesWhere } from '../support/status-model.ts';
 
 /** An account of 1,000 at once and 10 × 100 weekly, with 7 days of grace, opened on START. */

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  type Answer,
   accountNow,
   newAccount,
   newCustomer,
@@ -11,6 +10,7 @@ import {
   useInstance,
   useService,
 } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
 
 const ADDRESS = '/webhooks/payments/tigopesa';
 

@@ -8,7 +8,6 @@ import {
   accountNow,
   dataOf,
   newAccount,
-  notification,
   notify,
   pay,
   reverse,
@@ -16,6 +15,7 @@ import {
   useJobs,
   useService,
 } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 
 const service = useService();
 useJobs(service);

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
-  type Answer,
   accountNow,
   breakPosting,
   dataOf,
@@ -13,7 +12,6 @@ import {
   newAccountThatIs,
   newApiKey,
   newCustomer,
-  notification,
   notify,
   pay,
   paymentNow,
@@ -24,6 +22,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { type Answer, notification } from '../support/http.ts';
 import { STATUS_MODEL, STATUSES } from '../support/status-model.ts';
 
 const ADDRESS = '/webhooks/payments/mobilemoney';

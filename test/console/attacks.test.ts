@@ -8,7 +8,7 @@ import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 import { ROOT, report } from '../acceptance/process.ts';
 import { committedDescription, examplesOfMedia, type Operation } from '../support/api-description.ts';
 import { DAY, ENDINGS, STORY } from '../support/example-order.ts';
-import { notification } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import { csvFile, HAS_BROWSER, newAccount, PASSWORD, SIZES, signIn, useConsole } from './console.ts';
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });

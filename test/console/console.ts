@@ -10,7 +10,7 @@ import {
   startService,
 } from '../acceptance/process.ts';
 import { closePages, collectComplaints, HAS_BROWSER, sharedBrowser } from '../support/chromium.ts';
-import { notification } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 
 export { HAS_BROWSER };
 

@@ -10,7 +10,7 @@ import {
   statusOperations,
   USUAL_STATUS_PLAN,
 } from '../../tools/simulator/provider-api/status.ts';
-import { notification } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import { expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, useConsole } from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });

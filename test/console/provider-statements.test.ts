@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
-import { notification } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import {
   expectAccessible,
   HAS_BROWSER,

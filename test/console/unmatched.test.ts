@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
 import { report } from '../acceptance/process.ts';
-import { notification } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import {
   clickTwice,
   expectAccessible,

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { notification } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import { dayBefore, expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, useConsole } from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createCaller, notification } from '../support/harness.ts';
+import { createCaller, notification } from '../support/http.ts';
 
 const run = promisify(execFile);
 

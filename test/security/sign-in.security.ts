@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { median } from '../acceptance/client.ts';
 import { report } from '../acceptance/process.ts';
-import { type Caller, dataOf, PASSWORD, startInstance, useService, wrongFields } from '../support/harness.ts';
+import { dataOf, PASSWORD, startInstance, useService, wrongFields } from '../support/harness.ts';
+import type { Caller } from '../support/http.ts';
 import { send } from './wire.ts';
 
 /**

@@ -3,7 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { median } from '../acceptance/client.ts';
 import { cleanUpAfterwards, report } from '../acceptance/process.ts';
 import { expectBooksToBalance } from '../support/books.ts';
-import { accountNow, newAccount, notification, startInstance, useService } from '../support/harness.ts';
+import { accountNow, newAccount, startInstance, useService } from '../support/harness.ts';
+import { notification } from '../support/http.ts';
 import { type Reply, refusalOf, send } from './wire.ts';
 
 /**

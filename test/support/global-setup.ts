@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
 import { partitionTables } from './partitioned.ts';
-import { runStatement } from './statements.ts';
+import { databaseOn, runStatement } from './statements.ts';
 import { useTemporaryFolder } from './temporary-folder.ts';
 
 declare module 'vitest' {
@@ -70,15 +70,4 @@ async function partition(database: ReturnType<typeof databaseOn>): Promise<void>
   await client.connect();
   await partitionTables(client);
   await client.end();
-}
-
-/** The settings of a connection to another database on the same server. */
-export function databaseOn(server: pg.ClientConfig, database: string) {
-  if (server.connectionString) {
-    const url = new URL(server.connectionString);
-    url.pathname = `/${database}`;
-    return url.href;
-  }
-  const { host = '', port = 5432, user = '', password } = server;
-  return { host, port, user, database, ...(typeof password === 'string' && { password }) };
 }

@@ -16,18 +16,9 @@ import { requestTasks, runMinuteJobs } from '../../src/jobs.ts';
 import { type JobQueue, startJobQueue } from '../../src/platform/jobs/queue.ts';
 import { createSettableClock, type SettableClock } from '../../src/platform/test-clock/settable-clock.ts';
 import { openPools } from '../../src/pools.ts';
-import { committedDescription } from './api-description.ts';
-import { databaseOn } from './global-setup.ts';
-import { runStatement } from './statements.ts';
+import { type Answer, type Caller, type CallOptions, createCaller, notification } from './http.ts';
+import { databaseOn, runStatement } from './statements.ts';
 import { STATUS_MODEL } from './status-model.ts';
-
-export interface Answer {
-  status: number;
-  headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape they assert.
-  body: any;
-  text: string;
-}
 
 /** The production app on its own database. It listens on a free port, and tests call it over HTTP. */
 export interface TestService {
@@ -48,11 +39,6 @@ export interface TestService {
   signInAs(role: string): Promise<string>;
   /** The token of a user with the role, whom all tests of the file share. */
   tokenOf(role: string): Promise<string>;
-}
-
-export interface CallOptions {
-  token?: string | null;
-  headers?: Record<string, string>;
 }
 
 export const PASSWORD = 'a long enough password';
@@ -214,41 +200,6 @@ export async function startInstanceForTest(service: TestService, environment: Re
   const instance = await startInstance(service, environment);
   onTestFinished(instance.close);
   return instance;
-}
-
-export type Caller = (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Answer>;
-
-/** An HTTP client for one address. Every answer is checked against the API description. */
-export function createCaller(base: string): Caller {
-  return async (method, path, body, { token, headers } = {}) => {
-    const response = await fetch(`${base}${path}`, {
-      method,
-      redirect: 'manual',
-      headers: {
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(token && { authorization: `Bearer ${token}` }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    const isJson = text !== '' && response.headers.get('content-type')?.includes('json');
-    const answer: Answer = {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: isJson ? JSON.parse(text) : undefined,
-    };
-    expectDescribed(method, new URL(`${base}${path}`).pathname, answer);
-    return answer;
-  };
-}
-
-/** Expects that openapi.json allows the answer. */
-function expectDescribed(method: string, path: string, { status, headers, body, text }: Answer): void {
-  const contentType = headers.get('content-type');
-  const problem = committedDescription().problemOfAnswer({ method, path, status, contentType, body });
-  if (problem) throw new Error(`${problem}\n${method} ${path} answered ${status}: ${text.slice(0, 2_000)}`);
 }
 
 /** Expects an answer with the status. @returns its `data`. */
@@ -416,18 +367,4 @@ export function wrongFields(answer: Answer): string[] {
   expect(answer.body, answer.text).toMatchObject({ success: false, error: { code: 'VALIDATION_ERROR' } });
   expect(answer.status, answer.text).toBe(400);
   return answer.body.error.details.fields.map((field: { path: string }) => field.path).sort();
-}
-
-/** A notification as the provider posts it, with a new transaction id. */
-export function notification(fields: Record<string, unknown> = {}) {
-  return {
-    TransactionType: 'Pay Bill',
-    TransID: randomUUID().replaceAll('-', '').slice(0, 10).toUpperCase(),
-    TransTime: '20261101101530',
-    TransAmount: '400.00',
-    BusinessShortCode: '600638',
-    BillRefNumber: '',
-    MSISDN: '254700000000',
-    ...fields,
-  };
 }

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { FileName } from '../../src/portfolio/format-rules.ts';
-import type { Answer, TestService } from './harness.ts';
+import type { TestService } from './harness.ts';
+import type { Answer } from './http.ts';
 
 export type ImportAnswer = Answer['body'];
 

@@ -26,3 +26,14 @@ export async function executes(connectionString: string, statement: string): Pro
     return false; // The server is still starting.
   }
 }
+
+/** The settings of a connection to another database on the same server. */
+export function databaseOn(server: pg.ClientConfig, database: string) {
+  if (server.connectionString) {
+    const url = new URL(server.connectionString);
+    url.pathname = `/${database}`;
+    return url.href;
+  }
+  const { host = '', port = 5432, user = '', password } = server;
+  return { host, port, user, database, ...(typeof password === 'string' && { password }) };
+}

@@ -18,7 +18,7 @@ import {
 } from '../acceptance/process.ts';
 import { type Outcome, percentile, send, startPaying } from '../faults/clients.ts';
 import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
-import { createCaller } from '../support/harness.ts';
+import { createCaller } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
 import { buildCommit, earlierCommits, migrationsSince, startsOnNewerDatabase } from './earlier.ts';
 
