@@ -70,7 +70,7 @@ describe.skipIf(!HAS_BROWSER)('a status query', async () => {
     await expectAccessible(page);
     await panel(page).getByText('Completed', { exact: true }).first().waitFor();
     await panel(page).getByText('254701000000 · GRACE WANJIRU').waitFor();
-    await panel(page).getByText('The books say: 800').waitFor();
+    await panel(page).getByText('In the books: 800').waitFor();
     await expectAccessible(page);
     await page.context().close();
     await console.call('POST', `/payments/${paymentId}/reverse`, { reason: 'The end of a test' });

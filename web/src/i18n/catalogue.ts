@@ -19,10 +19,11 @@ type CountedKey = MessageKey extends infer Key ? (Key extends `${infer Stem}.oth
 type Group = MessageKey extends infer Key ? (Key extends `${infer First}.${string}` ? First : never) : never;
 
 const STORAGE_KEY = 'language';
-/** A file for the messages of each page, and `core.ts` for the messages that every page needs. */
+/** The files that the browser loads: `core.ts` for all pages, and one for each page. */
 const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
   './*/*.ts',
-  '!./*/{index,codes,common,fields,provider-answer,secrets,session,shared,values}.ts', // Except for the index, these are parts of other files.
+  // `index.ts` is only for types and tests. The others are parts of the loaded files.
+  '!./*/{index,codes,common,fields,provider-answer,secrets,session,shared,values}.ts',
 ]);
 
 /** The name of a file, such as `account`. */
@@ -61,7 +62,7 @@ export function t<Key extends MessageKey>(key: Key, ...[parameters]: Arguments<K
   return fill(messages[language][key] ?? key, parameters);
 }
 
-/** The message for a number, by the plural rules of the language. It may contain {count}. */
+/** The singular or the plural of a message, by the plural rules of the language. It may contain {count}. */
 export function tCount(stem: CountedKey, count: number): string {
   const form = new Intl.PluralRules(language).select(count) === 'one' ? 'one' : 'other';
   const text = new Intl.NumberFormat(language).format(count);
@@ -86,7 +87,7 @@ export function nameOfKey(key: string): string {
 
 async function switchTo(chosen: Language): Promise<void> {
   const missing = () => [...neededFiles].filter((file) => !loadedFiles.has(`${chosen}/${file}`));
-  // A page may be opened meanwhile.
+  // Checks again after loading, because another page may have been opened meanwhile.
   while (missing().length > 0) await Promise.all(missing().map((file) => load(chosen, file)));
   language = chosen;
   document.documentElement.lang = chosen;

@@ -4,7 +4,7 @@ export function addDays(date: string, days: number): string {
   return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** The first and the last day. Empty: no limit. */
+/** The first and the last day. An empty text means no limit. */
 export interface Days {
   from: string;
   until: string;

@@ -14,14 +14,14 @@ type Status =
 
 /** The audit log contains no passwords, no currency, and amounts only in minor units (`priceMinor`). */
 type NotLogged = 'currency' | 'password' | 'price';
-/** The fields of the request bodies that are named like `CustomerChanges`. */
+/** The fields of all request bodies whose schema is named `…Changes`, such as `CustomerChanges`. */
 type ChangedField = {
   [Name in keyof Schemas]: Name extends `${string}Changes`
     ? Exclude<keyof Schemas[Name] & string, NotLogged>
     : never;
 }[keyof Schemas];
 
-/** An action, a changed field, a resource or a status without a text does not compile. */
+/** The types require a text for each action, changed field, resource and status. */
 export const audit = {
   ...approvalActions,
   ...disabledReasons,

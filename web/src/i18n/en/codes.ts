@@ -1,4 +1,4 @@
-/** Codes of the API that both the audit log and other pages show. The files of these pages include the messages. */
+/** Codes of the API that both the audit log and other pages show. The message files of these pages include these groups. */
 export const approvalActions = {
   'approvalAction.reverse_payment': 'Reverse payment',
   'approvalAction.unassign_payment': 'Unassign payment',

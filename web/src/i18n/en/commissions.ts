@@ -6,7 +6,7 @@ export const commissions = {
   'commissions.calculated': 'Commission calculated',
   'commissions.period.hint': 'Year and month, such as 2026-11.',
   'commissions.line': '{rate} of {base}',
-  'commissions.line.shared': '{rate} of {base}, of which {share}',
+  'commissions.line.shared': '{rate} of {base}, share of the employee: {share}',
   'commissions.paidAt': 'Paid',
   'commissions.approve': 'Approve',
   'commissions.pay': 'Mark as paid',

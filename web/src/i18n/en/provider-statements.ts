@@ -21,7 +21,7 @@ export const providerStatements = {
   'providerStatements.stop': 'Stop',
   'providerStatements.refused': 'Not uploaded',
   'providerStatements.received': 'Statement received. It is compared with the books.',
-  'providerStatements.known': 'This file was uploaded before. Here it is.',
+  'providerStatements.known': 'This file was uploaded before. This is its statement.',
   'providerStatements.spreadsheet': 'This is a spreadsheet. Save it as "CSV UTF-8" first.',
   'providerStatements.tooLarge': 'The file has {mib} MiB, which is too much. Export fewer days.',
   'providerStatements.emptyFile': 'The file is empty.',

@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/paths.ts';
 
-/** Values of the API. A missing status of accounts or payments does not compile. */
+/** Values of the API. The types require a text for each status of accounts and payments. */
 export const values = {
   'accountStatus.pending': 'Pending',
   'accountStatus.active': 'Active',

@@ -8,7 +8,7 @@ export const commissions: Record<keyof typeof en, string> = {
   'commissions.calculated': 'Kamisheni imekokotolewa',
   'commissions.period.hint': 'Mwaka na mwezi, kama 2026-11.',
   'commissions.line': '{rate} ya {base}',
-  'commissions.line.shared': '{rate} ya {base}, na {share} ya hiyo',
+  'commissions.line.shared': '{rate} ya {base}, sehemu ya mfanyakazi: {share}',
   'commissions.paidAt': 'Ililipwa',
   'commissions.approve': 'Idhinisha',
   'commissions.pay': 'Weka kuwa imelipwa',
