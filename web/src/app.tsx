@@ -18,7 +18,7 @@ const ROUTES = PAGES.map((entry) => ({
   Page: lazy(async () => ({ default: await loadPage(entry) })),
 }));
 
-/** The page for the URL. If nobody is signed in, the sign-in page at the same URL. */
+/** The page for the URL. The sign-in page replaces it if nobody is signed in, or if an invitation link was opened. */
 export function App() {
   const session = useSyncExternalStore(onSessionChange, currentSession);
   const queries = useQueryClient();
@@ -26,9 +26,9 @@ export function App() {
   const userId = session?.user.id;
   useEffect(() => {
     if (userId === undefined) return;
-    const end = followEvents(queries);
+    const stopFollowing = followEvents(queries);
     return () => {
-      end();
+      stopFollowing();
       queries.clear(); // The next user of this tab must not see these answers.
     };
   }, [queries, userId]);
@@ -43,7 +43,7 @@ export function App() {
                 <Route key={path} path={path}>
                   {(parameters) =>
                     may(permission) ? (
-                      // Without the key, rows and state of one record remain on the page of the next.
+                      // Without the key, the page would keep the state and the rows of the previous record.
                       <Page key={JSON.stringify(parameters)} {...parameters} />
                     ) : (
                       <Forbidden />
@@ -80,7 +80,7 @@ function Forbidden() {
   );
 }
 
-/** Shows a failure of a page, such as a file that could not be loaded. */
+/** Shows a message in place of a page that failed, for example because its file could not be loaded. */
 class FailureBoundary extends Component<{ children: ReactNode }, { hasFailed: boolean }> {
   override state = { hasFailed: false };
 

@@ -5,8 +5,8 @@ import { loadPreferredLanguage } from './i18n/index.ts';
 import { preloadPage } from './pages/index.ts';
 import { applyTheme } from './ui/theme.ts';
 
-// The requests run while the browser loads the app. Nothing can be shown without the session, so its request is sent before the
-// files of the page are requested: with HTTP/1.1 a browser sends at most six requests to a host at a time.
+// These requests run while the browser loads the app. The session is requested before the files of the page, because nothing can be
+// shown without the session, and with HTTP/1.1 a browser sends at most six requests to a host at a time.
 applyTheme();
 const session = renewSession(() => preloadPage(location.pathname));
 const ready = Promise.all([session, loadSettings(), loadPreferredLanguage()]);

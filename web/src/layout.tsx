@@ -1,6 +1,5 @@
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { connection, onConnectionChange } from './api/connection.ts';
 import type { Schemas } from './api/paths.ts';
 import { may, signOut } from './api/session.ts';
 import { settings } from './api/settings.ts';
@@ -8,6 +7,7 @@ import { t, tValue } from './i18n/index.ts';
 import { FindBox } from './pages/find/find-box.tsx';
 import { PAGES, SECTIONS, type Section } from './pages/index.ts';
 import { PasswordDialog } from './pages/shared/password-dialog.tsx';
+import { useConnection } from './pages/shared/use-connection.ts';
 import { LanguageChoice, ThemeChoice } from './preferences.tsx';
 import { Icon } from './ui/icons.tsx';
 import { Menu } from './ui/menu.tsx';
@@ -24,11 +24,11 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
   const main = useRef<HTMLElement>(null);
   const [changesPassword, setChangesPassword] = useState(false);
   const firstLocation = useRef(location);
-  // Runs before the new page is drawn. The page may already have moved the focus to its first field.
+  // Runs before the new page is drawn. If the page focuses its first field, it has already done so.
   useLayoutEffect(() => {
     if (firstLocation.current === location) return;
     firstLocation.current = '';
-    // A screen reader starts at the new page.
+    // Focuses the new page, so that a screen reader starts there.
     if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, [location]);
@@ -81,7 +81,7 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
           <span className="brand-name">{settings().companyName}</span>
         </Link>
         <div className="top-find">
-          <FindBox id="top-find" takesSlash />
+          <FindBox id="top-find" hasSlashShortcut />
         </div>
         <Menu
           label={`${initialsOf(user)}: ${t('app.userMenu')}`}
@@ -117,15 +117,15 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
 }
 
 function ConnectionBanner() {
-  const state = useSyncExternalStore(onConnectionChange, connection);
+  const connection = useConnection();
   return (
-    <div className={`connection ${state}`} role="status">
-      {state !== 'ok' && t(`connection.${state}`)}
+    <div className={`connection ${connection}`} role="status">
+      {connection !== 'ok' && t(`connection.${connection}`)}
     </div>
   );
 }
 
-/** A link is also marked for the pages below its path, such as one account below the list of accounts. */
+/** The `aria-current` of a link. The link `/accounts` gets `page` at `/accounts`, and `true` at `/accounts/7`. */
 function currentOf(path: string, location: string): 'page' | 'true' | undefined {
   if (location === path) return 'page';
   return location.startsWith(`${path}/`) ? 'true' : undefined;

@@ -1,4 +1,4 @@
-/** The invitation of the link with which the console was opened. */
+/** The invitation from the link that opened the console. */
 export interface OpenedInvitation {
   purpose: 'sign_up' | 'link_identity';
   token: string;

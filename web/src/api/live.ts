@@ -12,12 +12,12 @@ interface LiveEvent {
 const RECONNECT_MS = 2_000;
 /** All events within this time cause one read. */
 const COLLECT_MS = 300;
-/** For reports it is longer, because a report reads many rows. */
+/** The same for reports. This time is longer, because a report reads many rows. */
 const COLLECT_FOR_REPORTS_MS = 15_000;
 
 const LAST_PROOF = '/api/reports/proof/last';
 
-/** The path prefixes of the queries that show a resource. Default: its plural, such as `/api/payment-methods` for `payment_method`. */
+/** The path prefixes of the queries that show a resource. Default: the plural, such as `/api/products` for `product`. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
   account: ['/api/accounts', '/api/approvals', '/api/reports'],
   payment: ['/api/payments', '/api/accounts', '/api/approvals', '/api/reports', '/api/reconciliations'],
@@ -30,8 +30,8 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   commission_rule: ['/api/commissions'],
   proof: [LAST_PROOF],
 };
-/** Events after which all queries are repeated: the imported or deleted rows have no events of their own. */
-const OF_ALL_RESOURCES = ['import.completed', 'import.undone'];
+/** After these events all queries are repeated, because the imported or deleted rows have no events of their own. */
+const BULK_EVENTS = ['import.completed', 'import.undone'];
 
 /**
  * Follows the stream of events, and repeats the queries that an event concerns. Stops while the page is hidden, because a user may
@@ -40,17 +40,17 @@ const OF_ALL_RESOURCES = ['import.completed', 'import.undone'];
  */
 export function followEvents(queries: QueryClient): () => void {
   let stream: AbortController | undefined;
-  const update = () => {
+  const startOrStop = () => {
     const shouldRun = may('events:follow') && document.visibilityState === 'visible';
     if (!shouldRun) stream?.abort();
     if (!shouldRun || (stream && !stream.signal.aborted)) return;
     stream = new AbortController();
     void run(queries, stream.signal);
   };
-  update();
-  document.addEventListener('visibilitychange', update);
+  startOrStop();
+  document.addEventListener('visibilitychange', startOrStop);
   return () => {
-    document.removeEventListener('visibilitychange', update);
+    document.removeEventListener('visibilitychange', startOrStop);
     stream?.abort();
   };
 }
@@ -71,18 +71,18 @@ async function run(queries: QueryClient, signal: AbortSignal): Promise<void> {
         for (const collect of collectors) collect(event);
       }
     } catch {
-      // The connection ended. It is opened again.
+      // The connection ended. The next round of the loop opens it again.
     }
     await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
   }
 
-  /** Collects events for some time, and then repeats the queries that they concern. */
-  function createCollector(ms: number, takes: (path: string) => boolean) {
+  /** Collects events for `ms` milliseconds. Then repeats the queries with an included path that these events concern. */
+  function createCollector(ms: number, isIncluded: (path: string) => boolean) {
     const collected: LiveEvent[] = [];
     const readAgain = () => {
       const events = collected.splice(0);
       void queries.invalidateQueries({
-        predicate: ({ queryKey }) => takes(String(queryKey[1])) && concerns(queryKey, events),
+        predicate: ({ queryKey }) => isIncluded(String(queryKey[1])) && concerns(queryKey, events),
       });
     };
     return (event: LiveEvent) => {
@@ -132,7 +132,7 @@ function concerns(queryKey: readonly unknown[], events: readonly LiveEvent[]): b
   const parameters = init?.params?.path ?? {};
   const ofAccount = path.startsWith('/api/accounts/{') ? (parameters.id ?? parameters.accountId) : undefined;
   return events.some((event) => {
-    if (OF_ALL_RESOURCES.includes(event.type)) return true;
+    if (BULK_EVENTS.includes(event.type)) return true;
     const prefixes = PATHS[event.resource] ?? [`/api/${event.resource.replaceAll('_', '-')}s`];
     if (!prefixes.some((prefix) => path.startsWith(prefix))) return false;
     return ofAccount === undefined || event.accountId === null || event.accountId === ofAccount;

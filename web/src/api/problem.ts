@@ -15,7 +15,7 @@ interface ErrorBody {
   error: { code: ErrorCode; message: string; details?: Record<string, unknown> };
 }
 
-/** @param error what a query or a write reports: the body of the answer, or what fetch threw. */
+/** @param error - what a query or a write reports: an error body of the API, or what `fetch` threw. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error === null || error === undefined) return undefined;
   if (!isErrorBody(error)) return { code: 'CONNECTION', message: '', fields: [], details: {} };

@@ -4,13 +4,13 @@ import { isErrorBody } from './problem.ts';
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 10_000;
 
-/** Sends a request once. @throws TypeError if no answer comes, or the reason of an abort. */
+/** Sends a request once. @throws TypeError if no answer comes, or the abort reason of the signal. */
 export type Transport = (request: Request) => Promise<Response>;
 
 /**
- * Sends a request. While no answer comes or the service is busy, sends a repeatable request again, until it is answered or aborted.
+ * Sends a request. If no answer comes or the service is busy, sends a repeatable request again, until it is answered or aborted.
  * @returns the answer. If its status is an error, its body is an error body of the API.
- * @throws TypeError if a request that is not repeatable gets no answer, or the reason of an abort.
+ * @throws TypeError if a request that is not repeatable gets no answer, or the abort reason of the signal.
  */
 export async function send(
   request: Request,
@@ -42,7 +42,7 @@ function asksToRepeat({ status, headers }: Response): boolean {
   return [429, 502, 503, 504].includes(status) || (status === 409 && headers.has('retry-after'));
 }
 
-/** A proxy may answer with a page or with nothing, which openapi-fetch would not report as an error. */
+/** Replaces an HTML page or an empty body of a proxy by an error body. openapi-fetch reports no error for an empty body. */
 async function withJsonBody(response: Response): Promise<Response> {
   const text = await response.text();
   const { status } = response;
@@ -64,7 +64,7 @@ function backoffMs(tries: number): number {
   return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * (0.75 + Math.random() / 2);
 }
 
-/** Waits. Ends early when the network is back. @throws the reason of an abort. */
+/** Waits. Ends early when the network is back. @throws the abort reason of the signal. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {

@@ -17,7 +17,7 @@ const SESSION_PATH = '/api/auth/session';
 /** A token is renewed before it expires, so that a request on a slow network does not arrive too late. */
 const RENEW_BEFORE_MS = 30_000;
 
-// The access token is in memory only: neither a later script nor a person with the device finds it in storage.
+// The access token is only in memory. In storage, a later script or another user of the device could read it.
 let token: Token | undefined;
 let session: Session | undefined;
 let hasEnded = false;
@@ -60,7 +60,7 @@ export async function accessToken(): Promise<string | undefined> {
   return token?.value;
 }
 
-/** @returns another token in place of one that the service refused; undefined if the session has ended. */
+/** @returns a token in place of one that the service refused; undefined if the session has ended. */
 export async function replaceToken(refused: string): Promise<string | undefined> {
   if (token?.value === refused) await renewSession();
   return token?.value;
@@ -85,8 +85,8 @@ export function renewSession(onSent?: () => void): Promise<void> {
 }
 
 /**
- * Each renewal replaces the refresh cookie of all tabs. Without this lock, two tabs could send the same cookie. The service accepts
- * a replaced cookie for ten seconds; later it ends the session. Browsers have `navigator.locks` only in secure contexts.
+ * Runs `work` in one tab at a time. Each renewal replaces the refresh cookie of all tabs. The service ends the session if it gets a
+ * cookie more than ten seconds after its replacement. Browsers have `navigator.locks` only in secure contexts.
  */
 function withSessionLock<Result>(work: () => Promise<Result>): Promise<Result> {
   return navigator.locks ? navigator.locks.request('session', work) : work();
@@ -95,7 +95,7 @@ function withSessionLock<Result>(work: () => Promise<Result>): Promise<Result> {
 async function call(method: string, path: string, body?: unknown): Promise<{ data: unknown }> {
   const init = body === undefined ? {} : { body: JSON.stringify(body), headers: JSON_HEADERS };
   const request = new Request(new URL(path, location.origin), { method, ...init });
-  // Requests without a body are repeatable: the sign-out, and the renewal, see `withSessionLock`.
+  // Only the sign-out and the renewal have no body. Both can be repeated: the service accepts an old cookie for ten seconds.
   const response = await send(request, body === undefined);
   if (response.status === 204) return { data: {} };
   const answer: unknown = await response.json();

@@ -7,14 +7,14 @@ interface Upload {
   file: Blob;
   contentType: string;
   signal: AbortSignal;
-  /** @param share - the part of the file that was sent, from 0 to 1. */
+  /** @param share - how much of the file was sent, from 0 to 1. */
   onProgress(share: number): void;
 }
 
 /**
- * Sends a file, and sends it again if no answer comes or the service is busy. So the service must recognize a file that it has.
+ * Sends a file, and sends it again if no answer comes or the service is busy. The service must recognize a file that it already has.
  * @returns the data of the answer.
- * @throws the error body if the service refuses, or the reason of the signal.
+ * @throws the error body if the service refuses, or the abort reason of the signal.
  */
 export async function upload<Data>({
   method = 'POST',

@@ -13,17 +13,17 @@ export interface Write<Init, Data> {
   send(init: Init): Promise<Data | undefined>;
   isSending: boolean;
   problem: Problem | undefined;
-  /** Stops the retries. The service may have done the work. */
+  /** Stops the retries. The service may already have done the work. */
   stop(): void;
 }
 
 /**
  * Sends a change. Two clicks send one request. If a request gets no answer, the next request with the same content has the same
  * Idempotency-Key, so that the service does not do the work twice. After the change, all queries on the page are read again.
- * @param options.isRepeatable false for a POST that refuses an Idempotency-Key, such as one that returns a secret. It is sent only
- *   once. The types require it for these POSTs and refuse it for others.
- * @param options.waitsForQueries false to resolve `send` at the answer, before the queries are read again. For pages that show the
- *   change by themselves.
+ * @param options.isRepeatable - must be false for a POST that refuses an Idempotency-Key, such as one that returns a secret. The
+ *   request is then sent only once. The types check this.
+ * @param options.waitsForQueries - if false, `send` resolves when the answer arrives, and does not wait for the queries. For pages
+ *   that show the change by themselves.
  */
 export function useWrite<Method extends WriteMethod, Path extends PathsWithMethod<Paths, Method>>(
   method: Method,
@@ -69,14 +69,14 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
   };
 }
 
-interface Waiting {
+interface WaitOption {
   waitsForQueries?: boolean;
 }
 
 type OptionsOf<Item, Method extends WriteMethod> =
   AcceptsKey<Item, Method> extends true
-    ? [options?: Waiting & { isRepeatable?: true }]
-    : [options: Waiting & { isRepeatable: false }];
+    ? [options?: WaitOption & { isRepeatable?: true }]
+    : [options: WaitOption & { isRepeatable: false }];
 
 /** PUT and DELETE are repeatable without a key. */
 type AcceptsKey<Item, Method extends WriteMethod> = Method extends 'post'

@@ -20,8 +20,7 @@ const ICONS: Record<Result['type'], IconName> = {
 
 interface FindBoxProps {
   id: string;
-  /** Whether the key / moves the focus to the box. */
-  takesSlash?: boolean;
+  hasSlashShortcut?: boolean;
   /** Whether the results are part of the page. Otherwise they are shown over the page. */
   isInPage?: boolean;
 }
@@ -30,7 +29,7 @@ interface FindBoxProps {
  * Searches customers, accounts, payments and invoices. The text is not in the URL of the page, because it is often a name or a phone
  * number.
  */
-export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxProps) {
+export function FindBox({ id, hasSlashShortcut = false, isInPage = false }: FindBoxProps) {
   const input = useRef<HTMLInputElement>(null);
   const [, navigate] = useLocation();
   const [text, setText] = useState('');
@@ -47,7 +46,7 @@ export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxPro
   const isShown = isInPage || (isOpen && wanted.length > 0);
 
   useEffect(() => {
-    if (!takesSlash) return;
+    if (!hasSlashShortcut) return;
     const focus = (event: globalThis.KeyboardEvent) => {
       const isTyping = (event.target as Element).closest?.('input, select, textarea, dialog');
       if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
@@ -57,7 +56,7 @@ export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxPro
     };
     document.addEventListener('keydown', focus);
     return () => document.removeEventListener('keydown', focus);
-  }, [takesSlash]);
+  }, [hasSlashShortcut]);
 
   function open(result: Result | undefined) {
     if (!result) return;
@@ -108,12 +107,12 @@ export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxPro
           onBlur={() => setIsOpen(false)}
           onKeyDown={onKeyDown}
         />
-        {takesSlash && text === '' && <kbd className="wide-only">/</kbd>}
+        {hasSlashShortcut && text === '' && <kbd className="wide-only">/</kbd>}
       </label>
       <div className="find-results" hidden={!isShown}>
         <div id={`${id}-results`} role="listbox" aria-label={t('nav.find')}>
           {results.map((result, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: The input takes the keys.
+            // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: The input handles the keys.
             <div
               key={`${result.type} ${result.id}`}
               id={`${id}-${index}`}
