@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkStatusMove, isStatusIn, moneyEventOf, needsReason } from '../src/account-status/rules.ts';
 import type { AccountStatus } from '../src/core/database/tables.ts';
-import { MOVES, REMOVE_BALANCE } from '../web/src/pages/account/status-moves.ts';
+import { BALANCE_REMOVING_MOVES, MOVES } from '../web/src/pages/account/status-moves.ts';
 import { STATUS_MODEL, STATUSES, statusesWhere } from './support/status-model.ts';
 
 function isAllowed(from: AccountStatus, to: AccountStatus): boolean {
@@ -42,6 +42,6 @@ describe.each(STATUSES)('the status %s', (status) => {
 
 describe('the console', () => {
   it('says that a change may need approval if the status ends the sale', () => {
-    expect(REMOVE_BALANCE).toEqual(statusesWhere(({ ends }) => ends !== null));
+    expect(BALANCE_REMOVING_MOVES).toEqual(statusesWhere(({ ends }) => ends !== null));
   });
 });

@@ -1,13 +1,13 @@
 interface Bar {
   label: string;
   value: number;
-  /** The value as it is shown. */
+  /** The formatted value. */
   text: string;
 }
 
 const HEIGHT = 100;
 
-/** A bar for each value, with its label and text below it. All text can be read without the bars. */
+/** A bar for each value, with its text and label below it. Screen readers read only the texts and labels. */
 export function Bars({ bars }: { bars: readonly Bar[] }) {
   const highest = Math.max(...bars.map(({ value }) => value), 1);
   return (

@@ -2,10 +2,10 @@ import type { ComponentProps, ReactNode } from 'react';
 import { Icon, type IconName } from './icons.tsx';
 
 interface ButtonProps extends Omit<ComponentProps<'button'>, 'className'> {
-  /** One primary button for each page or dialog. */
+  /** A page or a dialog has at most one primary button. */
   kind?: 'primary' | 'secondary' | 'danger' | 'quiet';
   icon?: IconName;
-  /** Shows that the work runs, and ignores clicks. */
+  /** True while the work of the button runs. Clicks are ignored. */
   isBusy?: boolean;
 }
 

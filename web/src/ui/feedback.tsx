@@ -46,7 +46,6 @@ export function Notice({ tone, title, children }: NoticeProps) {
 
 interface LoadedProps<Data> {
   query: { data: Data | undefined; error: unknown; refetch(): unknown };
-  /** Explains an error in words. */
   explain(error: unknown): string;
   skeleton?: ReactNode;
   children(data: Data): ReactNode;

@@ -73,7 +73,7 @@ interface DateRangeProps {
 
 const OTHER = 'other';
 
-/** The first and the last day, which the user can also choose as a period such as this month. */
+/** Fields for the first and the last day. A select offers periods, such as this month, which set both days. */
 export function DateRange({ value, today, onChange }: DateRangeProps) {
   const isSet = value.from !== '' || value.until !== '';
   const period = isSet ? (periodOf(value, today) ?? OTHER) : '';

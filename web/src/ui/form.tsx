@@ -50,7 +50,7 @@ export class FormValues {
     return this.raw(name).trim();
   }
 
-  /** The value with the spaces at its ends, which can be part of a password. */
+  /** The value, not trimmed: a password may begin or end with a space. */
   raw(name: string): string {
     return String(this.#data.get(name) ?? '');
   }
@@ -96,7 +96,7 @@ export function Form({ onSubmit, problem, isSending, connection = 'ok', onStop, 
   }
   const submittedFrom = useRef<Element>(null);
   useLayoutEffect(() => {
-    // A field loses the focus when it is disabled. After a refusal, what the user types would otherwise go nowhere.
+    // The fields are disabled while the form is sent, so the focus is lost. Afterwards the user must be able to type at once.
     if (!isSending && document.activeElement === document.body)
       (submittedFrom.current as HTMLElement | null)?.focus();
   }, [isSending]);
@@ -274,7 +274,7 @@ function Field({
 
 type InputProps = FieldProps & Omit<ComponentProps<'input'>, keyof FieldProps | 'className' | 'id'>;
 
-/** An input with a label, of any `type` into which the user types, such as a number. */
+/** An input with a label. Its `type` can be any that the user types, such as `number` or `email`. */
 export function TextField({ label, name, hint, isFirst, ...input }: InputProps) {
   return (
     <Field {...{ label, name, hint, isFirst }} isOptional={!input.required}>

@@ -14,7 +14,7 @@ export interface ListState<Filter extends string> {
 
 /**
  * Filters, sort and page of a list. They are in the URL, so that the back button works and links can be shared. A name or a phone
- * number must not be a filter, because URLs contain no personal data.
+ * number must not be a filter, because URLs must not contain personal data.
  */
 export function useListState<Filter extends string>(
   filterNames: readonly Filter[],
@@ -50,7 +50,7 @@ export function useListState<Filter extends string>(
   };
 }
 
-/** As the API writes it: `createdAt:desc`. */
+/** In the format of the API: `createdAt:desc`. */
 export function writeSort({ name, isDescending }: Sort): string {
   return `${name}:${isDescending ? 'desc' : 'asc'}`;
 }

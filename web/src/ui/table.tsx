@@ -9,9 +9,12 @@ export interface Column<Row> {
   label: string;
   /** Aligns the column to the end of the line, with digits of equal width. */
   isNumber?: boolean;
-  /** On a phone each row is a card, and this is the place of the value. Default: title for the first column, detail for the others. */
+  /**
+   * The place of the value on a phone, where each row is a card. A detail has its label, a plain value has none. Default: title for
+   * the first column, detail for the others.
+   */
   onPhone?: 'title' | 'value' | 'detail' | 'plain' | 'hidden';
-  /** Keeps a name or a code on one line, and cuts a very long one. The page of the row shows all of it. */
+  /** Keeps a name or a code on one line, and cuts a very long one. The page of the row shows the whole text. */
   isOneLine?: boolean;
   canSort?: boolean;
   show(row: Row): ReactNode;
@@ -97,7 +100,7 @@ interface PagerProps {
   onPage(page: number): void;
 }
 
-/** On the first and the last page a button does nothing, but is not disabled, because a disabled button would lose the focus. */
+/** The buttons are never disabled, because a disabled button loses the focus. On the first page, "Previous page" does nothing. */
 export function Pager({ page, pages, total, onPage }: PagerProps) {
   return (
     <nav className="pager" aria-label={t('list.page', { page, pages })}>

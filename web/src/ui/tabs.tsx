@@ -12,7 +12,7 @@ export function Tabs({ label, tabs }: TabsProps) {
   const bar = useRef<HTMLElement>(null);
   const current = tabs.find(({ isCurrent }) => isCurrent)?.href;
   const counts = tabs.map(({ count }) => count).join();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: Another tab, or another count, may move the tab out of view.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: The current tab may be out of view after such a change.
   useEffect(() => reveal(bar.current, bar.current?.querySelector('[aria-current]')), [current, counts]);
   return (
     <nav
@@ -20,7 +20,7 @@ export function Tabs({ label, tabs }: TabsProps) {
       className="tabs"
       aria-label={label}
       onFocus={({ target }) => {
-        // Not for a click: the tab would move away from the pointer before the click ends.
+        // Not after a mouse click: the tab would move away from the pointer before the click ends.
         if (target.matches(':focus-visible')) reveal(bar.current, target);
       }}
     >

@@ -13,7 +13,7 @@ export function chooseTheme(theme: Theme): void {
   applyTheme();
 }
 
-/** Sets the attribute that the style sheet reads. Without it, the theme of the system applies. */
+/** Sets the attribute that the style sheet reads. Without the attribute, the theme of the system applies. */
 export function applyTheme(): void {
   const theme = currentTheme();
   if (theme === 'system') delete document.documentElement.dataset.theme;

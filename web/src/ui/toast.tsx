@@ -14,7 +14,7 @@ interface Toast {
 
 let show: ((toast: Toast) => void) | undefined;
 
-/** Shows a message for some seconds, in place of the message before it. */
+/** Shows a message for some seconds. It replaces the previous message. */
 export function toast(message: Toast): void {
   show?.(message);
 }

@@ -1,7 +1,7 @@
 import { type RefObject, useLayoutEffect, useRef } from 'react';
 
 /**
- * Moves the focus to the content that a button has shown, if the focus was lost because the button disappeared.
+ * When a button shows new content and disappears, the focus is lost. This hook then moves the focus to the new content.
  *
  * @param isShown - whether the new content is on the page.
  * @param selector - the element of the new content that gets the focus. It is inside the element of the returned ref.

@@ -1,6 +1,6 @@
 import { useCallback, useSyncExternalStore } from 'react';
 
-/** Whether a media query matches. Use it only if CSS cannot decide, such as for content that a phone must not have at all. */
+/** Whether a media query matches. Use CSS if hiding is enough. Use this hook to render nothing at all on a phone. */
 export function useMedia(query: string): boolean {
   const subscribe = useCallback(
     (listener: () => void) => {

@@ -4,7 +4,7 @@ import { t, tValue } from '../../i18n/index.ts';
 import { TextAreaField } from '../../ui/form.tsx';
 import { outcomeOf, withApprovalHint } from '../shared/approval.ts';
 import { FormDialog } from '../shared/form-dialog.tsx';
-import { type Move, REMOVE_BALANCE } from './status-moves.ts';
+import { BALANCE_REMOVING_MOVES, type Move } from './status-moves.ts';
 
 interface StatusDialogProps {
   account: Schemas['Account'];
@@ -18,7 +18,7 @@ export function StatusDialog({ account, move, onClose }: StatusDialogProps) {
   return (
     <FormDialog
       title={t(`account.status.${move}.title`)}
-      lead={REMOVE_BALANCE.includes(move) ? withApprovalHint(text, account.balance) : text}
+      lead={BALANCE_REMOVING_MOVES.includes(move) ? withApprovalHint(text, account.balance) : text}
       write={change}
       submit={t(MOVE_BUTTONS[move])}
       kind={move === 'active' ? 'primary' : 'danger'}

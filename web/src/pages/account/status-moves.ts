@@ -15,8 +15,8 @@ export const MOVES: Record<Schemas['AccountStatus'], readonly Move[]> = {
   cancelled: [],
 };
 
-/** The statuses that remove the balance. A change to one of them may need approval. */
-export const REMOVE_BALANCE: readonly Move[] = ['written_off', 'cancelled'];
+/** A change to one of these statuses removes the balance, so it may need approval. */
+export const BALANCE_REMOVING_MOVES: readonly Move[] = ['written_off', 'cancelled'];
 
 /** Empty for a status that this version of the console does not know. */
 export function movesOf(status: Schemas['AccountStatus']): readonly Move[] {

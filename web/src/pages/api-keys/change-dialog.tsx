@@ -39,7 +39,7 @@ function ChangeForm({ apiKey, etag, onClose }: { apiKey: ApiKey; etag: string; o
           body: {
             name: values.text('name'),
             networks: networksOf(values),
-            // The key may expire at any time of a day, but the field shows only the day. The time changes only with the day.
+            // The field shows only the day of the expiry. If the day stays the same, the exact time must stay, too.
             ...(chosen !== day && { expiresAt: chosen === undefined ? null : endOfDay(chosen) }),
           },
         });

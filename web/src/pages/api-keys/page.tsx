@@ -23,7 +23,7 @@ type ApiKey = Schemas['ApiKey'];
 type KeyPermission = NonNullable<Schemas['NewApiKey']['permissions']>[number];
 
 const TONES: Record<ApiKey['status'], Tone> = { active: 'good', expired: 'warning', revoked: 'neutral' };
-/** The choice of permissions instead of a role. */
+/** The value of the field `role` if the user chooses single permissions. */
 const NO_ROLE = 'permissions';
 /** Permissions that no API key can have. */
 const USER_ONLY: Readonly<Record<Exclude<Permission, KeyPermission>, true>> = {
@@ -216,7 +216,7 @@ function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) 
   );
 }
 
-/** The beginning of every secret and the last characters of this one. */
+/** Shows how the secret begins and ends. All secrets begin with `ams_key_`. */
 function Hint({ hint }: { hint: string }) {
   return <span className="mono">{`ams_key_…${hint}`}</span>;
 }

@@ -18,9 +18,9 @@ const TONES: Record<Schemas['ApprovalStatus'], Tone> = {
   obsolete: 'neutral',
 };
 
-/** The requests that wait for a second user, and the outcomes of earlier requests. */
+/** The requests that wait for approval, and earlier requests with their outcome. */
 export function Page() {
-  // `pending` is the first status in the order of the database type.
+  // This shows pending requests first: `pending` is the first status in the order of the database type.
   const list = useList({ name: 'status', isDescending: false }, [
     statusFilter(TONES, (status) => tValue('approvalStatus', status)),
     choiceFilter('action', t('approvals.action'), Object.keys(ACTION_PERMISSIONS), (action) =>

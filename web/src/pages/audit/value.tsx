@@ -22,7 +22,7 @@ const REFERENCES: Readonly<Record<string, Resource>> = {
   userId: 'user',
 };
 
-/** The group of messages for the statuses of each resource. All others are in `auditStatus`. */
+/** The group of messages for the statuses of a resource. Default: `auditStatus`. */
 const STATUS_GROUPS: Readonly<
   Partial<Record<Resource, 'accountStatus' | 'invoiceStatus' | 'paymentStatus'>>
 > = {

@@ -72,7 +72,7 @@ function VerificationRow({ record }: { record: Verification }) {
   );
 }
 
-/** A document: a text, or the values of an object. Leaves out the object's `type`, because the row names the type. */
+/** Shows a document, which is a text or an object. The `type` of an object is left out, because the row already names it. */
 function DocumentText({ document }: { document: unknown }) {
   if (typeof document !== 'object' || document === null) return <span>{String(document)}</span>;
   const { url, type, ...others } = document as Record<string, unknown>;

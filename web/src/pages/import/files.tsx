@@ -111,7 +111,7 @@ function UploadBox({ id }: { id: number }) {
   );
 }
 
-/** The kind of rows in a file, from its name: `Pay plans (2).csv` has `pay_plans`. Undefined for an unknown kind or a spreadsheet. */
+/** The kind of rows in a file, by its name: `pay_plans` for `Pay plans (2).csv`. Undefined for an unknown kind or a spreadsheet. */
 function kindOf(fileName: string): ImportFile | undefined {
   if (SPREADSHEET.test(fileName)) return undefined;
   const name = fileName

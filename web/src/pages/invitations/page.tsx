@@ -109,7 +109,7 @@ function InvitationDialog({ invitation, onClose }: { invitation: Invitation; onC
   );
 }
 
-/** @param earlier - an invitation from which the form takes its first values. */
+/** @param earlier - an invitation whose values fill the form. */
 function InviteDialog({ earlier, onClose }: { earlier?: Invitation; onClose(): void }) {
   const invite = useWrite('post', '/api/users/invitations', { isRepeatable: false });
   const [issued, setIssued] = useState<Schemas['IssuedInvitation']>();
