@@ -59,7 +59,7 @@ const TAGS = {
   Customers: 'People who buy, and whether their identity is verified (KYC).',
   Accounts: 'A customer, a product and a pay plan, with the paid, due and late amounts.',
   Payments: 'Received money: recorded, matched to accounts, assigned and reversed, but never edited.',
-  'Payment requests': 'Requests to the phone of a customer to pay, and their outcomes.',
+  'Payment requests': 'Payment requests that are sent to phones of customers, and their outcomes.',
   Reconciliation:
     'Batches of payments whose money has arrived, and statements of the provider that prove it.',
   Approvals: 'Actions above APPROVAL_LIMIT, which a second user approves or rejects.',
@@ -150,25 +150,25 @@ converted: \`"5"\` is not a number. A PUT changes only the fields that are sent.
 
 **Lists.** \`page\` from 1, \`limit\` 1 to ${MAX_LIMIT} (default ${DEFAULT_LIMIT}), \`sort=field:asc,other:desc\`, and filters
 \`filter[field][op]=value\`; \`filter[field]=value\` is short for \`filter[field][eq]=value\`. \`in\` and \`nin\` take
-values separated by commas, \`isnull\` takes true or false. A date given for a timestamp means that whole day.
+values separated by commas, \`isnull\` takes true or false. If a filter compares a timestamp with a date, the date means the whole day.
 \`filter[metadata][region]=north\` finds rows with that metadata.
 
 **Reading a whole list.** Send \`after\` instead of \`page\`: empty for the first page, then with the value of
 \`pagination.nextCursor\` and the same sort, until \`nextCursor\` is null. If an index has the sort order, as for \`id\` and
-\`createdAt\`, every page takes the same time. \`id\` and \`createdAt\` never change, so a row that exists during the whole time is returned
-exactly once, even if others insert or delete rows. In other orders a row that changes meanwhile may be missed or returned twice.
+\`createdAt\`, every page takes the same time. \`id\` and \`createdAt\` never change, so a row that exists from the first page to the last
+is returned exactly once, even if others insert or delete rows. In other orders a row that changes meanwhile may be missed or returned twice.
 With \`sort=updatedAt:asc\` a changed row is returned again later. To copy changes, read \`GET /events\`: timestamps are set
 before a commit, so a row may appear behind your cursor.
 
 **Bulk.** \`POST /customers/bulk\`, \`/accounts/bulk\` and \`/payments/bulk\` take \`{items: […]}\`, up to 1,000, and answer 200 with
-the outcome of each item. Each call counts once in the budget of bulk operations.
+the outcome of each item. Each call counts as one request in the rate limit for bulk operations.
 
 **Limits.** Requests are counted in windows of one minute; \`RateLimit\` and \`RateLimit-Policy\` show the remaining calls.
 
 **API keys.** Another system sends an API key in place of an access token: \`Authorization: Bearer ams_key_…\`. An admin
 creates it (\`POST /api/api-keys\`) with a role or a list of permissions, and optionally an expiry and the networks from which it may
 be used. \`invoices:read\` and \`reports:read\` also reveal the names of customers, because invoices and the payment report contain
-them. The statement of an account needs \`accounts:read\`, \`customers:read\` and \`payments:read\`. Each key has its own limit and its
+them. The statement of an account needs \`accounts:read\`, \`customers:read\` and \`payments:read\`. Each key has its own rate limit and its
 own Idempotency-Keys; audit entries name the key. Keys match \`${API_KEY_PATTERN}\`; the last six
 characters are the CRC-32 of the others in base 62, so that secret scanners can recognize a key without a call.
 

@@ -4,8 +4,8 @@ import { MAX_AMOUNT_TEXT } from '../../core/values/money.ts';
 import { type ErrorName, errorResponses } from './errors.ts';
 
 /**
- * Completes the document of @fastify/swagger: translates our own keywords, and turns error answers and schemas with a title into
- * components.
+ * Completes the document of @fastify/swagger: translates the project's own keywords (`x-…`), and turns error answers and schemas
+ * with a title into components.
  */
 
 type Schema = Record<string, unknown>;
@@ -87,7 +87,7 @@ function finishOperation(
   };
 }
 
-/** A request without a body counts as `{}`, so a body is required only if it has a required field. */
+/** A request without a body counts as `{}`, so the body is required only if `{}` is not valid. */
 function finishBody(body: object, toSchema: (schema: unknown) => unknown): object {
   const [media] = Object.values((body as OpenAPIV3_1.RequestBodyObject).content);
   const {
@@ -156,7 +156,7 @@ function hoist(schema: unknown, components: Named): unknown {
   });
 }
 
-/** Replaces our own keywords by JSON Schema. */
+/** Replaces the project's own keywords by JSON Schema. */
 function translate(schema: Schema): Schema {
   return mapSchema(schema, (inner) =>
     'x-described-as' in inner ? translate(inner['x-described-as'] as Schema) : publicSchema(inner),

@@ -22,7 +22,7 @@ export function describeOperation(route: RouteOptions): FastifySchema {
   const takesEtag = config.editable !== undefined && route.method === 'PUT';
   return {
     ...schema,
-    description: [schema.description, needs(access)].filter(Boolean).join('\n\n'),
+    description: [schema.description, describeAccess(access)].filter(Boolean).join('\n\n'),
     security: schema.security ?? securityOf(access),
     headers: {
       type: 'object',
@@ -35,14 +35,14 @@ export function describeOperation(route: RouteOptions): FastifySchema {
   };
 }
 
-function needs(access: Access): string {
+function describeAccess(access: Access): string {
   if (access === 'public') return 'Needs no token.';
   if (access === 'signed-in') return 'Needs the access token of a user with any role. API keys are refused.';
   const roles = rolesWith(access).join(', ');
-  return `Needs the permission \`${access}\` (roles: ${roles}). ${needsOfApiKeys(access, neededByApiKeys(access))}`.trim();
+  return `Needs the permission \`${access}\` (roles: ${roles}). ${describeAccessOfApiKeys(access, neededByApiKeys(access))}`.trim();
 }
 
-function needsOfApiKeys(access: Access, needed: Access | null): string {
+function describeAccessOfApiKeys(access: Access, needed: Access | null): string {
   if (needed === null) return 'API keys are refused.';
   return needed === access ? '' : `An API key needs \`${needed}\`.`;
 }
@@ -73,7 +73,7 @@ const REQUEST_ID = {
   'X-Request-Id': {
     type: 'string',
     description:
-      'Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id.',
+      'Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one.',
   },
 };
 
@@ -91,6 +91,6 @@ const IF_MATCH = {
   'If-Match': {
     type: 'string',
     description:
-      'The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins.',
+      'The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.',
   },
 };

@@ -23,12 +23,12 @@ const PAGE_POLICY =
 /** Pages and files are public and use the rate limit of pages. */
 export const PAGE_ROUTE = {
   config: { access: 'public', rate: 'pages' },
-  // A shared link may have tracking parameters.
+  // Unknown parameters are allowed, because a shared link may have tracking parameters.
   schema: { hide: true, querystring: { type: 'object', additionalProperties: true } },
 } as const;
 
 /**
- * The interactive documentation and its API description. Uses the files of @fastify/swagger-ui, but not its routes. Its routes
+ * The interactive documentation and its API description. Uses the files of @fastify/swagger-ui, but not its routes, because they
  * would read the files from disk at each request, send them uncompressed, and serialize the description again.
  */
 export function docsRoutes(app: HttpServer): void {

@@ -37,7 +37,7 @@ export function startPageRoute(app: HttpServer, { check, version, registration }
     const values = {
       version,
       status: health.status,
-      health: sentenceOn(health),
+      health: describeHealth(health),
       firstStep: registration ? REGISTER : SIGN_IN,
     };
     return reply
@@ -64,7 +64,7 @@ const PROBLEMS: Record<HealthStatus['database'], string | undefined> = {
   'other version': 'Down: this version cannot work with the migrations of the database',
 };
 
-function sentenceOn({ status, database, redis, replica, silentProviders = [] }: HealthStatus): string {
+function describeHealth({ status, database, redis, replica, silentProviders = [] }: HealthStatus): string {
   if (status === 'ok') return 'Healthy';
   const down = PROBLEMS[database];
   if (down !== undefined) return down;

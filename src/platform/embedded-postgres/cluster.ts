@@ -70,7 +70,7 @@ async function createCluster(
   } catch (error) {
     const version = await clusterVersion(cluster);
     if (version === undefined) throw error;
-    return version; // Another process that is starting was faster.
+    return version; // Another process created the folder at the same time.
   } finally {
     await rm(draft, { recursive: true, force: true });
   }

@@ -3,7 +3,7 @@ export class EmbeddedPostgresError extends Error {}
 
 /**
  * The error code of a failed system call (`EACCES`) or statement (`57P03`), if there is one. core/http/errors.ts has the same
- * function, but this folder imports no other folder of the service, so that its tests can compile it alone.
+ * function, but embedded-postgres/ imports no other folder, so that its tests can compile this folder alone.
  */
 export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

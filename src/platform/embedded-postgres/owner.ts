@@ -21,9 +21,9 @@ export interface ServerSettings {
 }
 
 /*
- * The owner of the folder is the process whose connection to the folder's server holds an advisory lock. The lock is always
- * released when the process ends, and does not depend on a process id, which could be reused. The server has the mark of its owner
- * in the setting `ams.owner` (`<pid>.<random>`), so no other process takes the lock.
+ * The owner of the folder is the process that holds an advisory lock on the folder's server. PostgreSQL releases the lock when the
+ * process ends. A process id would not be enough, because it can be reused. The process that starts a server writes a mark
+ * (`<pid>.<random>`) to the setting `ams.owner` of the server. Only the process that knows this mark takes the lock.
  */
 const lockKeys = '6385011, 1'; // 'ams' in ASCII
 
@@ -53,7 +53,7 @@ export async function waitUntilNoServer(cluster: string, signal: AbortSignal): P
     const holder = await holderOf(server.pid, cluster);
     if (answer.state === 'silent' && holder === 'nobody') return; // PostgreSQL itself replaces the file of a dead server.
     if (answer.state === 'silent' && holder === 'another program') {
-      // Otherwise PostgreSQL would refuse to start, because it assumes that any living process with this id is a server.
+      // PostgreSQL refuses to start while a process with the id in this file is alive, even if the process is another program.
       if ((await readServerFile(cluster))?.pid === server.pid) await rm(join(cluster, 'postmaster.pid'));
       return;
     }
@@ -86,7 +86,7 @@ export async function waitUntilNoServer(cluster: string, signal: AbortSignal): P
 
 /**
  * Removes an empty `postmaster.pid`, which a crash of the machine can leave. PostgreSQL would assume that a server is starting. A
- * file of the last second stays, because a server may really be starting.
+ * file that was written in the last second stays, because a server may really be starting.
  */
 async function removeEmptyFile(cluster: string): Promise<void> {
   const path = join(cluster, 'postmaster.pid');
@@ -94,7 +94,7 @@ async function removeEmptyFile(cluster: string): Promise<void> {
   if (file?.size === 0 && file.mtimeMs < Date.now() - emptyFileGraceMs) await rm(path, { force: true });
 }
 
-/** Connects to the server with the mark as soon as the server accepts connections, and takes the lock of the server. */
+/** Waits until the server that has the mark accepts connections, and takes its lock. */
 export async function takeLock(
   connection: ServerSettings,
   mark: string,
@@ -113,7 +113,7 @@ export async function takeLock(
         if (!taken) await client.end();
       }
     } catch (error) {
-      const isRefused = codeOf(error)?.startsWith('28') ?? false; // The server is not starting up: the password or pg_hba.conf is wrong.
+      const isRefused = codeOf(error)?.startsWith('28') ?? false; // Waiting does not help: the password or pg_hba.conf is wrong.
       if (isRefused || Date.now() > deadline) throw error;
     }
     await sleep(delayMs, undefined, { signal });
@@ -168,7 +168,7 @@ export async function readServerFile(
   return { pid: Number(pid), connection: { ...base, host: address || '127.0.0.1', password } };
 }
 
-/** Connects to the database `postgres`, so that `ams` can be created, copied and dropped. */
+/** Connects to the database `postgres`: `ams` may not exist yet, and an open connection to it would prevent copying or dropping it. */
 async function connect(connection: ServerSettings): Promise<pg.Client> {
   const client = new pg.Client({
     ...connection,
@@ -189,7 +189,7 @@ async function connect(connection: ServerSettings): Promise<pg.Client> {
   return client;
 }
 
-/** Which process has the process id in the server's file: the server, or another program that now has this id. */
+/** Which process has the id from `postmaster.pid`: the server, or another program that got the id later. */
 async function holderOf(pid: number, cluster: string): Promise<'server' | 'another program' | 'nobody'> {
   try {
     process.kill(pid, 0);

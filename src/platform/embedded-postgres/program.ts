@@ -60,7 +60,7 @@ async function makeLink(source: string, link: string): Promise<void> {
   try {
     await symlink(source, link);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error; // Another process that is starting made the link.
+    if (codeOf(error) !== 'EEXIST') throw error; // Another process made the link at the same time.
   }
 }
 
@@ -74,10 +74,7 @@ function programIn(root: string, version: string): Program {
   };
 }
 
-/**
- * Reads the list of links, with paths relative to the package's root. The list is part of the package, for the install script of
- * the package.
- */
+/** Reads the list of links that the package contains for its install script. The paths are relative to the package's root. */
 async function packageLinks(root: string): Promise<{ source: string; target: string }[]> {
   const file = join(root, 'native', 'pg-symlinks.json');
   return JSON.parse(await orIfMissing(readFile(file, 'utf8'), '[]')); // Windows has no links and no such file.

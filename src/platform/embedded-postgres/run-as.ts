@@ -11,7 +11,7 @@ export interface SystemAccount {
   readonly description: string;
   /** Words before the command, such as `unshare` and its options. */
   readonly prefix: readonly string[];
-  /** The user id for `spawn`, if this process runs as root and the programs as another user. */
+  /** The user id for `spawn`. Set only if this process runs as root and the programs run as another user. */
   readonly uid?: number;
   readonly gid?: number;
 }
@@ -28,10 +28,10 @@ export const programEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbi
 const probeTimeoutMs = 10_000;
 
 /**
- * Chooses the user that PostgreSQL runs as. An ordinary user runs PostgreSQL as itself. PostgreSQL refuses to run as root, so root
- * tries other candidates: first `postgres` and `nobody`, beginning with the owner of the data, and then a user namespace in which
- * root appears as one of these users. The namespace can also reach folders below `/root`. A user without a name uses only the
- * namespace. The first candidate that can reach the program and the data folder is used.
+ * Chooses the user that PostgreSQL runs as: the first candidate that can reach the program and the data folder. An ordinary user is
+ * its own only candidate. PostgreSQL refuses to run as root, so the candidates of root are the users `postgres` and `nobody` (the
+ * owner of the data first), and then a user namespace in which root appears as the first of them. A process in this namespace can
+ * also reach folders below `/root`. For a user id without a name, the namespace is the only candidate.
  *
  * @throws EmbeddedPostgresError if no user can run PostgreSQL, or if the data belongs to a user that is not a candidate.
  */
@@ -108,7 +108,7 @@ function switchTo({ name, uid, gid }: User): SystemAccount {
   return { description: `as user ${name}`, prefix: [], uid, gid };
 }
 
-/** Whether the user has a name. initdb fails if it has none, as in a container started with `--user 1234`. */
+/** Whether this process's user id has a name. In a container started with `--user 1234` it has none, and initdb would fail. */
 function hasName(): boolean {
   try {
     return userInfo().username !== '';

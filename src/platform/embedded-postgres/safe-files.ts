@@ -7,7 +7,8 @@ import { readUsers } from './run-as.ts';
 /*
  * Another user who can write to the data folder or replace it can read the books and the secret that signs access tokens. With a
  * link, this user can make root write to any file. So each folder on the path must belong to root or to this process's user, and
- * no other user may write to it. Exception: a folder above the data folder may be sticky, as /tmp is. OpenSSH has a similar rule.
+ * no other user may write to it. Exception: others may write to a sticky folder above the data folder, such as /tmp. OpenSSH has a
+ * similar rule.
  */
 
 const othersMayWrite = 0o002;
@@ -75,7 +76,7 @@ async function statOrMake(path: string, make?: MakeFolder): Promise<Stats> {
   try {
     await make(path);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error; // Another process that is starting made the folder.
+    if (codeOf(error) !== 'EEXIST') throw error; // Another process made the folder at the same time.
   }
   return lstat(path);
 }

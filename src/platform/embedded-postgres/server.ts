@@ -20,7 +20,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-interface Job {
+interface LaunchOptions {
   readonly folder: string;
   readonly cluster: string;
   readonly program: Program;
@@ -29,7 +29,7 @@ interface Job {
   readonly signal: AbortSignal;
 }
 
-/** The server ended while it started. `isTemporary`: its lock or port was in use, so another try may succeed. */
+/** The server ended before it was ready. `isTemporary`: its lock or port was in use, so another try may succeed. */
 export class ServerFailed extends EmbeddedPostgresError {
   readonly isTemporary: boolean;
 
@@ -46,7 +46,7 @@ const longestLogBytes = 4 * 1024 * 1024;
 const logCheckIntervalMs = 60_000;
 const failedStatus = 'failed'; // The reason is in PostgreSQL's log.
 
-/** Starts the server. Resolves when the server accepts connections, is owned by this process and has its database. */
+/** Starts the server. Resolves when the server accepts connections, this process holds its lock, and the database `ams` exists. */
 export async function launch({
   folder,
   cluster,
@@ -54,7 +54,7 @@ export async function launch({
   account,
   connection,
   signal,
-}: Job): Promise<Server> {
+}: LaunchOptions): Promise<Server> {
   const mark = `${process.pid}.${randomBytes(8).toString('hex')}`;
   await giveTo(account, cluster);
   const log = await openLog(join(folder, 'postgres.log'), account);
@@ -66,12 +66,12 @@ export async function launch({
     folder,
     log.fd,
   );
-  const over = new AbortController();
+  const serverEnd = new AbortController();
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (status, signal) => resolve(howItEnded(status, signal)));
   }).then(async (how) => {
-    over.abort();
+    serverEnd.abort();
     child.stdin?.destroy(); // If only the guardian has died, closing stdin makes its watcher end the server.
     const reason = await log.close();
     return how === failedStatus ? (reason ?? how) : how;
@@ -81,20 +81,20 @@ export async function launch({
   });
 
   try {
-    const either = AbortSignal.any([signal, over.signal]);
+    const either = AbortSignal.any([signal, serverEnd.signal]);
     const owner = await Promise.race([takeLock(connection, mark, either), failed]);
     await Promise.race([createDatabase(owner), failed]);
     return {
       ended,
       stop: holdLock(
         owner,
-        () => takeLock(connection, mark, over.signal),
+        () => takeLock(connection, mark, serverEnd.signal),
         () => endGuarded(child),
       ),
     };
   } catch (error) {
     await endGuarded(child);
-    throw over.signal.aborted && !signal.aborted ? new ServerFailed(cluster, await ended) : error;
+    throw serverEnd.signal.aborted && !signal.aborted ? new ServerFailed(cluster, await ended) : error;
   }
 }
 
@@ -145,8 +145,8 @@ async function createDatabase(owner: pg.Client): Promise<void> {
  */
 function holdLock(
   first: pg.Client,
-  again: () => Promise<pg.Client>,
-  end: () => Promise<void>,
+  takeAgain: () => Promise<pg.Client>,
+  endServer: () => Promise<void>,
 ): () => Promise<void> {
   let owner = first;
   let stopping = false;
@@ -154,17 +154,17 @@ function holdLock(
   return async () => {
     stopping = true;
     await Promise.race([owner.end(), new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
-    await end();
+    await endServer();
   };
 
   function hold(): void {
     owner.once('end', async () => {
       if (stopping) return;
       try {
-        owner = await again();
+        owner = await takeAgain();
         hold();
       } catch {
-        // The server has ended, which `ended` reports, so there is no lock to hold any more.
+        // The server has ended, so there is no lock to hold. `ended` reports the end.
       }
     });
   }

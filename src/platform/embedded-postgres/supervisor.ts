@@ -42,11 +42,11 @@ export async function startEmbeddedPostgres(options: {
   try {
     return await start(await makeSafeFolder(folder), log);
   } catch (error) {
-    throw readable(error, folder);
+    throw toReadableError(error, folder);
   }
 }
 
-/** The connection of the server that this or another process runs on the folder. Undefined if no process runs one. */
+/** Settings to connect to the server that this or another process of the service runs on the folder. Undefined if none runs. */
 export async function findRunningEmbeddedPostgres(dataDir: string): Promise<ServerSettings | undefined> {
   const folder = resolve(dataDir);
   try {
@@ -56,7 +56,7 @@ export async function findRunningEmbeddedPostgres(dataDir: string): Promise<Serv
     const { state } = await askOwner(server.connection);
     return state === 'owned' ? server.connection : undefined;
   } catch (error) {
-    throw readable(error, folder);
+    throw toReadableError(error, folder);
   }
 }
 
@@ -119,13 +119,15 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
         return;
       } catch (error) {
         if (halt.signal.aborted) return;
-        log.warn(`PostgreSQL could not be restarted and will be retried: ${readable(error, folder).message}`);
+        log.warn(
+          `PostgreSQL could not be restarted and will be retried: ${toReadableError(error, folder).message}`,
+        );
       }
     }
   }
 }
 
-function readable(error: unknown, folder: string): Error {
+function toReadableError(error: unknown, folder: string): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   const isSystemError = 'syscall' in error;
   if (!isSystemError) return error;

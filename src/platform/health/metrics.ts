@@ -226,7 +226,7 @@ export function metricsRoutes(
   );
   providerGauge(
     'ams_provider_pull_complete_timestamp_seconds',
-    'Until when the payments of a short code were pulled completely.',
+    'The payments of a short code have been pulled completely up to this time.',
     (gauge, { provider, pulls }) => {
       for (const { shortCode, completeUntil } of pulls)
         if (completeUntil !== null)
@@ -247,7 +247,7 @@ export function metricsRoutes(
   });
   new Gauge({
     name: 'ams_proof_timestamp_seconds',
-    help: 'When the last check of the books read them. Missing before the first check, and while the database is slow.',
+    help: 'When the last check read the books. Missing before the first check, and while the database is slow.',
     registers: [register],
     async collect() {
       this.remove();

@@ -20,7 +20,7 @@ const Health = Type.Object(
     silentProviders: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'Payment providers that are silent for longer than usual. Missing while the database is slow.',
+          'Payment providers that are silent for longer than usual. Missing while the database is slow or down.',
       }),
     ),
   },

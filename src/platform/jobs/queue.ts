@@ -26,7 +26,7 @@ const NEXT_MINUTE_JOB_MS = 50_000;
 const RETRY_MINUTE_JOB_MS = 5_000;
 /** How often each instance shows that it is alive. */
 const HEARTBEAT_MS = 5_000;
-/** The first heartbeat follows the library's own LISTEN on the same connection. */
+/** With this delay, the library sends its LISTEN on the same connection before the first heartbeat. */
 const FIRST_HEARTBEAT_MS = 500;
 /** After this time PostgreSQL ends the session of an instance that is frozen or has lost its network connection. */
 const LONGEST_SILENCE_SECONDS = 15;
@@ -213,8 +213,8 @@ async function startRunner(
 
 /**
  * The library keeps the jobs of a dead process locked for four hours. So the connection that listens for jobs holds an advisory
- * lock for its worker. PostgreSQL releases the lock when the session ends, and ends a silent session. Every instance looks for
- * jobs whose worker has no lock, and releases these jobs.
+ * lock for its worker. PostgreSQL releases the lock when the session ends, and ends a session without heartbeats. Every instance
+ * looks for jobs whose worker has no lock, and releases these jobs.
  */
 export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void {
   let timer: NodeJS.Timeout | undefined;
@@ -227,7 +227,7 @@ export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void
     let isHeld = false;
     const beat = async () => {
       if (!isHeld) {
-        // A shared lock, because a lost connection may still hold the lock.
+        // A shared lock, because the previous connection of this worker, which was lost, may still hold one.
         await client.query(
           `select set_config('idle_session_timeout', $1, false), pg_advisory_lock_shared($2, hashtext($3))`,
           [`${LONGEST_SILENCE_SECONDS}s`, ALIVE_LOCK, workerPool.id],

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type AllowedDestinations, readAddress } from '../../core/http/addresses.ts';
 
-/** Unless the host is allowed, the port must be 443 or unprivileged, so that no request reaches mail, SSH or other services. */
+/** The ports of hosts that are not in WEBHOOKS_OUT_ALLOW: 443 and unprivileged ports, so that no request reaches mail or SSH. */
 const HTTPS_PORT = 443;
 const FIRST_UNPRIVILEGED_PORT = 1024;
 
@@ -14,7 +14,7 @@ export function problemOfDestination(text: string, allowed: AllowedDestinations)
   // The parser removes or replaces these characters, so the address that is called would differ from the one that is shown.
   if (/[\s\\]/.test(text) || !URL.canParse(text))
     return 'must be an address such as https://erp.example.com/hooks';
-  // The parser writes decimal, octal and hexadecimal hosts as the address that they mean.
+  // The parser turns a decimal, octal or hexadecimal host into the usual form: 0x7f000001 becomes 127.0.0.1.
   const { protocol, hostname, port, username, password, hash } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') return 'must start with https://';
   if (username !== '' || password !== '') return 'must not contain a user or password';

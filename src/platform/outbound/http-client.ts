@@ -1,4 +1,4 @@
-/** Requests to addresses in the settings. `createSender` is for addresses that users entered. */
+/** Requests to addresses that the operator configured. For addresses that users entered, use `createSender`. */
 
 interface HttpRequest {
   method: 'GET' | 'POST';
@@ -13,11 +13,11 @@ interface HttpRequest {
 export interface HttpAnswer {
   status: number;
   text: string;
-  /** The header Retry-After in seconds. Null without it, and if it is a date. */
+  /** The header Retry-After in seconds. Null if it is missing or a date. */
   retryAfterSeconds: number | null;
 }
 
-/** The answer is larger than the limit of the request. */
+/** The answer is larger than `maxBytes`. */
 export class AnswerTooLarge extends Error {}
 
 /**

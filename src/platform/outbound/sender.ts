@@ -155,9 +155,7 @@ function readRetryAfter(header: string | undefined): number | null {
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }
 
-/**
- * Reads the first bytes of a body. If the rest is long, slow or broken, the status still counts, and the connection is closed.
- */
+/** Reads the first bytes of a body. If the rest is too long, too slow or broken, closes the connection and returns what it has. */
 function readStart(response: http.IncomingMessage, done: (text: string) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -174,8 +172,8 @@ function readStart(response: http.IncomingMessage, done: (text: string) => void)
 }
 
 /**
- * Fails for a host with an address that must not be called. All addresses of the host are checked, because any of them may be
- * used.
+ * A DNS look-up that fails if any address of the host must not be called. All addresses are checked, because the connection may
+ * use any of them.
  */
 function checkedLookup(lookup: typeof lookUpInDns, destinations: AllowedDestinations): LookupFunction {
   return (hostname, options, callback) => {

@@ -20,7 +20,8 @@ process.on('message', (order: PrintOrder) => {
   process.send?.(print(order));
 });
 process.on('disconnect', () => process.exit());
-// A signal to the process group also reaches this process. The service ends this process itself, after its running requests.
+// Ctrl-C sends SIGINT to this process, too, and systemd SIGTERM. Both are ignored: the service ends this process after its running
+// requests.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
 
 function print({ id, template, data, files }: PrintOrder): PrintAnswer {

@@ -15,7 +15,7 @@ interface QueueOptions {
   /** The limit of running and waiting documents of one caller. */
   maxPerCaller: number;
   maxWaiting: number;
-  /** The longest wait for a turn. */
+  /** How long a document may wait until it is printed. */
   waitMs: number;
 }
 

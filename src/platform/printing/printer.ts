@@ -45,7 +45,7 @@ export interface Printer {
   readonly paybill: string | null;
   /** The ETag of the document that `print` would return, without printing. */
   etagOf(template: Template, document: PrintedDocument): string;
-  /** @throws as `PrintQueue.print` does. */
+  /** @throws the errors of `PrintQueue.print`. */
   print(caller: string, template: Template, document: PrintedDocument): Promise<Buffer>;
   /** @throws ConfigError if the logo cannot be printed. */
   checkLogo(): Promise<void>;
