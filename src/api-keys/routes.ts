@@ -37,7 +37,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
         operationId: 'createApiKey',
         summary: 'Create an API key for another system',
         description:
-          'Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, decide approvals or run imports. They cannot call endpoints that act on the signed-in person, ' +
+          'Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, and never decide approvals or run imports. They cannot call endpoints that act on the signed-in person, ' +
           'such as `/api/auth/me`. The answer shows the `key` once.',
         body: NewApiKey,
         response: { 201: Envelope(IssuedApiKey, 'API key created.') },
@@ -97,7 +97,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
         summary: 'Replace the secret of an API key',
         description:
           'The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. ' +
-          'An older secret also stops within 5 seconds, even if its own overlap has not ended. ' +
+          'Secrets from before the previous one also stop within 5 seconds, even if their overlap has not ended. ' +
           'The answer shows the new `key` once.',
         params: IdParams,
         body: ApiKeyRotation,

@@ -83,7 +83,7 @@ const properties = {
   status: Type.Enum([...API_KEY_STATUSES]),
   hint: Type.String({ description: 'The last four characters of the newest secret.' }),
   previousSecretEndsAt: Nullable(
-    Type.String({ format: 'date-time', description: 'When the overlap of the last rotation ends or ended.' }),
+    Type.String({ format: 'date-time', description: 'When the previous secret stops working, or stopped.' }),
   ),
   expiresAt: Nullable(Timestamp),
   revokedAt: Nullable(Timestamp),
@@ -135,7 +135,7 @@ export const IssuedApiKey = Type.Object(
         ...example,
         lastUsedAt: null,
         lastUsedAddress: null,
-        // Its checksum is wrong on purpose, so that secret scanners do not report it.
+        // The checksum of this example is wrong on purpose, so that secret scanners do not report it.
         key: 'ams_key_000000000000000000000000000000000000000000000S7pX',
       },
     ],

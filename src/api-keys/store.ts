@@ -27,7 +27,7 @@ export async function findKeyBySecret(db: Db, secretHash: Buffer): Promise<Prese
   return key;
 }
 
-/** Records a use, at most once a minute over all instances. */
+/** Records a use, at most once a minute for all instances together. */
 export async function recordUse(db: Db, id: number, address: string, now: Date): Promise<void> {
   const aMinuteAgo = new Date(now.getTime() - 60_000);
   await run(

@@ -16,8 +16,8 @@ export function publicAddress(
 }
 
 /**
- * Refuses a request from a page of another origin. Browsers send Sec-Fetch-Site only over TLS and to localhost; elsewhere, Origin
- * must name this service. Programs send neither.
+ * Refuses a request from a page of another origin. Browsers send Sec-Fetch-Site only over TLS and to localhost. Without this
+ * header, Origin must name this service. A request with neither header comes from a program, and is accepted.
  * @throws AppError FORBIDDEN
  */
 export function requireSameOrigin(request: FastifyRequest, context: Pick<Context, 'config'>): void {
@@ -39,7 +39,7 @@ function fromElsewhere(): AppError {
 
 const SIGN_IN = 'ams_sign_in';
 const SESSION = 'ams_session';
-/** The prefix of the secret, if the sign-in ends with a session cookie. */
+/** The prefix of the sign-in secret, if the console started the sign-in. The sign-in then ends with a session cookie. */
 const CONSOLE_PREFIX = 'console.';
 
 /** A secret for the cookie of one sign-in. A client cannot change the prefix, because the hash of the whole text is stored. */

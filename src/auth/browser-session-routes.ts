@@ -55,7 +55,7 @@ export function browserSessionRoutes(
         summary: 'Renew the session of the cookie',
         description:
           'Returns the signed-in user and a new access token, and replaces the cookie. If nobody is signed in, `user` is null. ' +
-          'A cookie works once. Using it again within ten seconds returns the newest cookie. Using it later ends the ' +
+          'A cookie works once. Using it again within ten seconds returns the newest cookie. Using it again later ends the ' +
           `session. ${FOR_PAGES}\`POST /api/auth/refresh\`.`,
         response: {
           200: Envelope(

@@ -26,7 +26,7 @@ export interface AuthParts {
   tokens: AccessTokens;
   /** Counts wrong passwords: at sign-in for each e-mail address, even an unknown one, and at a password change for each user. */
   guesses: Limiter;
-  /** For the routes of browser sessions, which count by session. */
+  /** For `POST /auth/session/refresh`, which counts its requests itself: by session, or without a session by address. */
   limiters: Limiters;
   providers: IdentityProviders;
 }
@@ -70,7 +70,7 @@ export async function changePassword(
   body: { currentPassword: string; newPassword: string },
 ): Promise<void> {
   const user = await users.getUser(context.db, actor.userId);
-  // The key differs from that of sign-in, because strangers who guess passwords there must not block the user here.
+  // Sign-in counts with another key, so that strangers who guess passwords there do not block the user here.
   const guessKey = `password of user ${actor.userId}`;
   const limit = guessLimit(parts, guessKey);
   await limit.check();

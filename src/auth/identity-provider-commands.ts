@@ -180,7 +180,7 @@ function identityTaken(): AppError {
   });
 }
 
-/** @throws AppError NOT_FOUND for an unknown provider. If the name is allowed, the error lists the settings that would add it. */
+/** @throws AppError NOT_FOUND for an unknown provider. If the name is allowed, the error lists the settings that add the provider. */
 export function getIdentityProvider({ config }: Pick<Context, 'config'>, text: string): IdentityProvider {
   const name = text.toLowerCase();
   const provider = config.identityProviders.get(name);

@@ -6,13 +6,13 @@ export interface IdentityProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** People with a verified e-mail in one of these domains (compared by `domainKey`) become users with the role. */
+  /** People with a verified e-mail in one of these domains (in the form of `domainKey`) become users with the role. */
   readonly newcomers: { readonly domains: ReadonlySet<string>; readonly role: UserRole } | undefined;
 }
 
 /**
  * The suffixes of the variables that every provider needs: OAUTH_GOOGLE_ISSUER, OAUTH_GOOGLE_CLIENT_ID and
- * OAUTH_GOOGLE_CLIENT_SECRET enable `GET /api/auth/google`. Without them, this route answers with the missing variables.
+ * OAUTH_GOOGLE_CLIENT_SECRET enable `GET /api/auth/google`. Without them, the error of this route names the missing variables.
  */
 export const PROVIDER_PARTS = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'] as const;
 /** Optional suffixes: both are set, or neither. See `IdentityProvider.newcomers`. */

@@ -19,7 +19,7 @@ type Registrant = Omit<NewUser, 'role'>;
  * Creates a user who has no invitation. Outside production, a user who registers while there is no admin becomes the admin. In
  * production, the CLI creates the first admin. Other users get the granted role, or REGISTRATION_ROLE.
  *
- * @param grantedRole the role of a person who is admitted by the settings even when registration is closed.
+ * @param grantedRole the role for a person whom the settings admit (`OAUTH_<NAME>_DOMAINS`), even when registration is closed.
  * @throws AppError FORBIDDEN when registration is closed, DUPLICATE_ENTRY when the e-mail is taken.
  */
 export async function createUninvitedUser(

@@ -205,8 +205,9 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         operationId: 'finishProviderSignIn',
         summary: 'Receive the answer of an identity provider',
         description:
-          'The answer is the same as for sign-in with a password. A new identity becomes a user if registration is open, or ' +
-          'through an invitation or the domain of its e-mail. If another user has the e-mail, the answer is DUPLICATE_ENTRY.',
+          'The answer is the same as for sign-in with a password. A new identity becomes a user if registration is open, if the ' +
+          'sign-in has an invitation, or if the verified e-mail is in one of `OAUTH_<NAME>_DOMAINS`. If another user has the ' +
+          'e-mail, the answer is DUPLICATE_ENTRY.',
         params: ProviderParams,
         querystring: CallbackQuery,
         response: {

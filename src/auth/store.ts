@@ -103,8 +103,8 @@ export function deleteExpiredRefreshTokens(db: Db, before: Date, signal: AbortSi
 }
 
 /**
- * Deletes expired sessions and returns their number. Sessions that still have tokens stay, because deleting a session would
- * delete all its tokens in the same statement.
+ * Deletes expired sessions and returns their number. Sessions that still have tokens stay, because deleting a session also deletes
+ * its tokens, and these could be too many for one batch.
  */
 export function deleteExpiredSessions(db: Db, before: Date, signal: AbortSignal): Promise<number> {
   return deleteInBatches(db, signal, {

@@ -89,7 +89,7 @@ export async function* readDatabase(
   done(sumOfRows(tables));
 }
 
-/** A backup that is being read. The header was read, and the rows can be read once. */
+/** A backup file with its header, which has been read. The rows follow and can be read only once. */
 export interface OpenBackup {
   head: Head;
   /**
@@ -120,7 +120,7 @@ async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Pr
     await client.query(
       tables.map(({ name }) => `alter table ${quoted(name)} disable trigger user`).join(';'),
     );
-    // Migrations insert rows into some tables.
+    // Some tables are not empty, because migrations inserted rows.
     await client.query(`truncate ${tables.map(({ name }) => quoted(name)).join(', ')} cascade`);
     const read: string[] = [];
     for (const table of tables) {
@@ -201,7 +201,7 @@ async function* readRows(client: pg.ClientBase, table: Table): AsyncGenerator<Bu
     hash.update(chunk);
     yield chunk;
   }
-  await client.query('select'); // The server may report the number of rows later than it sends the last row.
+  await client.query('select'); // Waits for `rowCount`, which the server may send later than the last row.
   return { rows: copy.rowCount, sha256: hash.digest('hex') };
 }
 
@@ -232,7 +232,7 @@ interface Reader {
 function createReader(source: AsyncIterator<Buffer>): Reader {
   let held: Buffer = Buffer.alloc(0); // It always starts at the beginning of a line.
 
-  async function more(): Promise<void> {
+  async function readMore(): Promise<void> {
     const { value, done } = await source.next();
     if (done) throw new BackupError('The file ends too early: it was cut off.');
     if (held.length > LONGEST_LINE_BYTES) throw new BackupError('The file contains a line that is too long.');
@@ -241,7 +241,7 @@ function createReader(source: AsyncIterator<Buffer>): Reader {
 
   return {
     async line() {
-      while (!held.includes('\n')) await more();
+      while (!held.includes('\n')) await readMore();
       const end = held.indexOf('\n');
       const line = held.subarray(0, end).toString('utf8');
       held = held.subarray(end + 1);
@@ -254,7 +254,7 @@ function createReader(source: AsyncIterator<Buffer>): Reader {
         held = held.subarray(end === undefined ? whole.length : end + END_OF_TABLE.length);
         yield whole.subarray(0, end);
         if (end !== undefined) return;
-        await more();
+        await readMore();
       }
     },
     async end() {

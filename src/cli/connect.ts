@@ -108,10 +108,10 @@ export const REPLICA_OPTION = { replica: { type: 'boolean', default: false } } a
 /** Runs work. The work gets the replica if the command was called with --replica. */
 export async function withReplica<T>(
   { DATABASE_REPLICA_URL: replica, DATABASE_REPLICA_MAX_LAG }: Config,
-  { isWanted, primary }: { isWanted: boolean; primary: Connection },
+  { isReplicaWanted, primary }: { isReplicaWanted: boolean; primary: Connection },
   work: (replica: Replica | undefined) => Promise<T>,
 ): Promise<T> {
-  if (!isWanted) return work(undefined);
+  if (!isReplicaWanted) return work(undefined);
   if (replica === '') throw new UsageError('--replica requires the setting DATABASE_REPLICA_URL.');
   const opened = openReplica({
     primary,

@@ -25,22 +25,22 @@ const USAGE =
   'the data from the replica, if the replica is not too far behind.';
 
 await runCommand(async (config) => {
-  const { folder, isWanted } = readCommandLine();
+  const { folder, isReplicaWanted } = readCommandLine();
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if ((await readdir(folder)).length > 0) throw new UsageError(`${folder} is not empty.`);
   await withConnection(config, (connection) =>
-    withReplica(config, { isWanted, primary: connection }, (replica) =>
+    withReplica(config, { isReplicaWanted, primary: connection }, (replica) =>
       writeFiles(connection, replica, config, folder),
     ),
   );
   console.log(`The portfolio is in ${folder}. It contains personal data: keep it as safe as the database.`);
 });
 
-function readCommandLine(): { folder: string; isWanted: boolean } {
+function readCommandLine(): { folder: string; isReplicaWanted: boolean } {
   const { values, positionals } = readArguments(USAGE, { allowPositionals: true, options: REPLICA_OPTION });
   const [folder, ...rest] = positionals;
   if (!folder || rest.length > 0) throw new UsageError(USAGE);
-  return { folder, isWanted: values.replica };
+  return { folder, isReplicaWanted: values.replica };
 }
 
 /** The files get their final names when all of them are complete and on the disk. */

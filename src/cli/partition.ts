@@ -29,7 +29,7 @@ await runCommand(async (config) => {
 });
 
 async function run(client: pg.ClientBase, isRevert: boolean): Promise<void> {
-  // The work reads or copies whole tables.
+  // No time limit, because the work reads or copies whole tables.
   await client.query('set statement_timeout = 0; set search_path = public');
   for (const table of TABLES) {
     if (isRevert) console.log(`${table}: ${await removePartitions(client, table)} rows moved.`);

@@ -46,8 +46,8 @@ async function refuseIfInUse(client: pg.PoolClient): Promise<void> {
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
   );
   if (rows.length === 0) return;
-  const ours =
+  const isOfService =
     rows.some(({ name }) => name === 'settings') && rows.some(({ name }) => name === 'kysely_migration');
-  const used = !ours || (await client.query('select from settings limit 1')).rows.length > 0;
-  if (used) throw new BackupError('The database is in use. Restore the backup into an empty database.');
+  const isInUse = !isOfService || (await client.query('select from settings limit 1')).rows.length > 0;
+  if (isInUse) throw new BackupError('The database is in use. Restore the backup into an empty database.');
 }

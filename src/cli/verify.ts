@@ -27,9 +27,9 @@ const NOT_THERE = new Set(['42P01', '42703', '42883']);
 
 await runCommand(async (config) => {
   const { code, decimals } = currencyOf(config);
-  const { replica: isWanted } = readArguments(USAGE, { options: REPLICA_OPTION }).values;
+  const { replica: isReplicaWanted } = readArguments(USAGE, { options: REPLICA_OPTION }).values;
   const { value, takenAtMs } = await withConnection(config, (connection) =>
-    withReplica(config, { isWanted, primary: connection }, async (replica) => {
+    withReplica(config, { isReplicaWanted, primary: connection }, async (replica) => {
       const verifier = openLongReads({
         connection,
         replica,
@@ -53,7 +53,8 @@ await runCommand(async (config) => {
       }
     }),
   );
-  if (isWanted) console.log(`The checks read everything that was acknowledged before ${timeOf(takenAtMs)}.`);
+  if (isReplicaWanted)
+    console.log(`The checks read everything that was acknowledged before ${timeOf(takenAtMs)}.`);
   const { checks } = value;
   const broken = checks.filter(({ violationCount }) => violationCount > 0);
   if (broken.length > 0) process.exitCode = 1;
@@ -82,7 +83,7 @@ async function record(connection: Connection, checked: CheckedBooks): Promise<vo
   }
 }
 
-/** Prints each check when it ends, to show progress. */
+/** Prints one check. Called as soon as the check ends, to show progress. */
 function print({ check, rule, lookedAt, sums, violationCount, violations }: Finding, decimals: number): void {
   const figures = sums.map(({ name, amountMinor }) => `, ${name} ${minorToText(amountMinor, decimals)}`);
   console.log(`${violationCount === 0 ? 'passes' : 'FAILS '} ${check}: ${rule}`);

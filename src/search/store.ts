@@ -39,12 +39,12 @@ export function findCustomersByExternalId(db: Db, externalId: string): Promise<C
 export const SHORTEST_BEGINNING = 2;
 export const SHORTEST_PART = 3;
 
-/** The customers whose search text has, for each of the words, a word that begins with it. @param words - in folded form. */
+/** The customers for whom each of `words` is the beginning of a word in the search text. @param words - in folded form. */
 export function findCustomersByWordBeginnings(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
   return findCustomersWhere(db, words.map(beginsWord));
 }
 
-/** The customers whose search text has all words. @param words - in folded form. */
+/** The customers whose search text contains all `words`, also within longer words. @param words - in folded form. */
 export function findCustomersByParts(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
   return findCustomersWhere(db, words.map(isPart));
 }
@@ -61,8 +61,8 @@ function isPart(word: string): RawBuilder<unknown> {
 }
 
 /**
- * An unnamed statement, so that PostgreSQL plans it for its words: for a frequent word it reads customers until it has found enough,
- * and for a rare word it uses the index.
+ * An unnamed statement, so that PostgreSQL chooses the plan for the given words: for frequent words a scan of customers until enough
+ * are found, for rare words the index.
  */
 async function findCustomersWhere(
   db: Db,
@@ -141,8 +141,8 @@ export function findInvoicesByNumber(db: Db, number: string): Promise<InvoiceHit
 }
 
 /**
- * The values from the text on, in the order of an index. The text itself and the values that begin with it come first. No other
- * form of this condition uses an index in every collation.
+ * The rows from the text `$1` on, in the order of an index. The text itself and values that begin with it come first, but values
+ * that do not match may follow. LIKE does not use the index in every collation.
  */
 function beginningWith(column: string): string {
   return `where ${column} >= $1 order by ${column} ${LIMIT}`;

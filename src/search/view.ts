@@ -151,7 +151,7 @@ async function searchInvoices(db: Db, text: string, showsNames: boolean): Promis
 
 type How = Pick<Found, 'matchedOn' | 'match'>;
 
-/** Leaves out the values that do not begin with the text. A range of an index also returns the values after the matching ones. */
+/** Empty if the value does not begin with the text. `beginningWith` in store.ts also finds values after the matching ones. */
 function matched(
   value: string | null,
   text: string,

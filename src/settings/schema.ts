@@ -13,7 +13,7 @@ export const Settings = Type.Object(
     }),
     identityProviders: Type.Array(
       Type.Object(
-        { name: Type.String({ description: 'For `GET /api/auth/{provider}`.' }) },
+        { name: Type.String({ description: 'The `provider` of `GET /api/auth/{provider}`.' }) },
         { title: 'IdentityProvider' },
       ),
     ),
@@ -24,8 +24,8 @@ export const Settings = Type.Object(
       }),
     ),
     registrationOpen: Type.Boolean({ description: 'Whether anyone may register without an invitation.' }),
-    paymentRequests: Type.Boolean({ description: 'Whether phones can be asked to pay.' }),
-    statusQueries: Type.Boolean({ description: 'Whether the provider can be asked about a transaction.' }),
+    paymentRequests: Type.Boolean({ description: 'Whether the service can send payment requests.' }),
+    statusQueries: Type.Boolean({ description: 'Whether transactions can be queried at the provider.' }),
     version: Type.String({ description: 'The version of the service.' }),
   },
   {

@@ -25,8 +25,8 @@ export async function createUser(context: Context, actor: Actor, body: NewUserBo
 }
 
 /**
- * Changes a user. A new password or disabling ends all sessions of the user. A new role applies to a live session when an instance
- * reads the session again.
+ * Changes a user. A new password or `active: false` ends all sessions of the user. A new role applies to a live session when the
+ * instances read the session from the database again.
  */
 export async function changeUser(context: Context, actor: Actor, id: number, body: UserChanges) {
   const { password, ...fields } = body;

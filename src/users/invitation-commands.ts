@@ -26,7 +26,7 @@ export async function invitePerson(context: Context, actor: Actor, body: NewInvi
 }
 
 /**
- * Invites a user to link an identity of a provider, to sign in through the provider.
+ * Invites an existing user to link an identity, so that the user can sign in through an identity provider.
  *
  * @returns the invitation with its token, which is not shown again.
  * @throws AppError NOT_FOUND for an unknown user, VALIDATION_ERROR for a disabled one.

@@ -30,7 +30,7 @@ export function refuseGuessablePassword(
 ): void {
   if (!production) return;
   if (isCommon(password)) throw invalidField(path, 'is one of the most common passwords; choose another');
-  if (isOwn(password, owner)) {
+  if (isMadeOfOwnWords(password, owner)) {
     throw invalidField(
       path,
       `must have at least ${PASSWORD_MIN} letters and digits that are not part of your e-mail address or names`,
@@ -47,8 +47,8 @@ function isCommon(password: string): boolean {
   return folded === '' || common.has(folded);
 }
 
-/** Whether too few characters are left without the words of the owner's names and e-mail. */
-function isOwn(password: string, { email, firstName, lastName }: PasswordOwner): boolean {
+/** Whether the password contains words of the owner's names or e-mail, and is too short after these words are removed. */
+function isMadeOfOwnWords(password: string, { email, firstName, lastName }: PasswordOwner): boolean {
   const whole = lettersAndDigits(password);
   const rest = [email, firstName, lastName]
     .flatMap((text) => [text, ...text.split(/[^\p{L}\p{M}\p{N}]+/u)])

@@ -129,7 +129,7 @@ export function userRoutes(api: Api, context: Context): void {
         summary: 'Invite a person to sign up',
         description:
           'Send the `token` to the person. The token works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at ' +
-          '`/api/auth/{provider}?invitation=…`, also when registration is closed. A new invitation to the same e-mail revokes the open one.',
+          '`/api/auth/{provider}?invitation=…`, even when registration is closed. A new invitation to the same e-mail revokes the open one.',
         body: NewInvitation,
         response: { 201: Envelope(IssuedInvitation, 'Invitation created.') },
       },

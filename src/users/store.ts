@@ -45,7 +45,7 @@ export function insertUser(tx: Tx, user: NewUser): Promise<UserRow> {
     .returningAll()
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
-      throw translated(error, user.employeeId);
+      throw translateError(error, user.employeeId);
     });
 }
 
@@ -66,7 +66,7 @@ export function updateUser(tx: Tx, id: number, fields: UserFields): Promise<User
     .returningAll()
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
-      throw translated(error, fields.employeeId);
+      throw translateError(error, fields.employeeId);
     });
 }
 
@@ -152,7 +152,7 @@ export async function revokeSessionsOf(tx: Tx, userId: number, keep?: string): P
   await update.execute();
 }
 
-function translated(error: unknown, employeeId: number | null | undefined): unknown {
+function translateError(error: unknown, employeeId: number | null | undefined): unknown {
   if (violatedUnique(error) === 'users_email_unique') return duplicate('user', 'email');
   if (violatedForeignKey(error) === 'users_employee_id_fkey') {
     return notFound('employee', employeeId, 'employeeId');
