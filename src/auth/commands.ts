@@ -56,7 +56,7 @@ export async function login(context: Context, parts: AuthParts, body: { email: s
   await parts.guesses.forget(guessKey);
   return inTransaction(context.db, async (tx) => {
     // The password may have changed, or the user been disabled, while the hash was calculated.
-    const user = await users.holdUser(tx, found.id);
+    const user = await users.lockUserAgainstChanges(tx, found.id);
     if (!user.active || user.password_hash !== found.password_hash) throw wrongPassword();
     return startSession(tx, context, parts, user);
   });

@@ -5,7 +5,7 @@ import { AppError } from '../core/http/errors.ts';
 import { hashToken } from '../core/values/secret.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
-import { holdUser, type UserRow } from '../users/store.ts';
+import { lockUserAgainstChanges, type UserRow } from '../users/store.ts';
 import type { AuthParts } from './commands.ts';
 import {
   canNameProvider,
@@ -110,7 +110,7 @@ async function takeState({ db }: Context, { name }: IdentityProvider, { state, b
 }
 
 async function signIn(tx: Tx, context: Context, parts: AuthParts, known: UserRow) {
-  const user = await holdUser(tx, known.id);
+  const user = await lockUserAgainstChanges(tx, known.id);
   if (!user.active) throw new AppError('AUTH_FAILED', 'This user is disabled. Ask an administrator.');
   return startSession(tx, context, parts, user);
 }

@@ -35,7 +35,7 @@ export function identityProblem({ sub, azp }: Claims, clientId: string): string 
  * Reads a person from the claims of an ID token or of the user-info endpoint. A missing first name is taken from the e-mail. A
  * missing last name stays empty.
  *
- * @returns undefined if there is no usable e-mail, or if `email_verified` is neither true nor missing.
+ * @returns undefined if there is no usable e-mail, or if `email_verified` is present but not true.
  */
 export function profileOf(claims: Claims): Profile | undefined {
   const email = emailOf(claims);

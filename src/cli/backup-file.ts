@@ -5,9 +5,9 @@ import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 
 /**
- * A backup is one gzip file: a line with the format; a line of JSON with the migrations and the tables; the rows of each table in
- * PostgreSQL's COPY format, ended by `\.`; and a last line of JSON with the row count and SHA-256 of each table and the state of
- * the sequences. A file without the last line is incomplete.
+ * A backup is one gzip file. The first line names the format. The second line is JSON with the migrations and the tables. Then
+ * come the rows of each table in PostgreSQL's COPY format, ended by `\.`. The last line is JSON with the row count and SHA-256 of
+ * each table, and the state of the sequences. A file without the last line is incomplete.
  */
 const FORMAT = 'account-management-service backup 1';
 const END_OF_TABLE = Buffer.from('\\.\n');
@@ -54,7 +54,7 @@ const SESSION = `
 
 /**
  * Reads the whole database from one snapshot, while other connections can write.
- * @param done called with the number of rows at the end.
+ * @param done called at the end, with the number of rows.
  */
 export async function* readDatabase(
   client: pg.ClientBase,
@@ -115,8 +115,8 @@ async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Pr
     if (JSON.stringify(tables) !== JSON.stringify(await readTables(client))) {
       throw new BackupError('The backup does not contain the tables of this service.');
     }
-    // The rows satisfied the rules of the triggers when the backup was taken, and the comparison below shows that they are
-    // unchanged.
+    // Triggers are not needed: the rows satisfied their rules when the backup was taken, and the comparison below shows that the
+    // rows are unchanged.
     await client.query(
       tables.map(({ name }) => `alter table ${quoted(name)} disable trigger user`).join(';'),
     );

@@ -116,10 +116,10 @@ async function work(parts: Parts, id: number, what: ImportWork, label: string): 
     ended.abort();
     await shown;
   }
-  return get(context, id);
+  return readImport(context, id);
 }
 
-async function get({ db }: Context, id: number): Promise<ImportRow> {
+async function readImport({ db }: Context, id: number): Promise<ImportRow> {
   const row = await findImport(db, id);
   if (!row) throw new UsageError(`There is no import ${id}.`);
   return row;
@@ -130,7 +130,7 @@ async function showProgress(context: Context, id: number, label: string, signal:
   let lastTenth = -1;
   const isTerminal = process.stdout.isTTY;
   while (!signal.aborted) {
-    const { progress } = await get(context, id);
+    const { progress } = await readImport(context, id);
     if (isTerminal) {
       const full = Math.round((BAR_WIDTH * progress) / 100);
       process.stdout.write(`\r${label} [${'#'.repeat(full).padEnd(BAR_WIDTH, '.')}] ${progress} %`);

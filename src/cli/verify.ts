@@ -88,12 +88,12 @@ function print({ check, rule, lookedAt, sums, violationCount, violations }: Find
   const figures = sums.map(({ name, amountMinor }) => `, ${name} ${minorToText(amountMinor, decimals)}`);
   console.log(`${violationCount === 0 ? 'passes' : 'FAILS '} ${check}: ${rule}`);
   console.log(`       ${lookedAt} rows${figures.join('')}`);
-  for (const violation of violations) console.log(`       ${line(violation)}`);
+  for (const violation of violations) console.log(`       ${describeViolation(violation)}`);
   if (violationCount > violations.length)
     console.log(`       and ${violationCount - violations.length} more`);
 }
 
 /** Amounts of a violation are in minor units, as in the database. */
-function line({ table, id, what, expected, found }: Violation): string {
+function describeViolation({ table, id, what, expected, found }: Violation): string {
   return `${table}${id === null ? '' : ` ${id}`}: ${what}: expected ${expected}, found ${found}`;
 }

@@ -84,7 +84,7 @@ export interface AccountHit {
 
 const ACCOUNT = `a.id, a.status, a.external_id, c.first_name || ' ' || c.last_name as customer_name`;
 
-/** The accounts of each range are in the order of their ids. */
+/** Finds the first accounts of each range, in the order of their ids. */
 export function findAccountsInRanges(db: Db, ranges: readonly IdRange[]): Promise<AccountHit[]> {
   return lookUp(
     db,

@@ -21,7 +21,7 @@ async function queued<T>(work: () => Promise<T>): Promise<T> {
   return twoAtATime(work);
 }
 
-/** A hash that no password matches, so that an unknown user takes the same time as a wrong password. */
+/** A hash that no password matches. It is verified for an unknown user, so that the answer takes as long as for a wrong password. */
 let decoyHash: Promise<string> | undefined;
 
 /**

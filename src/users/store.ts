@@ -106,8 +106,8 @@ export function lockUser(tx: Tx, id: number): Promise<UserRow | undefined> {
   return tx.selectFrom('users').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
-/** Locks the user against changes until the transaction ends. */
-export function holdUser(tx: Tx, id: number): Promise<UserRow> {
+/** A shared lock: other transactions can take it, too, but cannot change the user. */
+export function lockUserAgainstChanges(tx: Tx, id: number): Promise<UserRow> {
   return tx.selectFrom('users').selectAll().where('id', '=', id).forShare().executeTakeFirstOrThrow();
 }
 

@@ -94,7 +94,7 @@ async function removeEmptyFile(cluster: string): Promise<void> {
   if (file?.size === 0 && file.mtimeMs < Date.now() - emptyFileGraceMs) await rm(path, { force: true });
 }
 
-/** Waits until the server that has the mark accepts connections, and takes its lock. */
+/** Waits until the server that has the mark accepts connections. Returns a connection that holds the lock of this server. */
 export async function takeLock(
   connection: ServerSettings,
   mark: string,

@@ -84,7 +84,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
   };
 
   /** Two processes may start at the same time. PostgreSQL's own lock then lets one of them start, and the other tries again. */
-  async function takeFolder(fixedPort = false) {
+  async function takeFolder({ keepsPort = false } = {}) {
     const deadline = Date.now() + takeFolderTimeoutMs;
     for (;;) {
       await waitUntilNoServer(cluster, halt.signal);
@@ -94,7 +94,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
         if (!(error instanceof ServerFailed && error.isTemporary) || Date.now() > deadline) throw error;
       }
       await sleep(100, undefined, { signal: halt.signal });
-      if (!fixedPort) connection = await chooseEndpoint(cluster);
+      if (!keepsPort) connection = await chooseEndpoint(cluster);
     }
   }
 
@@ -113,7 +113,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
     for (let delayMs = firstRestartDelayMs; ; delayMs = Math.min(2 * delayMs, longestRestartDelayMs)) {
       try {
         await sleep(delayMs, undefined, { signal: halt.signal });
-        server = await takeFolder(true);
+        server = await takeFolder({ keepsPort: true });
         watch();
         log.info('PostgreSQL runs again');
         return;

@@ -68,8 +68,8 @@ export interface JobQueue {
 /** Creates the tables of the queue, or migrates them to the version of the library. Only one instance may run this at a time. */
 export async function installJobQueue(pool: pg.Pool): Promise<void> {
   await runMigrations({ pgPool: pool });
-  // The library enables row-level security without policies, so only the owner of the tables has access. We turn it off, so that
-  // other roles with rights on the tables can use them.
+  // The library enables row-level security without policies, so only the owner of the tables has access. It is disabled here, so
+  // that other roles with rights on the tables can use them.
   await pool.query(`do $$ declare name regclass; begin
     for name in select oid from pg_class where relnamespace = 'graphile_worker'::regnamespace and relrowsecurity loop
       execute format('alter table %s disable row level security', name);
@@ -149,7 +149,7 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
         for (const task of everyMinute) await addForNextMinute(db, task);
         pauseMs = NEXT_MINUTE_JOB_MS;
       } catch (error) {
-        log.warn({ err: error }, 'the next minute job was not added; retried in 5 s');
+        log.warn({ err: error }, 'the next minute job was not added; another attempt follows in 5 s');
         pauseMs = RETRY_MINUTE_JOB_MS;
       }
     }

@@ -8,7 +8,7 @@ const OUTSIDE_TRANSACTION = /^-- Outside a transaction\b/;
 
 export interface MigrationFile {
   name: string;
-  /** One text for a migration that is one transaction, otherwise one for each statement. */
+  /** The whole file if the migration is one transaction, otherwise each statement of the file. */
   statements: readonly string[];
   isTransaction: boolean;
 }
