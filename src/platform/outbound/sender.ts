@@ -155,7 +155,7 @@ function readRetryAfter(header: string | undefined): number | null {
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }
 
-/** Reads the first bytes of a body. If the rest is too long, too slow or broken, closes the connection and returns what it has. */
+/** Reads the first bytes of a body. If the rest is too long, too slow or broken, closes the connection and passes on what it has. */
 function readStart(response: http.IncomingMessage, done: (text: string) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
