@@ -40,7 +40,7 @@ const start = performance.now();
 const { scratch, programs, redis, url, size, database, close } = await openBench('run', options);
 log(`${JSON.stringify(size)} after ${Math.round((performance.now() - start) / 1000)} s`);
 
-/** Short calls are repeated this often instead of once a round, because their times vary more. */
+/** Short calls get five times the rounds, because their times vary more. */
 const short = { times: rounds * 5 };
 
 try {
@@ -137,8 +137,8 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
 }
 
 /**
- * The service caches the session of a caller, and counts the concurrent calls of one user together for the rate limit. So in this
- * workload, each call is by a random one of as many users as there are connections.
+ * Each call is by a random one of as many users as there are connections. If all calls were by one user, the service would find the
+ * session in its cache, and count concurrent calls together for the rate limit.
  */
 function ofMany(workload) {
   return { ...workload, name: `${workload.name}, by ${connections} users`, isOfMany: true };

@@ -13,7 +13,7 @@ const COMPILER = join(PACKAGES, 'typescript', 'bin', 'tsc');
 const BUNDLER = join(PACKAGES, 'rolldown', 'bin', 'cli.mjs');
 const VITE = join(PACKAGES, 'vite', 'bin', 'vite.js');
 
-/** Each command writes its build file last. */
+/** The parts of the build. `command` writes the file `build` last. */
 const CLIENT = {
   sources: 'packages/client/src',
   settings: ['packages/client/tsconfig.json', 'packages/client/package.json', 'package-lock.json'],

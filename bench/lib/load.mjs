@@ -68,7 +68,7 @@ async function sizeOf(url) {
 export const FIRST_OPEN_ACCOUNT = 301;
 
 /** Some thousands of the open accounts with their numbers, one per line, in the form that wrk.mjs reads. */
-export function openAccounts({ accounts }) {
+export function linesOfOpenAccounts({ accounts }) {
   const step = Math.max(1, Math.floor((accounts - FIRST_OPEN_ACCOUNT) / 5_000));
   const count = Math.floor((accounts - FIRST_OPEN_ACCOUNT) / step);
   const ids = Array.from({ length: count }, (_, i) => FIRST_OPEN_ACCOUNT + i * step);
@@ -192,7 +192,7 @@ async function dropIndexes(client) {
       and not exists (select from pg_constraint k where k.conindid = i.indexrelid)
     order by 1`);
   for (const { name } of rows) await client.query(`drop index ${name}`);
-  // An index that is only on the parent of partitions would not be used.
+  // `ON ONLY` would build the index of a partitioned table without those of its partitions.
   return rows.map(({ definition }) => definition.replace(' ON ONLY ', ' ON '));
 }
 

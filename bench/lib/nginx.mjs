@@ -5,8 +5,8 @@ import { answering, freePort } from './programs.mjs';
 const NGINX = process.env.BENCH_NGINX ?? '/usr/sbin/nginx';
 
 /**
- * Starts nginx with the settings of deploy/nginx.conf, without a service manager and with its files in the scratch folder. Each
- * group of instances has an address, and the instances of a group get the calls in turn.
+ * Starts nginx with the proxy headers of deploy/nginx.conf, without a service manager and with its files in the scratch folder.
+ * Each group of instances has an address, and the instances of a group get the calls in turn.
  *
  * @param groups - lists of the ports of instances.
  * @returns the program, and the address of each group.
@@ -33,7 +33,7 @@ function configuration({ scratch, groups, ports }) {
   const servers = groups.map((group, i) => {
     return `
   upstream group${i} {
-    zone group${i} 64k; # the turn is kept for all workers, not for each
+    zone group${i} 64k; # all workers share one rotation
     ${group.map((port) => `server 127.0.0.1:${port};`).join(' ')}
     keepalive 64;
   }

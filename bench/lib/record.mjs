@@ -1,6 +1,6 @@
 /**
- * Preloaded into the service (node --import). Writes every statement that the service sends to PostgreSQL to the file BENCH_RECORD,
- * one JSON value per line. The comparisons can then run the real statements of the service.
+ * Preloaded into the service (node --import). Writes the statements that the service sends to PostgreSQL to the file BENCH_RECORD,
+ * one JSON value per line, except plain strings, streams and failed statements. The comparisons can then run these statements.
  */
 import { appendFileSync } from 'node:fs';
 import pg from 'pg';

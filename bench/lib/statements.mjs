@@ -1,11 +1,11 @@
 /**
- * Converts recorded statements to templates. Values that differ between calls become variables. So pgbench and the bare handler
+ * Converts recorded statements to templates. Values that differ between calls become variables. Then pgbench and the bare handler
  * can run the statements with other accounts and references.
  */
 
 /**
  * @param marks - name of a variable → its text in the recorded call.
- * @returns statements whose values are null or a list of texts and `{name}`.
+ * @returns the statements. Each value is null, or a list of parts: a text, or `{ name }` for a variable.
  */
 export function templateOf(recorded, marks) {
   const names = new Map(Object.entries(marks).map(([name, text]) => [String(text), name]));

@@ -3,8 +3,8 @@ import { processesOf } from './nginx.mjs';
 import { cpuMsOf } from './programs.mjs';
 
 /**
- * The use since the start. Subtract two results to get the use between them. `postgres` is the CPU time of the connections to
- * this database and of the server's background processes, so no other program should use the server.
+ * Reads what each part has used since its start. Subtract two results to get the use between them. `postgres` is the CPU time of
+ * the connections to this database and of the server's background processes, so no other program should use the server.
  */
 export async function usage({ database, redis, services, nginx }) {
   const { rows } = await database.query(

@@ -4,8 +4,8 @@ import { FIRST_OPEN_ACCOUNT, SEARCHED_NAME } from './load.mjs';
  * The requests of the benchmark. `{account}`, `{customer}`, `{accountNumber}` and `{reference}` are variables that differ between
  * calls.
  *
- * @returns for each workload: name, method, path, body, headers, the ranges of accounts and customers, and for reads the route of the
- *   bare handler: its path, and the names under which it finds the variables in the path or query.
+ * @returns the workloads. `ranges`: the lowest and the highest account or customer. `bare`, only for reads: the route of the bare
+ *   handler, and for each variable its name in the path or query of this route.
  */
 export function workloads({ accounts, customers }) {
   const account = [FIRST_OPEN_ACCOUNT, accounts];

@@ -1,11 +1,11 @@
 /**
- * Measures how fast payments are recorded, compared with programs that do not use the statements of this service: (d) a bare
- * Fastify and pg handler with one plain insert, and (e) pgbench with the smallest transaction that keeps a balance (plain.mjs). All
+ * Measures how fast payments are recorded, compared with programs that do not use the statements of this service: (d) a plain
+ * Fastify and pg handler with one insert, and (e) pgbench with the smallest transaction that keeps a balance (plain.mjs). All
  * checks of the service are on: token, rights, limits, ledger, audit, access log. Part of run.mjs.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FIRST_OPEN_ACCOUNT, openAccounts } from './load.mjs';
+import { FIRST_OPEN_ACCOUNT, linesOfOpenAccounts } from './load.mjs';
 import { pgbench } from './pgbench.mjs';
 import { createPlainTables, dropPlainTables, minimalTransaction } from './plain.mjs';
 import { answering, freePort } from './programs.mjs';
@@ -30,7 +30,7 @@ export async function measureWrites({
   await createPlainTables(database, size);
   const handler = await startHandler(programs, url);
   const numbers = join(scratch, 'numbers');
-  writeFileSync(numbers, openAccounts(size));
+  writeFileSync(numbers, linesOfOpenAccounts(size));
   const script = minimalTransaction([FIRST_OPEN_ACCOUNT, size.accounts]);
   const plain = workloads(size).find(({ name }) => name.startsWith('POST /payments'));
   const results = [];

@@ -7,8 +7,8 @@ let scripts = 0;
 
 /**
  * Runs one round of wrk. Returns requests per second and latencies in ms. Throws if a request failed.
- * @param prefix - the text before the path, needed for the bare handler.
- * @param tokens - the tokens of which each call takes a random one as `{token}`.
+ * @param prefix - the text before the path, needed for the bare handler (bare.mjs).
+ * @param tokens - access tokens. Each call replaces `{token}` by a random one of them.
  * @param numbers - a file of `<account> <account number>` lines, because Lua cannot easily compute the check digit.
  */
 export async function wrk({

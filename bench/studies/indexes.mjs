@@ -95,7 +95,7 @@ try {
   await database.query(`alter database "${new URL(url).pathname.slice(1)}" set enable_seqscan = off`);
   await database.query('update pay_plans set auto_suspend = true where id = 1');
   service = await start();
-  await doTheRest(description, token);
+  await sendOtherRequests(description, token);
   const { rows } = await database.query(`
     select s.relname as "table", s.indexrelname as index, pg_relation_size(s.indexrelid) / 1024 as kb
     from pg_stat_user_indexes s join pg_index i using (indexrelid)
@@ -226,7 +226,7 @@ async function seqScansOf({ text: statement, values }) {
 }
 
 /** Sends the other requests: each GET that is not a list, and most changes once or twice. Then reads each list again. */
-async function doTheRest({ paths }, token) {
+async function sendOtherRequests({ paths }, token) {
   const date = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   const period = `startDate=${date(-60)}&endDate=${date(0)}`;
   for (const [path, { get }] of Object.entries(paths)) {

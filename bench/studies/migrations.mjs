@@ -5,8 +5,9 @@
  *
  * --from: the version at which the books are loaded. The earliest version with all columns of the loader is 0008.
  *
- * The time is the processor time of the session until the commit, so that other programs on the machine do not count. If the
- * session never waits for the disk, a lock is held for at most this time. Linux only, with PostgreSQL on the same machine; see bench/lib/load.mjs for BENCH_DATABASE_URL.
+ * The time is the processor time of the session until the commit, so that other programs on the machine make no difference.
+ * If the session never waits for the disk, a lock is held for at most this time. Linux only, with PostgreSQL on the same machine;
+ * see bench/lib/load.mjs for BENCH_DATABASE_URL.
  */
 import { parseArgs } from 'node:util';
 import { Kysely, PostgresDialect } from 'kysely';

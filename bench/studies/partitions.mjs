@@ -11,7 +11,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { addPartition, readPartitions, removePartitions } from '../../dist/core/database/partitions.js';
-import { createDatabase, fill, openAccounts, sizes } from '../lib/load.mjs';
+import { createDatabase, fill, linesOfOpenAccounts, sizes } from '../lib/load.mjs';
 import { openBench, readOptions } from '../lib/open-bench.mjs';
 import { SECRET, signIn } from '../lib/programs.mjs';
 import { conditions, describeSize, log, medianOf, table } from '../lib/report.mjs';
@@ -34,7 +34,7 @@ try {
   await divide(partitioned);
   await fill(divided.url, sizes(size));
   const numbers = join(scratch, 'numbers');
-  writeFileSync(numbers, openAccounts(size));
+  writeFileSync(numbers, linesOfOpenAccounts(size));
   const books = [];
   for (const [client, address] of [
     [database, url],

@@ -23,7 +23,7 @@ import { createRandom, type PayingAccount } from './traffic.ts';
 const USAGE = `Usage: npm run simulate:provider -- [options]
   --port 9900                       where the API of the provider listens
   --url http://127.0.0.1:8080       the service
-  --folder simulated-provider       for the settings of the service and the key of the provider
+  --folder simulated-provider       where to write the settings of the service and the key of the provider
   --accounts 5                      number of accounts to open, for new customers who pay
   --every 20                        seconds between two payments
   --lost 30                         percentage of payment notifications that get lost
@@ -41,9 +41,9 @@ const STATUS_MS = 1_000;
 const LATE_MS = 20_000;
 /** Small pages, so that a few payments need more than one. */
 const PAGE_SIZE = 5;
-/** The most rows of new payments that are missing from an answer to a pull. */
+/** The highest number of new payments that an answer to a pull leaves out. */
 const MOST_HIDDEN_ROWS = 2;
-const LOOK_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 /**
  * The service pulls every ten minutes, and the provider may list a payment late. So a lost payment can take up to 25 minutes to
  * appear.
@@ -127,7 +127,7 @@ async function untilReady({ url, email }: Options): Promise<Client | undefined> 
   const { password } = readSecrets();
   while (!stopped.signal.aborted) {
     if (await isReady(url)) return signIn(url, { email, password });
-    await pause(LOOK_MS, stopped.signal);
+    await pause(POLL_INTERVAL_MS, stopped.signal);
   }
   return undefined;
 }
@@ -196,7 +196,7 @@ async function compareUntilEqual(books: Books): Promise<boolean> {
       'Waiting until the service has pulled the lost payments, at most 25 minutes. Ctrl+C compares at once.',
     );
   while (comparison.differences.length > 0 && !deadline.aborted) {
-    await pause(LOOK_MS, deadline);
+    await pause(POLL_INTERVAL_MS, deadline);
     comparison = await compareBooks(books);
   }
   printComparison(comparison);

@@ -45,7 +45,7 @@ async function simulate(options: Options): Promise<boolean> {
   const { url, seed } = options;
   const { password } = readSecrets();
   const client = await signIn(url, { email: options.email, password });
-  // Unique values are derived from the time, and choices from the seed.
+  // Values that must be unique are derived from the time, and choices from the seed.
   const now = new Date();
   const prefix = `SIM${now.getTime().toString(36).toUpperCase()}`;
   console.log(

@@ -14,7 +14,7 @@ export interface PayingAccount {
    * point to no single account.
    */
   soleHolder: { phone: string; nationalId: string } | null;
-  /** A number that several open accounts share: a reference that cannot be resolved. */
+  /** The phone of a customer with several open accounts. As a reference, it leads to no single account. */
   sharedPhone: string | null;
 }
 
@@ -76,7 +76,7 @@ export function planTraffic(random: Random, options: TrafficOptions): Delivery[]
   let number = 0;
   for (let second = 0; second < seconds; second += 1) {
     const isBurst = random(BURST_SHARE) === 0;
-    // Repeats count for the rate, and are posted a little later.
+    // The rate includes repeats, which are posted a little later.
     for (let i = 0; deliveries.length < rate * (second + 1); i += 1) {
       const atMs = second * 1_000 + (isBurst ? 0 : Math.floor((i * 1_000) / rate));
       number += 1;
@@ -207,7 +207,7 @@ function makeAmount(random: Random, unit: bigint, decimals: number): bigint {
   return decimals > 0 && random(5) === 0 ? whole + BigInt(random(Number(unit))) : whole;
 }
 
-/** A wrong digit or a swap of two neighbours never passes the check digit. */
+/** Changes one digit. The check digit detects every such error, and every swap of two neighbours. */
 function substitute(random: Random, digits: string): string {
   const at = 1 + random(digits.length - 1);
   const digit = (Number(digits[at]) + 1 + random(9)) % 10;

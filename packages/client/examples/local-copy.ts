@@ -42,9 +42,9 @@ console.log('following');
 let wasAsked = false;
 for await (const { events, hasMore } of client.events.iteratePages({ after, wait: 1 })) {
   for (const kind of kinds) {
-    const own = events.map((event) => (`${event.resource}s` === kind ? event.resourceId : null));
-    const moneyOf = kind === 'accounts' ? events.map(({ accountId }) => accountId) : [];
-    const ids = [...new Set([...own, ...moneyOf])].filter((id) => id !== null);
+    const changed = events.map((event) => (`${event.resource}s` === kind ? event.resourceId : null));
+    const changedAccounts = kind === 'accounts' ? events.map(({ accountId }) => accountId) : [];
+    const ids = [...new Set([...changed, ...changedAccounts])].filter((id) => id !== null);
     while (ids.length > 0) {
       const filter = { id: { in: ids.splice(0, 100) } };
       const { data } = await client[kind].list({ filter, limit: 100 });

@@ -40,7 +40,7 @@ type Invocation = {
 export function createClient(options: ClientOptions): Client {
   const { auth, timeoutMs = 30_000, maxRetries = 3, maxRetryDelayMs = 60_000, onRetry } = options;
   const baseUrl = readBaseUrl(options.baseUrl);
-  const waiting = { maxRetryDelayMs, fetch: options.fetch ?? fetch, onRetry };
+  const sendOptions = { maxRetryDelayMs, fetch: options.fetch ?? fetch, onRetry };
   const anonymous = (name: 'signIn' | 'refreshTokens') => (body: unknown) => {
     const operation = OPERATIONS.auth[name];
     const given = { name: `auth.${name}`, path: operation.path, query: {}, body, options: {} };
@@ -57,7 +57,7 @@ export function createClient(options: ClientOptions): Client {
     token: string | undefined,
   ) {
     const { idempotencyKey } = options;
-    // With `wait`, the service may answer this much later.
+    // A call with `wait` may be answered this much later.
     const waitMs = typeof query.wait === 'number' ? 1_000 * query.wait : 0;
     return send(
       {
@@ -78,7 +78,7 @@ export function createClient(options: ClientOptions): Client {
         signal: options.signal,
         onResponse: options.onResponse,
       },
-      waiting,
+      sendOptions,
     );
   }
 

@@ -48,8 +48,8 @@ export interface Received {
   bytes: Uint8Array;
 }
 
-export interface Waiting {
-  /** The longest pause. If the service asks for a longer one, the call fails. */
+export interface SendOptions {
+  /** The longest pause before a retry. If the service asks for a longer one, the call fails. */
   maxRetryDelayMs: number;
   fetch: typeof fetch;
   onRetry: ((retry: Retry) => void) | undefined;
@@ -59,17 +59,17 @@ const FIRST_DELAY_MS = 250;
 const LONGEST_BACKOFF_MS = 8_000;
 
 /** @throws ApiError, UnexpectedAnswerError or ConnectionError; the reason of the signal if the signal ended the call. */
-export async function send(call: Call, waiting: Waiting): Promise<Received> {
+export async function send(call: Call, options: SendOptions): Promise<Received> {
   for (let retries = 0; ; retries++) {
     try {
-      return await sendOnce(call, waiting.fetch);
+      return await sendOnce(call, options.fetch);
     } catch (error) {
       call.signal?.throwIfAborted();
       const askedMs = error instanceof AnswerError ? 1000 * (error.retryAfterSeconds ?? 0) : 0;
       const mayRetry = retries < call.maxRetries && isRetryable(error, call.repeatable);
-      if (!mayRetry || askedMs > waiting.maxRetryDelayMs) throw error;
-      const delayMs = Math.round(Math.min(waiting.maxRetryDelayMs, Math.max(askedMs, backoffMs(retries))));
-      waiting.onRetry?.({
+      if (!mayRetry || askedMs > options.maxRetryDelayMs) throw error;
+      const delayMs = Math.round(Math.min(options.maxRetryDelayMs, Math.max(askedMs, backoffMs(retries))));
+      options.onRetry?.({
         operation: call.operation,
         attempt: retries + 1,
         delayMs,
@@ -82,7 +82,7 @@ export async function send(call: Call, waiting: Waiting): Promise<Received> {
 
 async function sendOnce(
   { method, url, headers, body, timeoutMs, signal, onResponse }: Call,
-  fetch: Waiting['fetch'],
+  fetch: SendOptions['fetch'],
 ) {
   const timeout = AbortSignal.timeout(timeoutMs);
   let response: Response;

@@ -7,11 +7,11 @@ export const ANSWER_MS = 50;
 /** The default delay of a late answer or message. */
 export const LATE_MS = 400;
 
-/** The provider gives up after so many tries. */
+/** The provider gives up after this many tries. */
 const TRIES = 240;
 const TRY_PAUSE_MS = 250;
 
-/** Posts until the service has accepted or refused the body. @param url - called for each try, because the service may move. */
+/** Posts until the service has accepted or refused the body. @param url - called for each try, because the address may change. */
 export async function postUntilAccepted(url: () => string, body: object): Promise<void> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     const status = await fetch(url(), {

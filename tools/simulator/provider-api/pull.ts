@@ -8,6 +8,7 @@ export interface PullOperations {
   readonly operations: Readonly<Record<string, Operation>>;
   /** A test may change these at any time. */
   readonly behaviour: PullBehaviour;
+  /** The short codes that were registered. */
   readonly registered: ReadonlySet<string>;
   /**
    * The latest end of all queried periods. The simulator uses it as its clock if it is later than real time, because a tested
@@ -26,8 +27,8 @@ export interface PullBehaviour {
   zone: 'UTC' | 'East Africa';
   method: 'POST' | 'GET';
   /**
-   * The most rows that are missing from an answer, so that other rows move to other pages. The number is random, and only the
-   * newest rows of the last 20 minutes can be missing.
+   * Each answer leaves out a random number of the newest rows, from 0 to this number, so that other rows move to other pages. Only
+   * rows of the last 20 minutes are left out.
    */
   mostHiddenRows: number;
   /** The length to which one text of each row is padded, to make answers with many rows too large for the service. */

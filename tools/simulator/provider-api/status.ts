@@ -8,9 +8,9 @@ import { type Answer, type Call, errorAnswer, type Operation } from './operation
 /** Simulates status queries: the call is accepted, and the answer is posted later. */
 
 export interface StatusPlan {
-  /** How the call is answered. `lost` closes the connection after the query was accepted. */
+  /** The HTTP response to the call. `lost` closes the connection after the query was accepted. */
   callAnswer: 'accepted' | 'lost' | 'refused';
-  /** How the query is answered. `early`: before the call is answered. */
+  /** How the answer is posted to ResultURL. `early`: before the HTTP response. */
   answer: 'once' | 'twice' | 'early' | 'late' | 'never';
   /** Whether amounts and times are texts. */
   hasNumbersAsText: boolean;

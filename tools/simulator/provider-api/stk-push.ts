@@ -19,15 +19,15 @@ export type CustomerAnswer = keyof typeof CUSTOMER_ANSWERS;
 
 export interface PromptPlan {
   customer: CustomerAnswer;
-  /** How the provider answers the call. `lost` closes the connection, and `error` is a 500, after the prompt was accepted. */
+  /** The HTTP response to the call. With `lost` (the connection is closed) and `error` (500), the phone still shows the prompt. */
   callAnswer: 'accepted' | 'late' | 'lost' | 'error' | 'refused' | 'phone_busy';
-  /** When and how often the outcome is reported. `early`: before the call is answered. */
+  /** When and how often the outcome is reported. `early`: before the HTTP response to the call. */
   report: 'once' | 'twice' | 'never' | 'early' | 'late';
   /** The notification of a payment to the short code. `first`: before the report. */
   notification: 'first' | 'last' | 'never';
   /** The reference in the notification. Default: the account reference of the request. */
   reference?: string;
-  /** The query for the outcome fails this often before it answers. */
+  /** How many queries for the outcome fail before one succeeds. */
   failedQueries: number;
 }
 
@@ -67,13 +67,13 @@ export interface StkPushOptions {
   prefix?: string;
   /** The plan of the n-th prompt, counted from 0. */
   planOf(n: number, call: Call): PromptPlan;
-  /** Where notifications of payments are posted, with the secret. Called for each try, because the service may move. */
+  /** Where notifications of payments are posted, with the secret. Called for each try, because the address may change. */
   notificationUrl(): string;
   /** How long a customer takes. */
   answerMs?: number;
   /** How late a late answer is. */
   lateMs?: number;
-  /** Where a report is posted. Default: the address in the request. The service may have moved since. */
+  /** Where a report is posted, if the address of the service has changed since the request. Default: the address in the request. */
   reportUrl?(given: string): string;
 }
 
