@@ -35,8 +35,8 @@ export async function assignPayment(
 }
 
 /**
- * Moves a payment that answers a payment request to the account of the request. Does nothing if the payment is reversed, or if
- * staff have recorded or assigned it. If the account has no room, the payment becomes unmatched.
+ * Moves the payment of a payment request to the account of the request. Does nothing if the payment is reversed, or if staff chose
+ * its account. If the account of the request has no room, the payment is unmatched afterwards.
  */
 export async function moveToRequestedAccount(
   tx: Tx,
@@ -45,26 +45,27 @@ export async function moveToRequestedAccount(
   id: number,
   accountId: number,
 ): Promise<void> {
-  const { payment, account: present } = await lockPaymentAndAccount(tx, context, id, [accountId]);
-  if (payment.status === 'reversed' || payment.account_id === accountId || isDecidedByStaff(payment)) return;
-  if (present) {
+  const { payment, account: otherAccount } = await lockPaymentAndAccount(tx, context, id, [accountId]);
+  if (payment.status === 'reversed' || payment.account_id === accountId || hasAccountFromStaff(payment))
+    return;
+  if (otherAccount) {
     const reason = 'the payer answered a request for another account';
-    await unassignLocked(tx, context, actor, { payment, account: present, reason });
+    await unassignLocked(tx, context, actor, { payment, account: otherAccount, reason });
   }
   const account = (await lockAccounts(tx, [accountId])).get(accountId);
   if (!account || !hasRoomFor(booksOf(account), BigInt(payment.amount_minor))) return;
   await assignLocked(tx, context, actor, { id, account, method: 'payment_request' });
 }
 
-/** Staff recorded the payment, or assigned it. */
-function isDecidedByStaff({ source, match_method: method }: PaymentRow): boolean {
+/** Whether staff chose the account when they recorded or assigned the payment. */
+function hasAccountFromStaff({ source, match_method: method }: PaymentRow): boolean {
   return source === 'manual' || method === 'assigned' || method === 'manual_entry';
 }
 
 /**
- * Unassigns a matched payment. The payment is then in the worklist again. A reconciled payment stays reconciled: its money has
- * arrived. An unassignment and a new assignment together move money to another account. So above the approval limit, the
- * unassignment is only requested.
+ * Unassigns a matched payment, which is then in the list of unmatched payments. A reconciled payment stays reconciled, because its
+ * money has arrived. Above the approval limit, the unassignment is only requested, because an unassignment and a new assignment
+ * move money to another account.
  */
 export async function unassignPayment(
   context: Context,
@@ -93,7 +94,7 @@ export async function unassignPayment(
   });
 }
 
-/** Assigns an unmatched payment that the transaction has locked with the account. Learns from assignments by staff. */
+/** Assigns an unmatched payment. The transaction has locked the payment and the account. Learns from assignments by staff. */
 async function assignLocked(
   tx: Tx,
   context: Context,
@@ -118,7 +119,7 @@ async function assignLocked(
   return assigned;
 }
 
-/** Unassigns a matched payment that the transaction has locked with its account. */
+/** Unassigns a matched payment. The transaction has locked the payment and its account. */
 async function unassignLocked(
   tx: Tx,
   context: Context,

@@ -3,7 +3,7 @@ import type { LedgerEvent } from '../core/database/tables.ts';
 import type { Entry, MoneyEvent, Movement } from '../ledger/rules.ts';
 import type { PaymentRow } from './rules.ts';
 
-// The contra entries of each payment event. ledger/rules.ts derives the entries on the account from the movement.
+// Money events of payments, with their contra entries. ledger/rules.ts derives the entries on the account from the movements.
 
 /** The columns of a payment that determine its entries. */
 type PaymentMoney = Pick<

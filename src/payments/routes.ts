@@ -86,11 +86,12 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'recordPayment',
         summary: 'Record a received payment',
         description:
-          'A payment is accepted in every status of its account, because the money has moved already. The part above the balance becomes credit. ' +
-          'A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. To post a ' +
-          'missing line of a statement, import it from the statement. If the payment of the transaction was reversed, and no other payment has the ' +
-          'reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already ' +
-          'has, even a reversed payment, gets DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.',
+          'A payment is accepted whatever the status of its account, because the money has moved already. The part above the balance becomes credit. ' +
+          'A transaction that the provider has reported, by a notification or on an uploaded statement, is refused with DUPLICATE_ENTRY. To post a ' +
+          'missing line of a statement, import the line from the statement. If the payment of the transaction was reversed, and no unreversed ' +
+          'payment has the reference, users who may assign payments can record the transaction again with the reported amount. An `externalId` ' +
+          'of an existing payment, even a reversed one, is refused with DUPLICATE_ENTRY. There is no PUT by external id. To repeat a ' +
+          'request safely, send an Idempotency-Key.',
         body: NewPayment,
         response: { 201: Envelope(Payment, 'Payment recorded.') },
       },
@@ -233,8 +234,8 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'unassignPayment',
         summary: 'Unassign a payment from its account',
         description:
-          'The payment is unmatched again and can be assigned to another account, even if it is reconciled. The reference learned from the ' +
-          'assignment is deleted. Payments that this reference has matched stay matched (`filter[matchMethod]=learned`). An amount ' +
+          'The payment is unmatched again and can be assigned to another account, even if it is reconciled. What the service learned from ' +
+          'the assignment is deleted. Other payments that matched through it stay matched (`filter[matchMethod]=learned`). An amount ' +
           'above APPROVAL_LIMIT is sent for approval (202).',
         params: UnmatchedParams,
         body: Unassignment,

@@ -3,13 +3,13 @@ import type { Tx } from '../core/database/db.ts';
 import { LostRace } from '../core/database/postgres-errors.ts';
 import { notFound } from '../core/http/errors.ts';
 import { lockAccounts } from '../ledger/store.ts';
-import { findAccountsToReprocess } from './notifications/commands.ts';
+import { findAccountsForReprocessing } from './notifications/commands.ts';
 import { lockReference } from './posting/store.ts';
 import type { PaymentRow } from './rules.ts';
 import { findPaymentRow, lockPaymentRows } from './store.ts';
 
 /**
- * Locks a payment, its reference and its account, and the accounts to which notifications with this reference may be posted.
+ * Locks a payment, its reference and its account, and the accounts to which reprocessed notifications with this reference may post.
  * @param others - further accounts to lock.
  */
 export async function lockPaymentAndAccount(
@@ -22,7 +22,7 @@ export async function lockPaymentAndAccount(
   if (!seen) throw notFound('payment', id);
   const { transaction_ref: reference } = seen;
   if (reference !== null) await lockReference(tx, reference);
-  const further = reference === null ? [] : await findAccountsToReprocess(tx, context, reference, id);
+  const further = reference === null ? [] : await findAccountsForReprocessing(tx, context, reference, id);
   const [locked] = await lockPaymentsAndAccounts(tx, [seen], [...further, ...others]);
   if (!locked) throw new Error('The payment does not exist, although payments are never deleted.');
   return locked;

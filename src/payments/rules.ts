@@ -13,7 +13,7 @@ export function providerActor(provider: string): Actor {
   return { ...SYSTEM, name: `provider ${provider}` };
 }
 
-/** The statuses of a payment, and the statuses that follow each of them. */
+/** Each status of a payment, with the statuses that it can change to. */
 export const PAYMENT_STATUSES: Record<PaymentStatus, { next: readonly PaymentStatus[] }> = {
   matched: { next: ['unmatched', 'reversed'] },
   unmatched: { next: ['matched', 'reversed'] },
@@ -25,9 +25,9 @@ export function refusedMove({ status }: PaymentRow, to: PaymentStatus): AppError
 }
 
 /**
- * The amount to compare with the approval limit when a payment is taken from its account. On a written-off or cancelled account,
- * the amount that is then unpaid counts, if it is larger. If only the payment counted, a payment that is recorded before the
- * write-off and reversed afterwards could hide the loss from approval.
+ * The amount to compare with the approval limit when a payment is taken from its account. If the account is written off or
+ * cancelled, this is at least the amount that is unpaid afterwards. Otherwise staff could record payments, write off the small rest
+ * without approval, and then reverse the payments one by one.
  * @param othersMinor - the sum of other payments that are taken from the account at the same time.
  */
 export function amountToApprove(

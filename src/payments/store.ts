@@ -91,7 +91,7 @@ export function updateExternalFields(
     });
 }
 
-/** Finds the manual payments that conflict with a notification. Does not lock them. */
+/** Finds the unreversed manual payments with the reference that are linked to no provider transaction. Does not lock them. */
 export async function findManualPayments(tx: Tx, transId: string): Promise<PaymentRow[]> {
   const { rows } = await sql<PaymentRow>`
     select * from payments

@@ -26,12 +26,12 @@ export async function learnAssignment(
   const sent = await findReferenceAndPayer(tx, context, payment.id);
   if (!sent || payment.account_id === null) return false;
   const [candidates = []] = await findCandidates(tx, [sent.interpretations]);
-  const { accountId: readAs } = decideByInterpretation(candidates, sent.interpretations.referenceIsEmpty);
+  const { accountId: matchedId } = decideByInterpretation(candidates, sent.interpretations.referenceIsEmpty);
   await insertLearned(tx, {
     typedKey: sent.typedKey,
     payerSha256: sent.payerSha256,
     accountId: payment.account_id,
-    overruledAccountId: readAs === payment.account_id ? null : readAs,
+    overruledAccountId: matchedId === payment.account_id ? null : matchedId,
     paymentId: payment.id,
     assignedOn: today(context),
     createdBy: actor.userId,

@@ -14,8 +14,8 @@ import { nationalIdKey } from '../../customers/rules.ts';
 
 /**
  * How the account of a payment was found.
- * - isInterpretation: whether the method interprets the reference or the payer's number. The order of these methods is the order of
- *   trust: if several lead to the account, the first one is stored.
+ * - isInterpretation: whether the method interprets the reference or the payer's number. The most trusted method is first: if
+ *   several methods lead to the account, the first one is stored.
  * - reason: shown with the payment. The reason of `learned` depends on the assignment and is stored with the payment.
  */
 export const MATCH_METHODS = {
@@ -54,7 +54,7 @@ export interface Interpretations {
   /** From digits that may be the id of an account. */
   bareAccountId: number | null;
   payerSha256: Buffer | null;
-  /** The form in which learned references are compared. */
+  /** The reference in the form in which learned references are compared. */
   typedKey: string | null;
   referenceIsEmpty: boolean;
 }
@@ -96,13 +96,13 @@ export function readReference(
   region: string,
 ): Interpretations {
   const text = (reference ?? '').normalize('NFKC').trim();
-  const readable = text !== '' && text.length <= MAX_REFERENCE_LENGTH;
-  const idKey = readable ? nationalIdKey(text) : '';
-  const typedKey = readable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
+  const isReadable = text !== '' && text.length <= MAX_REFERENCE_LENGTH;
+  const idKey = isReadable ? nationalIdKey(text) : '';
+  const typedKey = isReadable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
   return {
-    accountId: readable ? (readAccountNumber(text) ?? null) : null,
+    accountId: isReadable ? (readAccountNumber(text) ?? null) : null,
     nationalIdKey: idKey.length >= MIN_NATIONAL_ID_LENGTH ? idKey : null,
-    phone: readable ? (readPhone(text, region) ?? null) : null,
+    phone: isReadable ? (readPhone(text, region) ?? null) : null,
     bareAccountId: /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null,
     payerSha256: readPayer(payer, region),
     typedKey: typedKey === '' ? null : typedKey,
@@ -147,7 +147,7 @@ export interface MaskedNumber {
 /** A masked number must show at least this many digits at its end. The index on phone numbers covers exactly these digits. */
 export const MASK_END_LENGTH = 3;
 
-/** @returns undefined unless the middle is hidden and enough of both ends is visible. */
+/** @returns undefined if the number is not masked, or if too few digits are visible at one of its ends. */
 export function readMasked(payer: string | null, region: string): MaskedNumber | undefined {
   const shown = /^\+?(\d{3,12})[*xX•]{2,12}(\d{1,9})$/.exec((payer ?? '').replace(/[\s-]/g, ''));
   const [, start = '', end = ''] = shown ?? [];
@@ -162,8 +162,8 @@ export function fitsMask(phone: string, { start, end }: MaskedNumber): boolean {
 }
 
 /**
- * Whether two numbers as providers write them certainly belong to different phones. A masked number fits every phone with the
- * same ends.
+ * Whether two payer numbers certainly belong to different phones. Each may be plain, masked or hashed. A masked number fits every
+ * phone with the same ends.
  */
 export function areDifferentPayers(one: string | null, other: string | null, region: string): boolean {
   const [hash, otherHash] = [readPayer(one, region), readPayer(other, region)];
@@ -185,11 +185,11 @@ function overlapAtEnd(one: string, other: string): boolean {
 }
 
 /**
- * Decides which account the payment matches, or returns the candidates. The payer's phone decides only if there is no reference.
+ * Decides which account the payment matches, or returns the candidates. The payer's phone is used only if the reference is empty.
  *
- * The learned account is used if the interpretations give no account, or the account that staff replaced by the learned one. If
- * they give a third account, or the payer typed the number of another open account, the payment matches no account, because one
- * phone may pay for several accounts.
+ * A learned account is used if the interpretations lead to no account, or to the account that staff overruled when they assigned
+ * the earlier payment. If the interpretations lead to a third account, the payment matches no account. It also matches none if the
+ * payer typed the number of another open account, because one phone may pay for several accounts.
  */
 export function decideMatch(candidates: Candidate[], referenceIsEmpty: boolean): Match {
   const read = decideByInterpretation(candidates, referenceIsEmpty);
@@ -204,7 +204,7 @@ export function decideMatch(candidates: Candidate[], referenceIsEmpty: boolean):
   return { accountId: learned.accountId, method: 'learned', assignedOn: learned.assignedOn };
 }
 
-/** Decides without learned accounts. */
+/** Like `decideMatch`, but without learned accounts. */
 export function decideByInterpretation(
   candidates: Candidate[],
   referenceIsEmpty: boolean,
@@ -242,9 +242,9 @@ export interface RelatedAssignment {
 
 /**
  * The ids of the accounts to suggest for a notification without a match, from clues of at least medium confidence. If accounts
- * fit the typed reference, only these are suggested. Otherwise, these are suggested: the accounts of the payer's phone, the
- * accounts of the payer's earlier assignments, and the accounts whose number differs from the reference by one typing error. An
- * account with such a number may not exist: the store ignores its id.
+ * fit the typed reference, only these are suggested. Otherwise the function suggests the accounts of the payer's phone, the
+ * accounts of the payer's earlier assignments, and the accounts whose number differs from the reference by one typing error. Ids
+ * from typing errors may belong to no account.
  */
 export function suggestedAccountIds(
   candidates: readonly Candidate[],

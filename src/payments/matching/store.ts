@@ -146,8 +146,8 @@ export async function findByNames(db: Db, names: string[][]): Promise<number[][]
 }
 
 /**
- * Finds, for each payer, the open accounts of customers whose phone fits the masked number. If too many phones fit, only
- * customers who also share a word of the payer's name count.
+ * Finds, for each payer, the open accounts of customers whose phone fits the masked number. If too many phones fit, finds only
+ * customers who also share a word of the payer's name.
  */
 export async function findByMasks(
   db: Db,
@@ -177,8 +177,8 @@ export async function findByMasks(
 
 /**
  * Finds, for each payer, the open accounts of the possible customers.
- * @param clues - rows `p` with a clue to the customer of the payer at the position `at`.
- * @param isPossible - condition on customers.
+ * @param clues - SQL of rows `p`. `p.at` is the position of a payer, and the other columns describe possible customers.
+ * @param isPossible - SQL condition on a customer, with the columns of `p`.
  */
 async function findOpenAccountsOf(
   db: Db,

@@ -23,7 +23,7 @@ const MAX_WORDS = 4;
 const HIGH = 60;
 const MEDIUM = 30;
 
-/** The weights of clues. An exact reference alone gives a high confidence. A name or a masked number alone does not. */
+/** The weights of clues. An exact reference alone gives a high confidence, and a name or a masked number alone a low one. */
 const CLUES = {
   learned: { source: 'typed', weight: 70 },
   account_number: { source: 'typed', weight: 66 },

@@ -23,7 +23,7 @@ interface PaymentToValidate {
  * Validates a payment. It must match an account, or its reference must be an account number. The account must owe money and have
  * room for the amount. Writes nothing.
  *
- * @returns the number of the account that would be paid, or null.
+ * @returns the verdict, and the number of the account that would be paid (null if the payment is not accepted).
  */
 export async function validatePayment(
   { db, config }: Context,
@@ -34,7 +34,7 @@ export async function validatePayment(
   const interpretations = readReference(reference, payer, config.PHONE_REGION);
   const [candidates = []] = await findCandidates(db, [interpretations]);
   const match = decideMatch(candidates, interpretations.referenceIsEmpty);
-  // Accept an existing account number, even if staff must assign the payment later.
+  // If there is no match, accept an existing account number. Staff then assign the payment later.
   const accountId =
     match.accountId ?? match.candidates.find(({ method }) => method === 'account_number')?.accountId;
   const account = accountId === undefined ? undefined : await findAccountRow(db, accountId);

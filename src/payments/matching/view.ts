@@ -47,15 +47,15 @@ export async function listUnmatched(context: Context, log: Log, plan: ListPlan) 
 }
 
 /** Runs one statement for each kind of clue, and several for names. */
-async function suggestFor(context: Context, log: Log, sent: readonly ReferenceAndPayer[]) {
+async function suggestFor(context: Context, log: Log, notifications: readonly ReferenceAndPayer[]) {
   const { db, config } = context;
   const region = config.PHONE_REGION;
-  const interpretations = sent.map(({ bill_ref, payer }) => readReference(bill_ref, payer, region));
-  const payers = sent.map(({ payer, payer_name }) => ({
+  const interpretations = notifications.map(({ bill_ref, payer }) => readReference(bill_ref, payer, region));
+  const payers = notifications.map(({ payer, payer_name }) => ({
     words: nameWords(payer_name),
     masked: readMasked(payer, region),
   }));
-  const near = sent.map(({ bill_ref }) => nearAccountNumbers(bill_ref ?? ''));
+  const near = notifications.map(({ bill_ref }) => nearAccountNumbers(bill_ref ?? ''));
 
   const candidates = await findCandidates(db, interpretations);
   const openNear = await findOpenAccounts(db, [...new Set(near.flat())]);
@@ -67,7 +67,7 @@ async function suggestFor(context: Context, log: Log, sent: readonly ReferenceAn
     payers.map(({ words }) => words),
   );
 
-  const clues: Clue[][] = sent.map((_, index) => [
+  const clues: Clue[][] = notifications.map((_, index) => [
     ...(candidates[index] ?? []).map((found) => clueOfCandidate(found)),
     ...(near[index] ?? []).filter((id) => openNear.has(id)).map(clueOfNearNumber),
     ...(related[index] ?? []).map(clueOfAssignment),
@@ -97,13 +97,13 @@ function figuresOf(context: Context, account: HeldAccountRow | undefined) {
   return { status, balance, nextDueDate, nextDueAmount };
 }
 
-/** Like `findByNames`, but stops at a time limit. Later payers then get suggestions from other clues only. */
+/** Like `findByNames`, but stops at a time limit. The names that are left are not searched. */
 async function findByNamesInTime(db: Db, log: Log, names: string[][]): Promise<number[][]> {
   const end = performance.now() + NAMES_TIMEOUT_MS;
   const found: number[][] = names.map(() => []);
-  const known = names.flatMap((words, at) => (words.length < 2 ? [] : [{ words, at }]));
-  for (let start = 0; start < known.length; start += NAMES_AT_ONCE) {
-    const batch = known.slice(start, start + NAMES_AT_ONCE);
+  const searchable = names.flatMap((words, at) => (words.length < 2 ? [] : [{ words, at }]));
+  for (let start = 0; start < searchable.length; start += NAMES_AT_ONCE) {
+    const batch = searchable.slice(start, start + NAMES_AT_ONCE);
     const timeoutMs = Math.max(1, Math.ceil(end - performance.now()));
     try {
       const words = batch.map((payer) => payer.words);
@@ -113,7 +113,7 @@ async function findByNamesInTime(db: Db, log: Log, names: string[][]): Promise<n
       if (!isTimeout(error)) throw error;
       log.warn(
         { err: error },
-        `the names of ${known.length - start} payers were not searched: the time limit was reached`,
+        `the names of ${searchable.length - start} payers were not searched: the time limit was reached`,
       );
       break;
     }

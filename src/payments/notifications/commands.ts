@@ -26,16 +26,16 @@ export async function importNotifications(
   notifications: readonly Notification[],
 ): Promise<void> {
   const queue = openPostingQueue(context);
-  // Wait until every notification has ended before throwing an error, so that none still runs during the next step.
-  const ends = await Promise.allSettled(
+  // Throw only after every notification is done, so that none is still being posted during the next step of the caller.
+  const results = await Promise.allSettled(
     notifications.map((notification) => receiveNotification(context, log, queue, notification)),
   );
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
 const RETRIED_AT_ONCE = 100;
 const RETRIED_IN_A_RUN = 500;
-/** After this time, the rest of a failed batch waits for the next run of the job, a minute later. */
+/** The items of a failed batch run one by one for at most this time. The rest waits for the next run of the job, a minute later. */
 const LONGEST_ONE_BY_ONE_MS = 20_000;
 
 /**
@@ -91,8 +91,8 @@ function incomingOf(
 }
 
 /**
- * Reprocesses notifications after a manual payment was unassigned or reversed: the notifications in conflict under its reference,
- * and the notification that was linked to the reversed payment.
+ * Reprocesses notifications after a payment was unassigned or reversed: the notifications in conflict that have its reference, and,
+ * after a reversal, the notification that was linked to the payment.
  */
 export async function reprocessNotifications(
   tx: Tx,
@@ -126,7 +126,7 @@ export async function reprocess(
 }
 
 /** Finds the accounts to which reprocessing may post, so that they can be locked first. */
-export async function findAccountsToReprocess(
+export async function findAccountsForReprocessing(
   tx: Tx,
   context: Context,
   reference: string,

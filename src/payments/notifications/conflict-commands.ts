@@ -11,7 +11,7 @@ import { reverseLocked } from '../reversal-commands.ts';
 import { lockPaymentsAndAccounts } from '../row-lock-commands.ts';
 import { amountToApprove, type NotificationRow, type PaymentRow } from '../rules.ts';
 import { findManualPayments } from '../store.ts';
-import { findAccountsToReprocess, reprocess } from './commands.ts';
+import { findAccountsForReprocessing, reprocess } from './commands.ts';
 import type { Resolution } from './schema.ts';
 import { findNotification, getNotification, lockNotification } from './store.ts';
 
@@ -35,7 +35,7 @@ export async function resolveConflict(
     const locked = await lockPaymentsAndAccounts(
       tx,
       manual,
-      await findAccountsToReprocess(tx, context, transId),
+      await findAccountsForReprocessing(tx, context, transId),
     );
     const row = await lockNotification(tx, id);
     if (row?.outcome !== 'conflict') throw notInConflict(row ?? seen);
@@ -47,7 +47,7 @@ export async function resolveConflict(
       locked.filter(({ payment }) => payment.id !== paymentId),
     );
     for (const payment of reversed) {
-      // Read the account again: two of the payments may be on one account. The first reversal has then changed this account.
+      // Two of the payments may be on one account. Read the account again, because the first reversal has changed it.
       const accounts = payment.account_id === null ? undefined : await lockAccounts(tx, [payment.account_id]);
       const [account] = accounts?.values() ?? [];
       await reverseLocked(tx, context, actor, { payment, account, reason });
@@ -89,8 +89,8 @@ function checkResolution(
 }
 
 /**
- * The reversal of a payment above the approval limit must be requested separately. The approved reversal reprocesses the
- * notification.
+ * Refuses the resolution if the reversal of a payment needs approval. Staff must request this reversal separately. Once it is
+ * approved, the reversal reprocesses the notification.
  */
 function checkNeedsNoApproval(
   { config, currency }: Context,

@@ -31,7 +31,7 @@ import { type NotificationRow, type PaymentRow, providerActor } from '../rules.t
 // Decides the effects of a provider's notification. A provider transaction is posted as one payment, which stores the id of the
 // transaction.
 
-/** The notification does not refer to the account of the manual payment: it names another account or suggests another customer. */
+/** The reference and payer of the notification point to another account or customer than that of the manual payment. */
 const OTHER_ACCOUNT = 'other_account';
 const ACCOUNT_FULL = 'account_full';
 const DIFFERS_FROM_FIRST = 'differs_from_first';
@@ -63,9 +63,9 @@ export function asFlags(flags: string[]): NotificationFlag[] {
 /** @param region - the country whose phone numbers need no country code. */
 export function incomingNotification(notification: Notification, region: string): Incoming {
   const { transId: reference, billRef, payer, flags } = notification;
-  const isAnswer = notification.paymentRequestId !== null;
-  const read = () => (isAnswer ? readNumberOnly(billRef) : readReference(billRef, payer, region));
-  const interpretations = flags.includes(OTHER_SHORT_CODE) ? null : read();
+  const answersRequest = notification.paymentRequestId !== null;
+  const interpret = () => (answersRequest ? readNumberOnly(billRef) : readReference(billRef, payer, region));
+  const interpretations = flags.includes(OTHER_SHORT_CODE) ? null : interpret();
   const locks = [lockName('payment reference', reference)];
   return {
     notification,
@@ -94,25 +94,26 @@ export function decideNotification(
   }
 
   const flags = notification.flags.filter((flag) => !DECISION_FLAGS.has(flag));
-  const withoutPayment = (
+  const planWithoutPayment = (
     outcome: 'repeated' | 'differs' | 'conflict',
     conflictPaymentId: number | null = null,
   ) => outcomePlan(notification, { outcome, paymentId: own?.id ?? null, conflictPaymentId, flags }, now);
   if (own?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
-  if (own && isSamePayment(notification, own, others)) return withoutPayment('repeated');
+  if (own && isSamePayment(notification, own, others)) return planWithoutPayment('repeated');
   const isUndecided = stored === null || stored.outcome === null;
-  const hasAnswer = isAnyAnswer(notification, others);
-  // A pending report of the same payment has posted nothing. The retry of that report finds the payment of this notification.
+  const isRequested = answersPaymentRequest(notification, others);
+  // A pending notification of a requested payment has posted nothing yet. If its amount is the same, this notification posts the
+  // payment, and the retry of the pending one is `repeated`.
   const isPendingRepeat = (one: KnownNotification) =>
-    hasAnswer && one.status === 'pending' && hasAmount(one, amountMinor);
+    isRequested && one.status === 'pending' && hasAmount(one, amountMinor);
   const earlier = isUndecided
     ? others.filter((one) => precedes(one, stored?.id) && !isPendingRepeat(one))
     : [];
-  if (!own && hasAnswer && earlier.length > 0 && earlier.every((one) => hasAmount(one, amountMinor)))
-    return withoutPayment('repeated');
+  if (!own && isRequested && earlier.length > 0 && earlier.every((one) => hasAmount(one, amountMinor)))
+    return planWithoutPayment('repeated');
   if (own || earlier.length > 0) {
     flags.push(DIFFERS_FROM_FIRST);
-    return withoutPayment('differs');
+    return planWithoutPayment('differs');
   }
 
   const [payment, another] = known.payments
@@ -122,9 +123,9 @@ export function decideNotification(
   const isForAnother = isMeantForAnother(payment, facts);
   if (isForAnother) flags.push(OTHER_ACCOUNT);
   const conflicting = another ?? (hasAmount(payment, amountMinor) ? undefined : payment);
-  if (conflicting) return withoutPayment('conflict', conflicting.id);
+  if (conflicting) return planWithoutPayment('conflict', conflicting.id);
   if (isForAnother && payment.id !== acceptedPaymentId && !isAuthoritative(payment)) {
-    return withoutPayment('conflict', payment.id);
+    return planWithoutPayment('conflict', payment.id);
   }
   if (payment.payment_method_id !== method.id) flags.push(OTHER_METHOD);
   return {
@@ -152,10 +153,10 @@ function decideNewPayment(
   { timeZone, now }: PlanSettings,
 ): Decision {
   const { provider, transId, amountMinor, isRefusable } = notification;
-  const giveBack = (refusal: RefusalReason): Plan => ({ result: { outcome: { refusal } } });
-  if (isRefusable && notification.flags.includes(OTHER_SHORT_CODE)) return giveBack('wrong_short_code');
-  if (isRefusable && match.accountId === null) return giveBack('wrong_account');
-  const post = (paymentId: number, accountId: number | null, postedFlags: string[]): Plan => {
+  const planRefusal = (refusal: RefusalReason): Plan => ({ result: { outcome: { refusal } } });
+  if (isRefusable && notification.flags.includes(OTHER_SHORT_CODE)) return planRefusal('wrong_short_code');
+  if (isRefusable && match.accountId === null) return planRefusal('wrong_account');
+  const planPayment = (paymentId: number, accountId: number | null, postedFlags: string[]): Plan => {
     const actor = providerActor(notification.provider);
     const payment = paymentRow(paymentId, now, {
       account_id: accountId,
@@ -180,11 +181,14 @@ function decideNewPayment(
     );
     return { result, event: recordedEvent(payment, actor, now, rows), ...(stored && { stored }) };
   };
-  const ifFull = (paymentId: number) =>
-    isRefusable ? giveBack('wrong_amount') : post(paymentId, null, [...flags, ACCOUNT_FULL]);
+  const planForFullAccount = (paymentId: number) =>
+    isRefusable ? planRefusal('wrong_amount') : planPayment(paymentId, null, [...flags, ACCOUNT_FULL]);
   if (account && !hasRoomFor(booksOf(account), amountMinor))
-    return isRefusable ? giveBack('wrong_amount') : ifFull;
-  return (paymentId) => ({ ifFull: () => ifFull(paymentId), ...post(paymentId, match.accountId, flags) });
+    return isRefusable ? planRefusal('wrong_amount') : planForFullAccount;
+  return (paymentId) => ({
+    planIfFull: () => planForFullAccount(paymentId),
+    ...planPayment(paymentId, match.accountId, flags),
+  });
 }
 
 function matchOf({ paymentRequestId }: Notification, accountId: number | null, match: Match) {
@@ -263,10 +267,9 @@ function hasAmount({ amount_minor: amount }: Pick<PaymentRow, 'amount_minor'>, a
 }
 
 /**
- * Whether the payment belongs to the notification. The content of a provider's own call has already been compared. Other reports
- * (imported statement lines, pulled payments, answers to payment requests) have payer, time and reference in other forms, so only
- * their amount is compared.
- *
+ * Whether the notification reports this payment in another form: as an imported statement line, a pulled payment, or the answer to
+ * a payment request. These have payer, time and reference in other forms, so only the amounts are compared. Two calls of the
+ * provider are not compared here, because their content hashes have been compared before.
  * @param others - the other notifications of the transaction.
  */
 function isSamePayment(
@@ -276,27 +279,29 @@ function isSamePayment(
 ): boolean {
   const reported = others.filter(({ payment_id: id }) => id === payment.id).map((one) => one.source);
   const { source, amountMinor } = notification;
-  const isAnyInOtherForm = [source, payment.source, ...reported].some(
+  const isInOtherForm = [source, payment.source, ...reported].some(
     (one) => one === 'import' || one === 'pull',
   );
-  const isComparable = isAnyInOtherForm || isAnyAnswer(notification, others);
-  return isComparable && hasAmount(payment, amountMinor);
+  return (isInOtherForm || answersPaymentRequest(notification, others)) && hasAmount(payment, amountMinor);
 }
 
 /** Whether one of the notifications of a transaction is the answer to a payment request. */
-function isAnyAnswer({ paymentRequestId }: Notification, others: readonly KnownNotification[]): boolean {
+function answersPaymentRequest(
+  { paymentRequestId }: Notification,
+  others: readonly KnownNotification[],
+): boolean {
   return paymentRequestId !== null || others.some((one) => one.payment_request_id !== null);
 }
 
 /**
- * Whether this other notification of the transaction comes first: it was processed and its outcome counts
- * (`isComparedWithLater`), or it is pending and older.
+ * Whether this other notification of the transaction comes first: it is pending and older, or it was processed and has no outcome
+ * or an outcome with `isComparedWithLater`.
  */
 function precedes(
   { id, status, outcome, payment_id: paymentId }: KnownNotification,
   storedId = Number.POSITIVE_INFINITY,
 ): boolean {
-  // A repeat without a payment reports no money by itself. The notification that it repeats decides.
+  // Ignore a repeat without a payment. The notification that it repeats is one of the others, too, and is compared instead.
   if (outcome === 'repeated' && paymentId === null) return false;
   if (status === 'processed') return outcome === null || NOTIFICATION_OUTCOMES[outcome].isComparedWithLater;
   return status === 'pending' && id < storedId;
@@ -313,8 +318,8 @@ function isMeantForAnother(
 }
 
 /**
- * Whether the account of a manual payment overrides the account that the payer named. This requires that staff who may assign
- * payments have recorded or assigned the payment.
+ * Whether the account of a manual payment overrides the account that the payer named: the payment was assigned, or it was recorded
+ * by the system, or by a user or API key that may assign payments.
  */
 function isAuthoritative({
   match_method: method,

@@ -68,7 +68,7 @@ export const Resolution = Type.Object(
   {
     paymentId: Nullable({
       ...Id,
-      description: 'The manual payment of this transaction. Null if no manual payment belongs to it.',
+      description: 'The manual payment that records this transaction. Null if none of them does.',
     }),
     reason: Text(500),
   },

@@ -37,7 +37,7 @@ import {
   UNKNOWN_TRANSACTION,
 } from './rules.ts';
 import {
-  findExternalIds,
+  findByExternalIds,
   findPaymentMethods,
   findTransactions,
   flagRepeatAfterReversal,
@@ -125,9 +125,9 @@ export function messageOf(error: unknown): string {
 const LARGEST_BATCH = 100;
 /** PostgreSQL works on one batch while the service prepares or commits the other. */
 const BATCHES_IN_FLIGHT = 2;
-/** Larger than the number of payments that all requests accepted at once can submit. A bulk call submits up to 100 at a time. */
+/** More payments than all concurrent requests can submit. A bulk call submits up to 100 at a time. */
 const MAX_ITEMS = 1_000;
-/** Shorter than the time limit of a request. */
+/** How long a busy payment is retried. Shorter than the time limit of a request. */
 const PATIENCE_MS = 4_000;
 
 export function openPostingQueue(context: Context): PostingQueue {
@@ -153,7 +153,7 @@ async function postBatch(context: Context, batch: readonly Incoming[]): Promise<
       startsWithReads: true,
     });
   } catch (error) {
-    // An older version of the service may post the same reference or key without these locks.
+    // An older version of the service, which does not take these locks, has posted the same reference or key: try again.
     if (batch.length === 1 && violatedUnique(error)) return [{ busy: unavailable(error, 1) }];
     throw error;
   }
@@ -207,7 +207,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
   const externalIds = batch.map((incoming) => ('manual' in incoming ? incoming.manual.externalId : null));
   const interpretations = batch.flatMap((incoming) => incoming.interpretations ?? []);
   const namedIds = idsOf(batch.map(({ namedAccountId }) => namedAccountId));
-  const [busyLocks, answers, transactions, sameIds, methods, candidates, accounts] = await Promise.all([
+  const [busyLocks, answers, transactions, byExternalId, methods, candidates, accounts] = await Promise.all([
     tryLockNames(
       tx,
       batch.map(({ locks }) => locks),
@@ -218,7 +218,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
       batch.flatMap(({ reference }) => reference ?? []),
       batch.flatMap((incoming) => ('manual' in incoming ? (incoming.reference ?? []) : [])),
     ),
-    findExternalIds(
+    findByExternalIds(
       tx,
       externalIds.flatMap((externalId) => externalId ?? []),
     ),
@@ -255,7 +255,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
       continue;
     }
     const known = transactions.get(incoming.reference ?? '') ?? UNKNOWN_TRANSACTION;
-    const sameExternalId = sameIds.get(externalIds[at] ?? '');
+    const sameExternalId = byExternalId.get(externalIds[at] ?? '');
     const answer = key && answers[usedKeys.indexOf(key)];
     facts.push({
       known,
@@ -275,8 +275,8 @@ function idsOf(ids: readonly (number | null)[]): number[] {
 }
 
 /**
- * Finds the customers that the worklist suggests for a notification without a match. The decision needs these customers only if
- * staff have recorded the same transaction on an account. In all other cases the list is empty, without a search.
+ * Finds the customers that the list of unmatched payments would suggest for a notification without a match. The decision needs them
+ * only if staff have recorded the transaction on an account. In all other cases the result is empty, without a search.
  */
 async function findSuggestedCustomers(
   tx: Tx,
@@ -337,19 +337,19 @@ function linkedPaymentId({ link, unlinkPaymentId }: Plan): number | undefined {
 
 /**
  * Handles a plan that the ledger refused: earlier payments of the same batch have brought the account to its limit (10^15 minor
- * units). Writes the alternative plan `ifFull`, or returns the refusal.
+ * units). Writes the plan of `planIfFull`, or returns the refusal.
  */
 async function writeRefused(
   tx: Tx,
   context: Context,
-  { ifFull, unlinkPaymentId }: Plan,
+  { planIfFull, unlinkPaymentId }: Plan,
   refusal: AppError,
 ): Promise<ItemResult<Recorded>> {
   // This error rolls back the whole transaction, including the unlinking.
   if (unlinkPaymentId)
     throw new Error('Earlier payments of the batch left no room on the account for this payment.');
-  if (!ifFull) return { error: refusal };
-  const [result] = await write(tx, context, new Map(), [ifFull()]);
+  if (!planIfFull) return { error: refusal };
+  const [result] = await write(tx, context, new Map(), [planIfFull()]);
   if (!result) throw new Error('A plan has no result.');
   return result;
 }

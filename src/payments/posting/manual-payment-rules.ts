@@ -87,7 +87,7 @@ export function decideManual(
   };
 }
 
-/** In a bulk call, an item whose payment exists with the same data counts as existing. With `NotTheSame`, the item fails. */
+/** A bulk call reports an item as existing if its payment exists with the same data. After `NotTheSame`, the item fails. */
 function externalIdError(
   { accountId, amountMinor, paymentMethodId }: ManualPayment,
   { id, account_id, amount_minor, payment_method_id, status }: ExternalPayment,
@@ -105,8 +105,8 @@ function externalIdError(
 /**
  * Finds the reversed provider payment whose transaction the manual payment may take over. Undefined if no provider has reported
  * the transaction. Staff may not record a transaction that a provider has reported, by a notification or on a statement.
- * Exception: if its payment was reversed, and no other unreversed payment has the reference, staff who may assign payments can
- * record it again with the reported amount.
+ * Exception: if the payment of the transaction was reversed, and no unreversed payment has the reference, staff who may assign
+ * payments can record the transaction again with the reported amount.
  *
  * @returns an error if the manual payment is refused.
  */

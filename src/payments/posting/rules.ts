@@ -29,11 +29,11 @@ export interface ManualPayment extends Required<ExternalValues> {
 /** A payment reported by a provider, in a call or on a line of a statement. */
 export interface Notification {
   provider: string;
-  /** The code of the payment method that the provider's payments have. */
+  /** The code of the provider's payment method. */
   methodCode: string;
   /**
-   * Whether the provider waits for the outcome, and returns the money of a refused payment to the payer. Such a payment is
-   * refused if it matches no account, and is not stored for a retry if posting fails.
+   * Whether the provider waits for the outcome, and returns the money to the payer if the payment is refused. A refusable payment
+   * is refused if it matches no account. It is not stored for a retry if posting fails.
    */
   isRefusable: boolean;
   source: PaymentSource;
@@ -61,7 +61,7 @@ export interface Notification {
   acceptedPaymentId: number | null;
 }
 
-/** The answer to store for repeats of a request with an idempotency key. */
+/** The answer to store under an idempotency key, for repeats of the request. */
 export interface KeepAnswer {
   key: IdempotencyKey;
   status: number;
@@ -76,7 +76,7 @@ export type Incoming = {
   reference: string | null;
   /** Null for a manual payment and for money sent to another short code. */
   interpretations: Interpretations | null;
-  /** The account that the payment itself names. */
+  /** The account of a manual payment, or the account whose number is the reference of a notification. */
   namedAccountId: number | null;
 } & ({ manual: ManualPayment; keep: KeepAnswer | undefined } | { notification: Notification });
 
@@ -88,7 +88,7 @@ export type Recorded =
   /** The provider returns the money to the payer. */
   | { refusal: RefusalReason };
 
-/** A payment under a reference, with the customer of its account, and the present rights of the user or API key that recorded it. */
+/** A payment with the reference, the customer of its account, and the current rights of the user or API key that recorded it. */
 export type KnownPayment = PaymentRow & {
   /** The role of the user or the API key. Null for the system, and for a key that has `key_permissions`. */
   recorder_role: UserRole | null;
@@ -131,10 +131,10 @@ export interface Facts {
   methods: readonly Row<'payment_methods'>[];
   /** The payment that already has the external id of the manual payment. */
   sameExternalId?: ExternalPayment;
-  /** The stored answer to the idempotency key, or the error if the key cannot be used. */
+  /** The answer that is stored under the idempotency key, or the error if the key cannot be used. */
   answer?: KeptAnswer | AppError;
   match: Match;
-  /** The customers that the worklist suggests for a notification without a match. */
+  /** The customers that the list of unmatched payments would suggest for a notification without a match. */
   suggestedCustomerIds: readonly number[];
   /** The locked account of the manual payment or of the match. */
   account: AccountRow | undefined;
@@ -160,12 +160,12 @@ export interface Plan {
   stored?: { id: number; outcome: StoredOutcome };
   /** The manual payment to which the provider's transaction is linked. */
   link?: { paymentId: number; notification: Notification };
-  /** The reversed payment that gives its transaction to the new payment. */
+  /** The reversed payment from which the new payment takes over the provider's transaction. */
   unlinkPaymentId?: number;
-  /** The stored notification to flag as repeated after a reversal. */
+  /** A repeat of a notification whose payment was reversed. The stored notification is flagged. */
   repeatAfterReversal?: Notification;
-  /** Replaces the plan if earlier payments of the batch have filled the account. */
-  ifFull?: () => Plan;
+  /** Makes the plan to use instead if earlier payments of the batch have filled the account. */
+  planIfFull?: () => Plan;
 }
 
 /** The outcome of a notification, as its row stores it. */

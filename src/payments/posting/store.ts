@@ -103,7 +103,7 @@ export async function findTransactions(
   return transactions;
 }
 
-export async function findExternalIds(
+export async function findByExternalIds(
   tx: Tx,
   externalIds: readonly string[],
 ): Promise<ReadonlyMap<string | null, ExternalPayment>> {
@@ -146,7 +146,7 @@ export async function linkToProvider(
     .set({
       provider,
       provider_trans_id: transId,
-      // An unmatched payment stays in the worklist without a match method, because its account is not known.
+      // An unmatched payment stays unmatched, and so has no match method.
       match_method: sql`case when account_id is null then null else 'manual_entry'::match_method end`,
       match_reason: null,
       updated_at: sql`business_now()`,
