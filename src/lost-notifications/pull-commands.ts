@@ -28,8 +28,8 @@ import {
 } from './pull-store.ts';
 
 /**
- * Asks providers for their payments, and posts those whose notification was lost. A job pulls one short code. It works in windows,
- * and each window is complete before the next one starts.
+ * Asks providers for their payments, and posts those whose notification was lost. Each job pulls one short code, window by window.
+ * A window (a period such as two hours) is complete before the next one starts.
  */
 
 export const PULL_TASK = 'pull-payments';
@@ -37,10 +37,10 @@ export const PULL_TASK = 'pull-payments';
 /** Windows are halved down to this length if an answer is too large. */
 const SHORTEST_WINDOW_MS = 60_000;
 /** After this time, the next windows wait for the next run of the job, a minute later. */
-const LONGEST_TURN_MS = 60_000;
+const LONGEST_RUN_MS = 60_000;
 /** More pages mean that the provider never reports the end of its rows. */
 const MAX_PAGES = 5_000;
-/** A page repeats the last rows of the previous page, because rows move if the provider adds or hides other rows. */
+/** Each page starts with the last rows of the previous page, because rows shift if the provider adds or hides rows. */
 const OVERLAPPING_ROWS = 10;
 /** A window is read at most this many times. */
 const MAX_PASSES = 6;
@@ -109,13 +109,13 @@ async function pullWindows(
   signal: AbortSignal,
 ): Promise<void> {
   const { db, clock } = context;
-  const turn = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_TURN_MS)]);
+  const endOfRun = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_RUN_MS)]);
   const now = clock.now();
   const importedAt = completeUntil === null ? await findLastImportEnd(db) : null;
   let { from, lost } = startOfPull({ completeUntil, importedAt }, now, source.historyMs);
   let windowMs = source.longestWindowMs;
   let expected = completeUntil;
-  while (from < now && !turn.aborted) {
+  while (from < now && !endOfRun.aborted) {
     const to = new Date(Math.min(from.getTime() + windowMs, now.getTime()));
     const window = { shortCode: key.shortCode, from, to };
     let foundCount: number;
@@ -130,7 +130,7 @@ async function pullWindows(
     if (foundCount > 0) log.info({ ...key, from, to, foundCount }, 'a pull found payments');
     const reached = expected !== null && expected > to ? expected : to;
     const nextAt = nextPullAt(to, now);
-    // False if a gap in the balance was found meanwhile, which moves `complete_until` back. The next run starts there.
+    // If a gap in the balance was found meanwhile, it has moved `complete_until` back. The next run starts there.
     if (!(await recordProgress(db, key, { expected, completeUntil: reached, foundCount, nextAt, lost })))
       return;
     expected = reached;

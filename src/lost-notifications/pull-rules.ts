@@ -14,11 +14,11 @@ export interface Period {
 
 /**
  * The start of the period to pull.
- * @param completeUntil - null before the first pull.
+ * @param completeUntil - the end of the pulled period. Null before the first pull.
  * @param importedAt - the end of the last import of a portfolio. The first pull starts there at the earliest, because the import
  *   may contain earlier payments without the ids of the provider.
  * @param historyMs - how far back the provider lists payments.
- * @returns `lost`: the part since the last complete pull that the provider no longer lists.
+ * @returns `lost`: the period that was never pulled, and that the provider no longer lists.
  */
 export function startOfPull(
   { completeUntil, importedAt }: { completeUntil: Date | null; importedAt: Date | null },
@@ -33,7 +33,7 @@ export function startOfPull(
   return { from: from > oldest ? from : oldest, lost: null };
 }
 
-/** When to pull again after a success: at once if the pull has not caught up. */
+/** When to pull again after a success: at once if the pull has not reached the present. */
 export function nextPullAt(completeUntil: Date, now: Date): Date {
   return completeUntil < now ? now : new Date(now.getTime() + INTERVAL_MS);
 }

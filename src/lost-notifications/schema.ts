@@ -39,7 +39,7 @@ const ProviderStatus = Type.Object(
     silentSince: Nullable({
       ...Timestamp,
       description:
-        'The last notification before a silence that is longer than usual. Null without a silence.',
+        'The time of the last notification before a silence that is longer than usual. Null without a silence.',
     }),
     openBalanceGaps: Type.Integer({
       description: 'The number of gaps in the running balance that nothing explains yet.',
@@ -94,7 +94,8 @@ export const BalanceGap = Type.Object(
     },
     explained: {
       ...Money,
-      description: 'The payments of the period that were found, or reported late. In units of the currency.',
+      description:
+        'The sum of the payments of the period that were found or reported late. In units of the currency.',
     },
     createdAt: Timestamp,
     explainedAt: Nullable(Timestamp),

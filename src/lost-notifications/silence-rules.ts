@@ -17,7 +17,7 @@ const LONGEST_SILENCE_MS = 48 * 60 * MINUTE_MS;
 
 /**
  * The periods to compare with a silence: the same hours on the same weekdays of the last four weeks.
- * @returns none if the silence is still short.
+ * @returns an empty list if the silence is still short.
  */
 export function usualPeriods(lastHeardAt: Date, now: Date): Period[] {
   const silenceMs = Math.min(now.getTime() - lastHeardAt.getTime(), LONGEST_SILENCE_MS);
@@ -29,7 +29,7 @@ export function usualPeriods(lastHeardAt: Date, now: Date): Period[] {
 }
 
 /**
- * Whether the provider usually reports payments in these periods. Without enough history, the answer is no.
+ * Whether the provider usually reports payments in these periods. False if there is too little history.
  * @param counts - the notifications of each period. Counts above USUAL_COUNT may be cut off.
  */
 export function isUsuallyHeard(counts: readonly number[]): boolean {

@@ -108,7 +108,7 @@ function reportOf(
   decimals: number,
 ): BalanceReport | undefined {
   const { amount_minor: amount, trans_time: time } = row;
-  if (!row.counts || amount === null || time === null) return undefined;
+  if (!row.isInBalance || amount === null || time === null) return undefined;
   const balanceMinor = parseMinor(readBalance?.(Buffer.from(row.raw_body)) ?? '', decimals);
   if (balanceMinor === undefined) return undefined;
   const receivedAt = new Date(row.received_at);

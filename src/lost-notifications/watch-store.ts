@@ -6,7 +6,7 @@ import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { Gap, LateReport, Segment } from './balance-rules.ts';
 
-/** Transactions that stored notifications before this time have ended. */
+/** All transactions that stored notifications before this time have ended. */
 const ALL_COMMITTED = sql`business_now() - interval '1 minute'`;
 /** The first run reads the notifications since this time. */
 const FIRST_READ = sql`business_now() - interval '1 day'`;
@@ -45,17 +45,17 @@ export interface ReadNotification {
   trans_time: string | null;
   business_short_code: string | null;
   /**
-   * Whether the notification reports a payment that the balance includes. A pending notification counts, because it is posted
-   * later and is not read again.
+   * Whether the provider's balance includes the payment. True for a pending notification, too, because it is posted later and is not
+   * read again.
    */
-  counts: boolean;
+  isInBalance: boolean;
 }
 
 /** The next notifications that the provider posted, in the order of the index. */
 export async function readNotifications(tx: Tx, watch: WatchRow, limit: number): Promise<ReadNotification[]> {
   const { rows } = await sql<ReadNotification>`
     select id, received_at, raw_body, amount_minor, trans_time, business_short_code,
-      status <> 'rejected' and outcome is distinct from 'differs' as counts
+      status <> 'rejected' and outcome is distinct from 'differs' as "isInBalance"
     from notifications
     where (received_at, id) > (${watch.read_until}::timestamptz, ${watch.read_id}::bigint)
       and received_at < ${ALL_COMMITTED} and provider = ${watch.provider} and source = 'webhook'
@@ -72,7 +72,7 @@ export async function recordRead(tx: Tx, provider: string, last: ReadNotificatio
     where provider = ${provider}`.execute(tx);
 }
 
-/** Moves the position forward if there is nothing to read, so that the next read is short. */
+/** Moves `read_until` to the present after everything was read, so that the next read is short. */
 export async function moveToPresent(tx: Tx, provider: string): Promise<void> {
   await sql`
     update provider_watches set read_until = ${ALL_COMMITTED}, read_id = 0
@@ -189,7 +189,7 @@ export async function recordExplanation(
     where id = ${id} and state = 'open'`.execute(db);
 }
 
-/** When the provider last posted a notification, even if that notification was not read yet. */
+/** When the provider last posted a notification, even if `readNotifications` has not read it yet. */
 export async function findLastHeard(
   db: Db,
   { provider, read_until: readUntil, last_heard_at: known }: WatchRow,

@@ -173,7 +173,7 @@ async function linkPayment(context: Context, id: number, receipt: string): Promi
     const seen = await findRequest(tx, id);
     const payment = seen && (await findPayment(tx, seen.provider, receipt));
     if (!seen || payment?.amount_minor !== seen.amount_minor) return false;
-    // The payment's notification may have been posted after the answer was stored.
+    // Check this again, because the payment may have been posted after the answer was stored.
     if (mayBeUnrelated(payment, seen, context.config.PHONE_REGION)) return false;
     const { id: paymentId } = payment;
     await moveToRequestedAccount(tx, context, providerActor(seen.provider), paymentId, seen.account_id);
@@ -214,12 +214,12 @@ export async function postPaidRequests(context: Context, log: Log, signal: Abort
   let posted = 0;
   for (let at = 0; at < requests.length && !signal.aborted; at += POSTED_AT_ONCE) {
     const batch = requests.slice(at, at + POSTED_AT_ONCE);
-    const ends = await Promise.allSettled(batch.map((one) => postPaid(context, log, queue, one)));
-    for (const [n, end] of ends.entries()) {
-      if (end.status === 'fulfilled') posted += Number(end.value);
+    const results = await Promise.allSettled(batch.map((one) => postPaid(context, log, queue, one)));
+    for (const [n, result] of results.entries()) {
+      if (result.status === 'fulfilled') posted += Number(result.value);
       else
         log.error(
-          { err: end.reason, paymentRequestId: batch[n]?.id },
+          { err: result.reason, paymentRequestId: batch[n]?.id },
           'the payment of a request was not posted',
         );
     }

@@ -9,7 +9,7 @@ import { providerActor } from '../payments/rules.ts';
 import { END_STATUS, mayMove, type PaymentRequestRow } from './rules.ts';
 import { updateRequest } from './store.ts';
 
-// The changes of a payment request that the transaction has locked. Each writes its audit entry and its event.
+// Changes a payment request that the transaction has locked. Each change writes an audit entry and an event.
 
 /** The columns for the provider's ids. Ids that are known already do not change. */
 export function idColumns(

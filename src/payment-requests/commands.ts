@@ -6,9 +6,16 @@ import { newCallbackKey } from '../core/values/secret.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { REQUEST_PROVIDER } from '../payments/providers/registry.ts';
-import { checkRequested, DAY_SECONDS, exceededLimit, type PaymentRequestRow } from './rules.ts';
+import { checkAmountOwed, DAY_SECONDS, exceededLimit, type PaymentRequestRow } from './rules.ts';
 import type { NewPaymentRequest } from './schema.ts';
-import { findAccount, findEarlier, findHolder, insertRequest, lockPhone, releasePhone } from './store.ts';
+import {
+  findAccount,
+  findEarlier,
+  findOpenRequest,
+  insertRequest,
+  lockPhone,
+  releasePhone,
+} from './store.ts';
 
 /** The provider's prompt has certainly ended after this time, even if its outcome is unknown. */
 const PROMPT_ENDED_MS = 3_600_000;
@@ -32,10 +39,10 @@ export async function requestPayment(
     await lockPhone(tx, phone);
     const account = await findAccount(tx, accountId);
     if (!account) throw notFound('account', accountId, 'accountId');
-    checkRequested(account, amountMinor, currency);
+    checkAmountOwed(account, amountMinor, currency);
     await releasePhone(tx, phone, new Date(now.getTime() - PROMPT_ENDED_MS));
-    const holder = await findHolder(tx, phone);
-    if (holder) throw duplicate('payment_request', 'phone', holder.id);
+    const open = await findOpenRequest(tx, phone);
+    if (open) throw duplicate('payment_request', 'phone', open.id);
     const earlier = await findEarlier(tx, phone, new Date(now.getTime() - DAY_SECONDS * 1_000));
     const exceeded = exceededLimit(earlier, amountMinor, limitsOf(context), now);
     if (exceeded) throw tooMany(exceeded);

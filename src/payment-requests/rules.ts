@@ -7,17 +7,17 @@ import { type AccountRow, balanceOf, booksOf } from '../ledger/rules.ts';
 import { fitsMask, readMasked, readPayer } from '../payments/matching/rules.ts';
 import type { EndReason, RequestAnswer } from '../payments/providers/provider.ts';
 
-// The state machine of a payment request, its limits, and the times at which it is sent and its outcome is asked for.
+// The state machine of a payment request, its limits, and when to send the request and to ask for its outcome.
 
 export type PaymentRequestRow = Row<'payment_requests'>;
 
-/** The statuses of a payment request, and the statuses that follow each of them. */
+/** Each status of a payment request, with the statuses that it can change to. */
 export const REQUEST_STATUSES: Readonly<Record<PaymentRequestStatus, readonly PaymentRequestStatus[]>> = {
   requested: ['sent', 'unknown', 'paid', 'declined', 'expired'],
   sent: ['unknown', 'paid', 'declined', 'expired'],
   unknown: ['paid', 'declined', 'expired'],
   paid: [],
-  // A provider may report a payment after it has reported a failure. The money has moved, so the payment counts.
+  // A provider may report a payment after it has reported a failure. The request becomes `paid`, because the money has moved.
   declined: ['paid'],
   expired: ['paid'],
 };
@@ -44,7 +44,7 @@ export function mayMove(from: PaymentRequestStatus, to: PaymentRequestStatus): b
  * be rounded up, because providers accept only whole units.
  * @throws AppError VALIDATION_ERROR.
  */
-export function checkRequested(account: AccountRow, amountMinor: Minor, currency: Currency): void {
+export function checkAmountOwed(account: AccountRow, amountMinor: Minor, currency: Currency): void {
   const owedMinor = balanceOf(booksOf(account));
   if (owedMinor <= 0n) throw invalidField('accountId', 'must refer to an account that owes money');
   const unit = 10n ** BigInt(currency.decimals);
@@ -121,7 +121,7 @@ export const DAY_SECONDS = 86_400;
 export type EarlierRequest = Pick<PaymentRequestRow, 'id' | 'amount_minor' | 'created_at'>;
 
 /**
- * Applies the limits of a phone.
+ * Finds the limit that another request to the phone would exceed.
  * @param earlier - the requests of the last 24 hours, the newest first.
  * @returns undefined if the phone may get another request.
  */
@@ -168,7 +168,7 @@ export function problemOfAnswer(
   { currency, region }: { currency: Currency; region: string },
 ): string | undefined {
   const { provider_request_id: requestId, amount_minor: requested, phone, status } = request;
-  // A payment that the service found is only probable. The provider's answer replaces it.
+  // Without `paid_body`, the service found the payment itself. It is only probable, so the provider's answer replaces it.
   const receipt = request.paid_body === null ? null : request.receipt;
   if (requestId !== null && answer.requestId !== null && answer.requestId !== requestId)
     return `the id is ${answer.requestId}, not ${requestId}`;
@@ -208,7 +208,7 @@ export function mayBeUnrelated(
   return !isSamePhone(payer, request.phone, region);
 }
 
-/** Whether the payer's number, as a provider writes it, is the phone. A masked number counts as the phone if its ends fit. */
+/** Whether the payer's number, as a provider writes it, is the phone. True for a masked number whose ends fit. */
 export function isSamePhone(payer: string | null, phone: string, region: string): boolean {
   const isReadable = readPayer(payer, region) !== null || readMasked(payer, region) !== undefined;
   return isReadable && !isAnotherPhone(payer, phone, region);
@@ -216,7 +216,7 @@ export function isSamePhone(payer: string | null, phone: string, region: string)
 
 /** The provider's prompt usually ends within this time. A later payment does not count as the answer to the request. */
 const PROMPT_MS = 5 * 60_000;
-/** After this time, notifications have arrived and lost ones have been pulled. So all payments that fit are known. */
+/** This long after a request, all notifications have arrived or were pulled, so every payment that may be the answer is known. */
 const FIND_AFTER_MS = 15 * 60_000;
 /** The provider's clock and the service's clock may differ. */
 const CLOCK_DIFFERENCE_MS = 2 * 60_000;
@@ -234,7 +234,7 @@ export function paymentPeriod(
   };
 }
 
-/** For requests that were sent before this time, a payment alone may show that they are paid. */
+/** If a request was sent before this time, a payment that fits may show that the request is paid (`certainPayment`). */
 export function findableBefore(now: Date): Date {
   return new Date(now.getTime() - FIND_AFTER_MS);
 }
@@ -250,7 +250,7 @@ export interface PossiblePayment {
 }
 
 /**
- * Finds the payment of a request whose outcome the provider never reported: the only payment that may be from its phone.
+ * Finds the payment of a request whose outcome the provider never reported: the only payment that may come from the phone.
  * Undefined if there is any doubt.
  */
 export function certainPayment(

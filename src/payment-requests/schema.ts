@@ -30,7 +30,7 @@ export const PaymentRequest = Type.Object(
     status: Choice('PaymentRequestStatus', STATUSES, {
       description:
         '`requested`: stored, not yet sent. `sent`: the provider has accepted the request, and the customer is asked. `unknown`: ' +
-        'the provider has not yet reported the outcome. `paid`, `declined` and `expired`: the outcome is known.',
+        'the provider has not reported the outcome in the usual time. `paid`, `declined` and `expired`: the outcome is known.',
     }),
     reason: Nullable(
       Choice('PaymentRequestReason', END_REASONS, {

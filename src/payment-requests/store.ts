@@ -31,7 +31,8 @@ export async function releasePhone(tx: Tx, phone: string, sentBefore: Date): Pro
     .execute();
 }
 
-export function findHolder(tx: Tx, phone: string): Promise<PaymentRequestRow | undefined> {
+/** Finds the request that blocks other requests to the phone. */
+export function findOpenRequest(tx: Tx, phone: string): Promise<PaymentRequestRow | undefined> {
   return tx
     .selectFrom('payment_requests')
     .selectAll()
@@ -172,8 +173,8 @@ async function claimForSearch(
 }
 
 /**
- * Whether the payment of this request could also answer another request with the same phone, account and amount: a request that is
- * open, or that is paid by an unknown payment.
+ * Whether the payment of this request could also answer another request with the same phone, account and amount. This is a request
+ * that is open, or that is paid, but whose payment is not known.
  */
 export async function hasRival(
   db: Db,

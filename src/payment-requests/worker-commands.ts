@@ -16,14 +16,14 @@ import { isOverdue, isTooLateToSend, nextQueryAt, nextSendAt, type PaymentReques
 import { claimDue, lockRequest, type Step, updateRequest } from './store.ts';
 
 /**
- * How long an instance may keep a request before another one takes it. Sending starts with a commit that extends the time. So if
- * an instance dies before it sends a request, another one still sends it in time.
+ * How long an instance may keep a request before another instance takes it. Before an instance sends the request, it commits a
+ * longer time. So if it dies before that, another instance still sends the request in time.
  */
 export const LEASE_SECONDS: Readonly<Record<Step, number>> = { send: 10, ask: LONGEST_CALL_SECONDS };
 /** Separate limits, so that slow calls for outcomes do not delay sending. */
 const CALLS_AT_ONCE: Readonly<Record<Step, number>> = { send: 20, ask: 10 };
 const POLL_INTERVAL_MS = 500;
-/** The longest wait for calls at a stop. A request whose call has no recorded result becomes `unknown`. */
+/** A stop waits at most this long for running calls. A request whose call has no recorded result becomes `unknown`. */
 const LONGEST_STOP_MS = 5_000;
 
 /** Sends payment requests, and asks for outcomes that the provider has not reported. */
@@ -165,7 +165,7 @@ async function startSending(
   });
 }
 
-/** The provider may have answered the request before it answers the call, so only a request without an outcome changes its status. */
+/** Changes the status only if there is no outcome yet: the provider may post the outcome before it answers the call. */
 async function recordSent({ db, clock }: Context, id: number, result: SendResult): Promise<void> {
   await inTransaction(db, async (tx) => {
     const now = clock.now();

@@ -39,7 +39,7 @@ import {
   updateQuery,
 } from './store.ts';
 
-// Asks a provider about one transaction. The answer is stored and shown. The answer changes no money.
+// Asks a provider about one transaction. The answer is stored and shown. It changes nothing in the books.
 
 /** One status query at a time is sent, so that status queries cannot overload the provider. */
 export const SEND_QUERY_TASK = 'send-status-query';

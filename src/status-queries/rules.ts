@@ -7,11 +7,11 @@ import { readAmountOf } from '../payments/providers/rules.ts';
 
 // The state machine of a status query to a provider about one transaction, and the comparison of its answer with the books.
 
-/** The states of a status query, and the states that follow each of them. A late answer still counts. */
+/** Each state of a status query, with the states that it can change to. A late answer is accepted. */
 export const QUERY_STATES: Readonly<Record<StatusQueryState, readonly StatusQueryState[]>> = {
   requested: ['answered', 'not_found', 'failed', 'unanswered'],
   answered: [],
-  // The customer may have the receipt before the provider finds the transaction.
+  // The provider may find a transaction only some time after the customer has got the receipt.
   not_found: ['answered'],
   failed: ['answered', 'not_found'],
   unanswered: ['answered', 'not_found', 'failed'],

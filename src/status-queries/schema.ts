@@ -38,7 +38,7 @@ const Answer = Type.Object(
 const DifferenceShown = Type.Object(
   {
     field: Choice('ComparedField', COMPARED_FIELDS),
-    ours: Type.String({ description: 'The present value in the books.' }),
+    ours: Type.String({ description: 'The current value in the books.' }),
     provider: Type.String({ description: 'The value in the provider’s answer.' }),
   },
   { title: 'StatusDifference' },

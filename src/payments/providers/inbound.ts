@@ -30,7 +30,7 @@ interface AnswerHandling<Answer> {
   handle(request: FastifyRequest, key: string, body: string, answer: Answer): Promise<void>;
 }
 
-/** Adds the route of the addresses that `answerUrl` makes. */
+/** Adds the route for the addresses that `answerUrl` returns. */
 export function answerRoute<Answer>(
   api: Api,
   context: Context,
@@ -86,7 +86,7 @@ export function optionsOf(
       querystring: Type.Object({ token: Type.Optional(Type.String({ maxLength: 500 })) }),
       response: { 200: contentOf(answer) },
     },
-    // The provider's file validates the body, and accepts more than the schema describes. The gateway may add query parameters.
+    // No validation by the schema: the provider's file accepts more than it describes, and the gateway may add query parameters.
     validatorCompiler: () => () => true,
     onRequest: async (request: FastifyRequest) => {
       provider.authenticate(request, config);

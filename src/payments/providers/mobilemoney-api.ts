@@ -115,7 +115,7 @@ async function requestToken(settings: MobilemoneyApiSettings): Promise<Token> {
   throw asNotSent(errorOf(TOKEN_PATH, answer, fields));
 }
 
-/** Without a token, the operation was not called. So errors become `not_sent`, except `busy`. A refused key stays `unauthorized`. */
+/** The error of a failed token request. It becomes `not_sent`, because the operation was not called. `busy` stays `busy`. */
 function asNotSent(error: unknown): unknown {
   if (!(error instanceof ProviderApiError) || error.problem === 'busy') return error;
   return new ProviderApiError('not_sent', error.message, error.retryAfterSeconds);
@@ -174,7 +174,7 @@ export function OpenObject<T extends Record<string, TSchema>>(properties: T, opt
   return Type.Object(properties, { additionalProperties: true, ...options });
 }
 
-/** The answer to the provider's calls that report the outcome of a query or a request. */
+/** The HTTP response to a call in which the provider answers a query or a request. */
 export const ACKNOWLEDGEMENT = {
   contentType: 'application/json; charset=utf-8',
   body: { ResultCode: 0, ResultDesc: 'Accepted' },

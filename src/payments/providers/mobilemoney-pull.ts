@@ -93,7 +93,7 @@ export function mobilemoneyPull(api: MobilemoneyApi, settings: MobilemoneyPullSe
   };
 }
 
-/** Flattens the list, which some answers nest in another list. A single row may have no list. @returns undefined without rows. */
+/** Flattens the list, which some answers nest in another list. A single row may come without a list. */
 function rowsOf(list: unknown): Record<string, unknown>[] | undefined {
   if (isRecord(list)) return [list];
   return Array.isArray(list) ? list.flat(2).filter(isRecord) : undefined;
@@ -142,8 +142,8 @@ function isPayment(type: string): boolean {
 
 /**
  * Reads the time of a row. The provider's times end in Z, but it is not documented whether they are in UTC or in East Africa Time.
- * A window is shorter than the difference, so only the right interpretation lies in the window. Other times without an offset are
- * in East Africa Time.
+ * A window is shorter than the three hours between them, so only the right interpretation lies in the window. A time without Z and
+ * without an offset is in East Africa Time.
  */
 export function readTime(text: string, window: Pick<PullWindow, 'from' | 'to'>): Date | undefined {
   const digits = text.replace(/(\.\d+)?Z?$/, '').replace(/[-:T ]/g, '');

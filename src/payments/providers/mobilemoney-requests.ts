@@ -119,7 +119,7 @@ export const mobilemoneyRequester: PaymentRequester = {
     summary: 'Receive the answer to a payment request',
     description:
       'The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. ' +
-      'An answer that fits no request is stored as a notification with the status `rejected`. The provider still gets a positive answer. An unreadable answer is stored, too.',
+      'An answer that fits no request is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.',
     body: { contentType: 'application/json', schema: AnswerBody },
     answer: { contentType: 'application/json', schema: Acknowledged('RequestAnswerStored') },
   },
@@ -221,8 +221,8 @@ function resultOf(code: string | null, message: string | null): RequestResult {
 }
 
 /**
- * An answer that the provider posts is final, whatever its code means. The answer to a query may report an error of the query
- * itself.
+ * An answer that the provider posts is final, so a code without a known meaning ends the request, too. In the answer to a query,
+ * such a code may report an error of the query itself.
  */
 function finalResultOf(code: string | null, message: string | null): RequestResult {
   const result = resultOf(code, message);

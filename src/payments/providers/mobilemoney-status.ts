@@ -13,7 +13,7 @@ import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
 import type { DescribedTransaction, StatusAnswers, StatusSource } from './provider.ts';
 import { amountTextOf, isRecord, parseJsonObject, recordOf, textOf } from './rules.ts';
 
-// Daraja's Transaction Status. It answers later, at the address in the query.
+// Daraja's Transaction Status. The provider posts the answer later, to the address in the query.
 // https://developer.safaricom.co.ke/APIs/TransactionStatus
 // Its documentation and its answers differ, so every form that published client libraries read is accepted.
 
@@ -50,7 +50,7 @@ export function mobilemoneyStatus(api: MobilemoneyApi, settings: MobilemoneyStat
         PartyA: settings.shortCode,
         IdentifierType: SHORT_CODE,
         ResultURL: answerUrl,
-        // If the provider could not process a query in time, it posts its answer to this address, too.
+        // The provider posts to this address if it could not process the query in time.
         QueueTimeOutURL: answerUrl,
         Remarks: REMARKS,
         Occasion: transactionRef,
@@ -141,7 +141,7 @@ export const mobilemoneyStatusAnswers: StatusAnswers = {
     summary: 'Receive the status of a transaction',
     description:
       'The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. ' +
-      'An answer that fits no query is stored as a notification with the status `rejected`. The provider still gets a positive answer. An unreadable answer is stored, too.',
+      'An answer that fits no query is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.',
     body: { contentType: 'application/json', schema: AnswerBody },
     answer: { contentType: 'application/json', schema: Acknowledged('StatusAnswerStored') },
   },
@@ -164,8 +164,7 @@ function readTransaction(values: ReadonlyMap<string, string>): DescribedTransact
 }
 
 /**
- * The parameters by their keys, which are in lower case and without spaces. A list of one parameter may be sent as the parameter
- * itself.
+ * The parameters by key. Keys are converted to lower case without spaces. A single parameter may come without a list.
  */
 function parametersOf(result: Record<string, unknown>): Map<string, string> {
   const list = recordOf(result.ResultParameters)?.ResultParameter;

@@ -1,4 +1,4 @@
-/** Hours ahead of UTC, all year. The provider's times have no zone. */
+/** Hours ahead of UTC, all year. Times of the provider are in this zone, but do not name it. */
 export const EAST_AFRICA_TIME = 3;
 
 /** YYYY-MM-DD HH:mm:ss in East Africa Time. */

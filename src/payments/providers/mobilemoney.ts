@@ -16,7 +16,7 @@ import { parseJsonObject, textOf } from './rules.ts';
 // Safaricom's M-PESA C2B API (Daraja): validation and confirmation of payments to a paybill number.
 // https://developer.safaricom.co.ke/APIs/CustomerToBusinessRegisterURL
 
-/** The part of an answer that the gateway of the provider reads. The code 0 means accepted. The codes of refusals are strings. */
+/** The part of the service's answer that the provider's gateway reads. The code is the number 0 if accepted, otherwise a string. */
 const ACCEPTED = { ResultCode: 0, ResultDesc: 'Accepted' } as const;
 const REFUSED = {
   wrong_account: { ResultCode: 'C2B00012', ResultDesc: 'Invalid Account Number' },
@@ -190,7 +190,7 @@ export const mobilemoney: PaymentProvider = {
     operationId: 'receiveMobileMoneyPayment',
     summary: 'Receive a mobile-money payment',
     description:
-      'The provider reports a payment of a customer. Other fields are stored with the body. The service checks the secret ' +
+      'The provider reports a payment of a customer. Fields that are not listed here are stored with the body. The service checks the secret ' +
       '(X-Webhook-Secret or ?token=) and the network address, if they are configured. Each TransID is posted once. A repeat is accepted and changes nothing.',
     body: { contentType: 'application/json', schema: NotificationBody },
     answer: { contentType: 'application/json', schema: Acknowledgement },

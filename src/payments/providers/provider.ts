@@ -8,13 +8,13 @@ import type { Minor } from '../../core/values/money.ts';
 import type { ProviderName } from './provider-name-rules.ts';
 
 /**
- * Describes how to read and answer the calls of one payment provider. Each provider has one file, and one line in registry.ts that
- * registers its routes. No other file uses the provider's field names.
+ * Describes how to read and answer the calls of one payment provider. Each provider has its own files in this folder, and one line
+ * in registry.ts that registers its routes. No other file uses the provider's field names.
  */
 export interface PaymentProvider {
   /** The field `provider` of payments and notifications, and the last part of the path /webhooks/payments/<name>. */
   readonly name: ProviderName;
-  /** The code of the payment method that the provider's payments have. */
+  /** The code of the provider's payment method. */
   readonly methodCode: string;
   /** The provider's names of the two required fields, for error messages. */
   readonly fieldNames: { transactionId: string; amount: string };
@@ -35,8 +35,8 @@ export interface PaymentProvider {
    */
   readTime?(text: string): Date | undefined;
   /**
-   * Reads the balance of the business after the payment from the body of a call, as a decimal. Absent for a provider whose calls
-   * have no balance.
+   * Reads the balance from the body of a call, as a decimal. It is the balance of the business after the payment. Absent for a
+   * provider whose calls have no balance.
    */
   readBalance?(body: Buffer): string | null;
   /** The answer to an accepted notification. */
@@ -91,12 +91,12 @@ export interface StatusSource {
 export interface AnswerReceiver<Answer> {
   /** Whether the settings turn these queries or requests on. */
   isOn(config: Config): boolean;
-  /** The address of this service for the provider's answers, without a slash at its end. */
+  /** The base URL at which the provider reaches this service, without a slash at its end. */
   callbackUrl(config: Config): string;
   /** Reads an answer. @returns undefined if it is unreadable. */
   read(body: Buffer): Answer | undefined;
   readonly description: RouteDescription;
-  /** The answer to every readable call, even if the call belongs to no query or request: the provider could not correct it. */
+  /** The HTTP response to every readable call, even if it belongs to no query or request: the provider could not correct the call. */
   readonly acknowledgement: ProviderAnswer;
 }
 
@@ -151,7 +151,7 @@ export interface PullWindow {
 }
 
 export interface PulledPage {
-  /** 0 after the last row. */
+  /** The number of rows on the page. 0 if the offset is behind the last row. */
   rowCount: number;
   /** All rows as text. Two pages with the same content mean that the offset has no effect. */
   content: string;
@@ -192,7 +192,7 @@ export interface PaymentToRequest {
   answerUrl: string;
 }
 
-/** The result of sending a request. `not_sent` if the provider certainly has not processed the request. */
+/** The result of sending a request. `not_sent`: the provider certainly has not processed it. `unknown`: the provider may have. */
 export type SendResult =
   | { outcome: 'sent'; requestId: string; merchantRequestId: string | null }
   | { outcome: 'refused'; reason: EndReason; message: string }
@@ -331,12 +331,12 @@ export interface RouteDescription {
  * - unauthorized: the provider refuses the credentials of the settings.
  * - busy: the provider did not process the call, because there were too many.
  * - refused: the provider refused the call.
- * - no_answer: unknown whether the provider processed the call.
+ * - no_answer: it is unknown whether the provider processed the call.
  * - too_large: the answer is larger than the service reads.
  */
 export type ProviderApiProblem = 'not_sent' | 'unauthorized' | 'busy' | 'refused' | 'no_answer' | 'too_large';
 
-/** A call may be repeated with a new access token: 2 × 30 s for the tokens, and 2 × 60 s for the slowest call. */
+/** The time limits of two token requests (30 s each) and two of the slowest calls (60 s each): a call may be repeated once. */
 export const LONGEST_CALL_SECONDS = 180;
 
 /** The message names the operation and the provider's reason, and never contains a credential. */

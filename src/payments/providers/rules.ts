@@ -60,7 +60,7 @@ export function readNotification(
   }
   if (amountMinor === undefined || problems.length > 0) return { problems };
   const { transTime, flags } = timeOf(provider, sent.time, receivedAt, settings.timeZone);
-  // Calls and statements may have different time formats, so the parsed time is compared. An unreadable time is compared as text.
+  // Calls and statements have different time formats, so the content hash has the parsed time. An unreadable time is hashed as text.
   const time = flags.length === 0 && provider.readTime ? transTime.toISOString() : sent.time;
   const fields = notificationFields(provider, { amountMinor, transId, ...sent, time }, settings);
   return {
@@ -127,7 +127,7 @@ export function isOurs(
   return paybillNumbers.length === 0 || paybillNumbers.includes(businessShortCode ?? '');
 }
 
-/** Parses an amount. @returns undefined unless it is above 0 and at most the largest amount. */
+/** Parses an amount. @returns undefined if it is unreadable, not above 0, or above the largest amount. */
 export function readAmountOf(
   { amount }: Pick<SentPayment, 'amount'>,
   { decimals }: Currency,
