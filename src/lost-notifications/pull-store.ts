@@ -59,7 +59,7 @@ interface PullProgress {
   lost: Period | null;
 }
 
-/** @returns false if an earlier period must be pulled again. Nothing is recorded then. */
+/** Records nothing and returns false if an earlier period must be pulled again. */
 export async function recordProgress(
   db: Db,
   { provider, shortCode }: PullKey,

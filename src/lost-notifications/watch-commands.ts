@@ -32,8 +32,8 @@ import {
 } from './watch-store.ts';
 
 /**
- * Watches what providers report, after the payments are posted: gaps in the running balance, and silence. Both are hints that a
- * notification was lost.
+ * Watches the stored notifications of providers for gaps in the running balance and for silence. Both are hints that a notification
+ * was lost.
  */
 
 const READ_AT_ONCE = 2_000;

@@ -41,7 +41,7 @@ export function findOpenRequest(tx: Tx, phone: string): Promise<PaymentRequestRo
     .executeTakeFirst();
 }
 
-/** The requests since a time, the newest first. Leaves out requests that were certainly not sent. */
+/** The requests to a phone since a time, the newest first. Leaves out requests that were certainly not sent. */
 export function findEarlier(tx: Tx, phone: string, since: Date): Promise<EarlierRequest[]> {
   return tx
     .selectFrom('payment_requests')

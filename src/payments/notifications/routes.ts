@@ -25,7 +25,7 @@ export function notificationRoutes(api: Api, context: Context): void {
           'Imported lines of a provider statement are notifications too. These filters select the notifications that need work. ' +
           '`filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. ' +
           'There are three reasons: (1) the amounts differ; (2) two manual payments have the reference; (3) the notification names another ' +
-          'account or customer, and the user who recorded the payment has no permission to assign payments. ' +
+          'account or customer, and the user or API key that recorded the payment has no permission to assign payments. ' +
           '`filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been ' +
           'reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with ' +
           'different values. ' +

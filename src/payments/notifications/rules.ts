@@ -87,19 +87,22 @@ export function decideNotification(
   const method = methods.find(({ code }) => code === notification.methodCode);
   if (!method) throw new Error(`There is no payment method ${notification.methodCode}.`);
   const others = known.notifications.filter((one) => one.provider === provider && one.id !== stored?.id);
-  const own = known.payments.find((one) => one.provider === provider && one.provider_trans_id === transId);
+  const ownPayment = known.payments.find(
+    (one) => one.provider === provider && one.provider_trans_id === transId,
+  );
   if (!stored && others.some(({ content_hash: hash }) => hash?.equals(notification.contentHash))) {
-    const result = { outcome: { outcome: 'repeated' as const, paymentId: own?.id ?? null } };
-    return { result, ...(own?.status === 'reversed' && { repeatAfterReversal: notification }) };
+    const result = { outcome: { outcome: 'repeated' as const, paymentId: ownPayment?.id ?? null } };
+    return { result, ...(ownPayment?.status === 'reversed' && { repeatAfterReversal: notification }) };
   }
 
   const flags = notification.flags.filter((flag) => !DECISION_FLAGS.has(flag));
   const planWithoutPayment = (
     outcome: 'repeated' | 'differs' | 'conflict',
     conflictPaymentId: number | null = null,
-  ) => outcomePlan(notification, { outcome, paymentId: own?.id ?? null, conflictPaymentId, flags }, now);
-  if (own?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
-  if (own && isSamePayment(notification, own, others)) return planWithoutPayment('repeated');
+  ) =>
+    outcomePlan(notification, { outcome, paymentId: ownPayment?.id ?? null, conflictPaymentId, flags }, now);
+  if (ownPayment?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
+  if (ownPayment && isSamePayment(notification, ownPayment, others)) return planWithoutPayment('repeated');
   const isUndecided = stored === null || stored.outcome === null;
   const isRequested = answersPaymentRequest(notification, others);
   // A pending notification of a requested payment has posted nothing yet. If its amount is the same, this notification posts the
@@ -109,39 +112,39 @@ export function decideNotification(
   const earlier = isUndecided
     ? others.filter((one) => precedes(one, stored?.id) && !isPendingRepeat(one))
     : [];
-  if (!own && isRequested && earlier.length > 0 && earlier.every((one) => hasAmount(one, amountMinor)))
+  if (!ownPayment && isRequested && earlier.length > 0 && earlier.every((one) => hasAmount(one, amountMinor)))
     return planWithoutPayment('repeated');
-  if (own || earlier.length > 0) {
+  if (ownPayment || earlier.length > 0) {
     flags.push(DIFFERS_FROM_FIRST);
     return planWithoutPayment('differs');
   }
 
-  const [payment, another] = known.payments
+  const [manual, otherManual] = known.payments
     .filter((one) => one.provider === null && one.status !== 'reversed')
     .sort((a, b) => Number(hasAmount(b, amountMinor)) - Number(hasAmount(a, amountMinor)) || a.id - b.id);
-  if (!payment) return decideNewPayment(notification, flags, method.id, facts, settings);
-  const isForAnother = isMeantForAnother(payment, facts);
+  if (!manual) return decideNewPayment(notification, flags, method.id, facts, settings);
+  const isForAnother = isMeantForAnother(manual, facts);
   if (isForAnother) flags.push(OTHER_ACCOUNT);
-  const conflicting = another ?? (hasAmount(payment, amountMinor) ? undefined : payment);
+  const conflicting = otherManual ?? (hasAmount(manual, amountMinor) ? undefined : manual);
   if (conflicting) return planWithoutPayment('conflict', conflicting.id);
-  if (isForAnother && payment.id !== acceptedPaymentId && !isAuthoritative(payment)) {
-    return planWithoutPayment('conflict', payment.id);
+  if (isForAnother && manual.id !== acceptedPaymentId && !isAuthoritative(manual)) {
+    return planWithoutPayment('conflict', manual.id);
   }
-  if (payment.payment_method_id !== method.id) flags.push(OTHER_METHOD);
+  if (manual.payment_method_id !== method.id) flags.push(OTHER_METHOD);
   return {
-    ...outcomePlan(notification, linkedOutcome(payment.id, flags), now, {
+    ...outcomePlan(notification, linkedOutcome(manual.id, flags), now, {
       changes: [
         auditRow(providerActor(notification.provider), {
           action: 'payment.link',
           resource: 'payment',
-          resourceId: payment.id,
-          before: { matchMethod: payment.match_method },
+          resourceId: manual.id,
+          before: { matchMethod: manual.match_method },
           after: { matchMethod: 'manual_entry', transId },
-          event: event('payment.linked', { accountId: payment.account_id, amountMinor }),
+          event: event('payment.linked', { accountId: manual.account_id, amountMinor }),
         }),
       ],
     }),
-    link: { paymentId: payment.id, notification },
+    link: { paymentId: manual.id, notification },
   };
 }
 

@@ -175,12 +175,12 @@ export async function postIncoming(
   const settings = { currency, timeZone: config.BUSINESS_TIMEZONE, now: clock.now() };
   const facts = await lockAndRead(tx, batch);
   const decisions = batch.map((incoming, at): Decision => {
-    const known = facts[at];
-    if (!known) throw new Error('The data needed to decide on an incoming payment was not loaded.');
-    if ('busy' in known) return { result: known };
+    const own = facts[at];
+    if (!own) throw new Error('The data needed to decide on an incoming payment was not loaded.');
+    if ('busy' in own) return { result: own };
     return 'manual' in incoming
-      ? decideManual(incoming.manual, incoming.keep, known, settings)
-      : decideNotification(incoming.notification, known, settings);
+      ? decideManual(incoming.manual, incoming.keep, own, settings)
+      : decideNotification(incoming.notification, own, settings);
   });
   const ids = await nextPaymentIds(tx, decisions.filter((decision) => typeof decision === 'function').length);
   const plans = decisions.map((decision) => {
@@ -189,7 +189,7 @@ export async function postIncoming(
     if (id === undefined) throw new Error('There are fewer ids than payments.');
     return decision(id);
   });
-  const accounts = facts.flatMap((known) => ('account' in known && known.account ? [known.account] : []));
+  const accounts = facts.flatMap((one) => ('account' in one && one.account ? [one.account] : []));
   return write(tx, context, new Map(accounts.map((account) => [account.id, account])), plans);
 }
 

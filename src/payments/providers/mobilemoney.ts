@@ -175,7 +175,7 @@ export const mobilemoney: PaymentProvider = {
         'The provider validates a payment before the money moves. The service accepts a payment that matches an account or names an existing ' +
         'account number, unless the account is completed, or is cancelled and owes nothing. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 ' +
         'means a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the ' +
-        'answer is 503 within 2 seconds, and the provider applies its registered default.',
+        'answer is 503 within 2 seconds, and the provider applies the default action that you registered.',
       body: { contentType: 'application/json', schema: NotificationBody },
       answer: { contentType: 'application/json', schema: Validation },
     },

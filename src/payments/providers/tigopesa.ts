@@ -54,7 +54,7 @@ export const tigopesa: PaymentProvider = {
   methodCode: 'mobile_money',
   fieldNames: { transactionId: 'TXNID', amount: 'AMOUNT' },
   acceptsUnmatched: false,
-  format: `an XML document COMMAND of TYPE ${REQUEST}, without a document type, each field once`,
+  format: `an XML document with the root COMMAND and the TYPE ${REQUEST}, without a document type or repeated fields`,
   authenticate: authenticateCaller,
   read: readCall,
   accept: (sent, { paymentId }) => answer(sent, SUCCESS, paymentId),
