@@ -29,7 +29,7 @@ export interface Gap {
   differenceMinor: Minor;
 }
 
-/** A payment whose notification came after the gap that it explains was reported. */
+/** A payment whose notification came late: its gap had already been reported. */
 export interface LateReport {
   time: Date;
   amountMinor: Minor;
@@ -61,7 +61,7 @@ export function addReport(segments: readonly Segment[], report: BalanceReport): 
 }
 
 /**
- * Finds the gaps that no notification has closed in time, and the payments whose notification came too late.
+ * Finds the gaps that no notification has closed in time, and the payments whose notification came late.
  * @returns `segments`: those to keep, because later notifications may connect them.
  */
 export function findGaps(

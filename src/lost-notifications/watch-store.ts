@@ -72,7 +72,7 @@ export async function recordRead(tx: Tx, provider: string, last: ReadNotificatio
     where provider = ${provider}`.execute(tx);
 }
 
-/** Moves `read_until` to the present after everything was read, so that the next read is short. */
+/** Moves `read_until` forward to ALL_COMMITTED after everything was read, so that the next read is short. */
 export async function moveToPresent(tx: Tx, provider: string): Promise<void> {
   await sql`
     update provider_watches set read_until = ${ALL_COMMITTED}, read_id = 0

@@ -173,8 +173,8 @@ async function claimForSearch(
 }
 
 /**
- * Whether the payment of this request could also answer another request with the same phone, account and amount. This is a request
- * that is open, or that is paid, but whose payment is not known.
+ * Whether the payment of this request could also answer another request with the same phone, account and amount. The other request
+ * is open, or it is paid and its payment is not known.
  */
 export async function hasRival(
   db: Db,

@@ -16,8 +16,8 @@ import { isOverdue, isTooLateToSend, nextQueryAt, nextSendAt, type PaymentReques
 import { claimDue, lockRequest, type Step, updateRequest } from './store.ts';
 
 /**
- * How long an instance may keep a request before another instance takes it. Before an instance sends the request, it commits a
- * longer time. So if it dies before that, another instance still sends the request in time.
+ * How long an instance may keep a request before another instance takes it. The time for `send` is short: if the instance dies
+ * before `startSending`, another instance still sends the request in time. `startSending` extends the time for the call.
  */
 export const LEASE_SECONDS: Readonly<Record<Step, number>> = { send: 10, ask: LONGEST_CALL_SECONDS };
 /** Separate limits, so that slow calls for outcomes do not delay sending. */

@@ -31,7 +31,7 @@ import { type NotificationRow, type PaymentRow, providerActor } from '../rules.t
 // Decides the effects of a provider's notification. A provider transaction is posted as one payment, which stores the id of the
 // transaction.
 
-/** The reference and payer of the notification point to another account or customer than that of the manual payment. */
+/** The notification and the manual payment point to different accounts or customers. */
 const OTHER_ACCOUNT = 'other_account';
 const ACCOUNT_FULL = 'account_full';
 const DIFFERS_FROM_FIRST = 'differs_from_first';

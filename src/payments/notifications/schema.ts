@@ -68,7 +68,7 @@ export const Resolution = Type.Object(
   {
     paymentId: Nullable({
       ...Id,
-      description: 'The manual payment that records this transaction. Null if none of them does.',
+      description: 'The manual payment that records this transaction. Null if no manual payment does.',
     }),
     reason: Text(500),
   },

@@ -87,7 +87,7 @@ export function decideManual(
   };
 }
 
-/** A bulk call reports an item as existing if its payment exists with the same data. After `NotTheSame`, the item fails. */
+/** In a bulk call, the error `duplicate` marks the item as existing, and `NotTheSame` makes the item fail. */
 function externalIdError(
   { accountId, amountMinor, paymentMethodId }: ManualPayment,
   { id, account_id, amount_minor, payment_method_id, status }: ExternalPayment,

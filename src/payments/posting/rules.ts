@@ -88,7 +88,7 @@ export type Recorded =
   /** The provider returns the money to the payer. */
   | { refusal: RefusalReason };
 
-/** A payment with the reference, the customer of its account, and the current rights of the user or API key that recorded it. */
+/** A payment, with the customer of its account, and the current rights of the user or API key that recorded the payment. */
 export type KnownPayment = PaymentRow & {
   /** The role of the user or the API key. Null for the system, and for a key that has `key_permissions`. */
   recorder_role: UserRole | null;
