@@ -84,10 +84,13 @@ async function record(connection: Connection, checked: CheckedBooks): Promise<vo
 }
 
 /** Prints one check. Called as soon as the check ends, to show progress. */
-function print({ check, rule, lookedAt, sums, violationCount, violations }: Finding, decimals: number): void {
+function print(
+  { check, rule, checkedRowCount, sums, violationCount, violations }: Finding,
+  decimals: number,
+): void {
   const figures = sums.map(({ name, amountMinor }) => `, ${name} ${minorToText(amountMinor, decimals)}`);
   console.log(`${violationCount === 0 ? 'passes' : 'FAILS '} ${check}: ${rule}`);
-  console.log(`       ${lookedAt} rows${figures.join('')}`);
+  console.log(`       ${checkedRowCount} rows${figures.join('')}`);
   for (const violation of violations) console.log(`       ${describeViolation(violation)}`);
   if (violationCount > violations.length)
     console.log(`       and ${violationCount - violations.length} more`);

@@ -31,7 +31,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
         from ledger_entries where account_id is not null group by account_id
       ) e on e.account_id = a.id`,
     figures: sql`
-      select count(*) as looked_at, sum(sold) as sold, sum(paid) as paid, sum(receivable) as receivable,
+      select count(*) as checked_row_count, sum(sold) as sold, sum(paid) as paid, sum(receivable) as receivable,
         sum(credit) as credit, sum(lost) as written_off, sum(recovered) as recovered
       from checked`,
     violations: sql`
@@ -68,7 +68,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
         group by m.account_id
       ) m on m.account_id = a.id`,
     figures: sql`
-      select count(*) as looked_at, sum(money_minor) as payments, sum(paid_minor) as paid,
+      select count(*) as checked_row_count, sum(money_minor) as payments, sum(paid_minor) as paid,
         sum(receivable_minor) as receivable, sum(credit_minor) as credit
       from checked`,
     violations: sql`
@@ -105,7 +105,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
       from credit_moves m left join ledger_entries e on e.credit_move_id = m.id
       group by m.id`,
     figures: sql`
-      select count(*) as looked_at, sum(amount_minor) as moved, sum(taken) as transferred, sum(refunded) as refunded
+      select count(*) as checked_row_count, sum(amount_minor) as moved, sum(taken) as transferred, sum(refunded) as refunded
       from checked`,
     violations: sql`
       select v.of_table, v.row_id, v.what, v.expected, v.found, day
@@ -137,7 +137,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
         group by account_id
       ) h on h.account_id = a.id`,
     figures: sql`
-      select count(*) as looked_at, sum(total_minor) filter (where status = 'completed') as completed from checked`,
+      select count(*) as checked_row_count, sum(total_minor) filter (where status = 'completed') as completed from checked`,
     violations: sql`
       select v.of_table, v.row_id, v.what, v.expected, v.found, null::date
       from checked cross join lateral (values

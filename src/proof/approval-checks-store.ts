@@ -34,7 +34,7 @@ export const APPROVAL_CHECKS: readonly Check[] = [
       left join credit_moves m on m.id = r.credit_move_id
       left join payments p on p.id = r.payment_id`,
     figures: sql`
-      select count(*) as looked_at, sum(amount_minor) filter (where status = 'approved') as approved from checked`,
+      select count(*) as checked_row_count, sum(amount_minor) filter (where status = 'approved') as approved from checked`,
     violations: sql`
       select 'approvals', id, v.what, v.expected, v.found, null::date
       from checked cross join lateral (values

@@ -21,7 +21,7 @@ export const CHECKS = [
 ];
 
 interface RunOptions {
-  /** The day whose violations come first. */
+  /** Violations of this day come first. */
   day?: PlainDate | null;
   /** Called with each finding when its check ends. */
   onFinding?: (finding: Finding) => void;

@@ -11,14 +11,14 @@ export const COMMISSION_CHECKS: readonly Check[] = [
       left join (select commission_id, sum(amount_minor) as lines_minor from commission_lines group by commission_id) l
         on l.commission_id = c.id`,
     figures: sql`
-      select count(*) as looked_at, sum(total_minor) as totals, sum(lines_minor) as lines from checked`,
+      select count(*) as checked_row_count, sum(total_minor) as totals, sum(lines_minor) as lines from checked`,
     violations: sql`
       select 'commissions', id, 'total_minor', lines_minor::text, total_minor::text, null::date
       from checked where lines_minor <> total_minor`,
   },
   {
     name: 'commission_shares',
-    rule: 'The commission shares of every account add up to at most 100 % and to the recorded share.',
+    rule: 'The commission shares of every account add up to the recorded share, and to at most 100 %.',
     checked: sql`
       select account_id, coalesce(l.shares, 0) as shares, coalesce(s.share_basis_points, 0) as given, l.lines
       from commission_sales s
@@ -26,7 +26,7 @@ export const COMMISSION_CHECKS: readonly Check[] = [
         select account_id, sum(share_basis_points) as shares, count(*) as lines
         from commission_lines where account_id is not null group by account_id
       ) l using (account_id)`,
-    figures: sql`select count(*) as looked_at, sum(lines) as lines from checked`,
+    figures: sql`select count(*) as checked_row_count, sum(lines) as lines from checked`,
     violations: sql`
       select 'accounts', account_id, v.what, v.expected, v.found, null::date
       from checked cross join lateral (values

@@ -10,13 +10,13 @@ const DERIVED = literalList(DERIVED_TYPES);
 export const EVENT_CHECKS: readonly Check[] = [
   {
     name: 'events_of_changes',
-    rule: 'Every audit entry has exactly one event, and every other event follows from a change. Events are kept for 30 days.',
+    rule: 'Every audit entry of the last 30 days has exactly one event, with the same subject. Only events that follow from another change, such as account.credit_changed, have no audit entry.',
     checked: sql`
       select coalesce(a.id, e.id) as id, a.id as entry_id, e.id as event_id, coalesce(e.type, a.action) as type,
         e.type in ${DERIVED} as is_derived, a.resource as changed, a.resource_id as changed_id, e.resource, e.resource_id
       from (select id, action, resource, resource_id from audit_entries where has_event and id > ${DELETED_TO}) a
       full join (select id, type, resource, resource_id from events where id > ${DELETED_TO}) e on e.id = a.id`,
-    figures: sql`select count(*) as looked_at from checked`,
+    figures: sql`select count(*) as checked_row_count from checked`,
     violations: sql`
       select v.of_table, id, v.what, v.expected, v.found, null::date
       from checked cross join lateral (values
@@ -31,7 +31,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   },
   {
     name: 'events_of_accounts',
-    rule: 'The events of every account are numbered without gaps, and the latest events have the next due date and the credit of the account.',
+    rule: 'The events of every account are numbered without gaps. The latest events about its next due date and credit have its present values.',
     checked: sql`
       select a.id, a.event_count, a.next_due_date, a.credit_minor, e.last_version, e.broken_id, e.broken_version,
         e.expected_version, e.due_data, e.credit_data
@@ -49,7 +49,7 @@ export const EVENT_CHECKS: readonly Check[] = [
         ) numbered
         group by account_id
       ) e on e.account_id = a.id`,
-    figures: sql`select count(*) as looked_at from checked`,
+    figures: sql`select count(*) as checked_row_count from checked`,
     violations: sql`
       select v.of_table, v.row_id, v.what, v.expected, v.found, null::date
       from checked cross join lateral (values

@@ -14,7 +14,7 @@ export const INVOICE_CHECKS: readonly Check[] = [
       select year, year, coalesce((select max(i.year_number) from invoices i where i.year = n.year), 0), null, null,
         null, last_number
       from invoice_numbers n`,
-    figures: sql`select count(expected) as looked_at, sum(total_minor) as invoiced from checked`,
+    figures: sql`select count(expected) as checked_row_count, sum(total_minor) as invoiced from checked`,
     violations: sql`
       select case when last_number is null then 'invoices' else 'invoice_numbers' end, id,
         case when last_number is null then 'number in ' else 'last_number of ' end || year,
@@ -31,7 +31,7 @@ export const INVOICE_CHECKS: readonly Check[] = [
       left join (select invoice_id, sum(line_total_minor) as lines_minor from invoice_items group by invoice_id) l
         on l.invoice_id = i.id`,
     figures: sql`
-      select count(*) as looked_at, sum(total_minor) as totals, sum(lines_minor) as lines from checked`,
+      select count(*) as checked_row_count, sum(total_minor) as totals, sum(lines_minor) as lines from checked`,
     violations: sql`
       select 'invoices', id, 'total_minor', lines_minor::text, total_minor::text, day
       from checked where lines_minor <> total_minor`,

@@ -16,7 +16,7 @@ export const LEDGER_CHECKS: readonly Check[] = [
       from ledger_entries group by event_id`,
     // The trial balance: debits are positive, credits are negative.
     figures: sql`
-      select count(*) as looked_at,
+      select count(*) as checked_row_count,
         sum(amount_minor) filter (where ledger_account = 'clearing') as clearing,
         sum(amount_minor) filter (where ledger_account = 'unmatched') as unmatched,
         sum(amount_minor) filter (where ledger_account = 'receivable') as receivable,
@@ -44,7 +44,7 @@ export const LEDGER_CHECKS: readonly Check[] = [
     name: 'payments_in_ledger',
     rule:
       'The entries of every payment agree with its state, day and method: matched money is on its account, unmatched ' +
-      'money is in unmatched, and a reversed payment is in neither.',
+      'money is in the ledger account `unmatched`, and reversed money is in neither.',
     checked: sql`
       select p.id, p.payment_date as day, p.status, p.amount_minor, p.payment_method_id,
         count(e.id) as entries,
@@ -64,7 +64,7 @@ export const LEDGER_CHECKS: readonly Check[] = [
       from payments p left join ledger_entries e on e.payment_id = p.id
       group by p.id`,
     figures: sql`
-      select count(*) as looked_at, sum(amount_minor) as payments, sum(received) as received,
+      select count(*) as checked_row_count, sum(amount_minor) as payments, sum(received) as received,
         -sum(taken_back) as taken_back, -sum(unmatched) as unmatched, -sum(on_account) as on_accounts
       from checked`,
     violations: sql`
@@ -117,7 +117,7 @@ export const LEDGER_CHECKS: readonly Check[] = [
         group by value_date, payment_method_id
       ) e using (day, payment_method_id)`,
     figures: sql`
-      select sum(payments) as looked_at, sum(received) as received, sum(reversed) as reversed,
+      select sum(payments) as checked_row_count, sum(received) as received, sum(reversed) as reversed,
         sum(refunded) as refunded, sum(cleared) as cleared, sum(taken_back) as taken_back, sum(paid_out) as paid_out
       from checked`,
     violations: sql`
@@ -150,7 +150,7 @@ export const LEDGER_CHECKS: readonly Check[] = [
         from ledger_entries where payment_id is not null group by value_date
       ) e using (day)`,
     figures: sql`
-      select sum(payments) as looked_at, sum(received) as received, sum(matched) as matched,
+      select sum(payments) as checked_row_count, sum(received) as received, sum(matched) as matched,
         sum(unmatched) as unmatched, sum(reversed) as reversed
       from checked`,
     violations: sql`

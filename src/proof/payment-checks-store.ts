@@ -6,15 +6,13 @@ import type { Check } from './store.ts';
 export const PAYMENT_CHECKS: readonly Check[] = [
   {
     name: 'transactions_once',
-    rule:
-      'Every provider transaction is posted as one payment only, with the name of a provider of this service and with the ' +
-      'transaction as its reference.',
+    rule: 'Every provider transaction is posted only once. Its payment names a known provider, and has the transaction id as its reference.',
     checked: sql`
       select provider, provider_trans_id, count(*) as payments, min(id) as first_id, max(id) as last_id,
         min(payment_date) as day, sum(amount_minor) as amount_minor,
         bool_and(reference_key is not distinct from provider_trans_id) as has_reference
       from payments where provider is not null group by provider, provider_trans_id`,
-    figures: sql`select sum(payments) as looked_at, sum(amount_minor) as received from checked`,
+    figures: sql`select sum(payments) as checked_row_count, sum(amount_minor) as received from checked`,
     violations: sql`
       select 'payments', last_id, 'provider_trans_id ' || provider_trans_id, 'one payment, ' || first_id,
         payments || ' payments', day
@@ -45,7 +43,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
       from payments p join notifications n on n.trans_id = p.reference_key
       where p.status <> 'reversed' and p.provider is null and n.outcome in ('matched', 'unmatched', 'linked')`,
     figures: sql`
-      select count(*) as looked_at, sum(amount_minor) as payments
+      select count(*) as checked_row_count, sum(amount_minor) as payments
       from payments where status <> 'reversed' and transaction_ref is not null`,
     violations: sql`
       select 'payments', last_id, what, 'one payment, ' || first_id, payments || ' payments', day from checked`,
@@ -60,7 +58,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
         p.amount_minor as paid_minor, p.status as paid_status, p.payment_date as day, p.source,
         p.import_id, e.account_id is not null as is_on_account,
         case when n.outcome = 'conflict' then (
-          -- The flag payment_reversed is set if an upgrade reopened the notification. Its manual payment is already reversed.
+          -- A notification that an upgrade reopened has the flag payment_reversed. Its manual payment is already reversed.
           select count(*) = 0 and not 'payment_reversed' = any(n.flags) or count(*) = 1 and min(c.amount_minor) = n.amount_minor
             and not ('other_account' = any(n.flags) and count(c.account_id) = 1)
           from payments c
@@ -81,7 +79,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
         select from notifications n
         where n.payment_id = p.id and n.outcome in ('matched', 'unmatched', 'linked'))`,
     figures: sql`
-      select count(*) filter (where part = 'notification') as looked_at,
+      select count(*) filter (where part = 'notification') as checked_row_count,
         sum(amount_minor) filter (where counts) as notified, sum(paid_minor) filter (where counts) as received
       from checked`,
     violations: sql`
@@ -130,7 +128,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
       left join (
         select distinct provider, trans_id from notifications where status = 'pending' or outcome = 'conflict'
       ) w on w.provider = r.provider and w.trans_id = r.trans_id`,
-    figures: sql`select count(*) as looked_at, sum(amount_minor) as reported, sum(paid_minor) as payments from checked`,
+    figures: sql`select count(*) as checked_row_count, sum(amount_minor) as reported, sum(paid_minor) as payments from checked`,
     violations: sql`
       select of_table, id, 'transaction ' || trans_id, 'a payment of ' || amount_minor, 'none', null::date
       from checked where is_lost`,
@@ -142,12 +140,12 @@ export const PAYMENT_CHECKS: readonly Check[] = [
       select l.id, l.receipt, l.amount_minor, p.id as payment_id, p.amount_minor as paid_minor, p.payment_date as day,
         p.provider_trans_id is distinct from l.receipt as is_other
       from provider_statement_lines l
-        -- While a statement is compared again, its later lines do not count.
+        -- While a statement is compared again, the lines that are not yet compared have outdated results.
         join provider_statements s on s.id = l.statement_id and l.line_number <= s.compared_to_line
         join payments p on p.id = l.payment_id
       where l.result = 'matched' and p.status <> 'reversed'`,
     figures: sql`
-      select count(*) as looked_at, sum(amount_minor) as matched, sum(paid_minor) as payments from checked`,
+      select count(*) as checked_row_count, sum(amount_minor) as matched, sum(paid_minor) as payments from checked`,
     violations: sql`
       select 'provider_statement_lines', id, v.what, v.expected, v.found, day
       from checked cross join lateral (values
@@ -169,7 +167,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
         from payments where reconciliation_id is not null group by reconciliation_id
       ) p on p.reconciliation_id = r.id`,
     figures: sql`
-      select count(*) as looked_at, sum(total_minor) as batches, sum(payments_minor) as payments from checked`,
+      select count(*) as checked_row_count, sum(total_minor) as batches, sum(payments_minor) as payments from checked`,
     violations: sql`
       select v.of_table, v.row_id, v.what, v.expected, v.found, day
       from checked cross join lateral (values

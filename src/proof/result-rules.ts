@@ -6,7 +6,7 @@ const STARTS_AT_HOUR = 2;
 /** One day, and the time that the next daily check may take. */
 const CURRENT_FOR_MS = 26 * HOUR_MS;
 
-/** The day for which a check at this time counts. This day begins at the hour of the daily check, not at midnight. */
+/** The day to which a check at this time belongs. This day begins at the hour of the daily check, not at midnight. */
 export function dayOfCheck(at: Date, timeZone: string) {
   return businessDay(new Date(at.getTime() - STARTS_AT_HOUR * HOUR_MS), timeZone);
 }
@@ -26,7 +26,7 @@ interface Result {
   failed_checks: readonly string[];
 }
 
-/** Whether the list of failing checks has changed, or all pass and the last result was missing or not current. */
+/** Whether the list of failing checks has changed. Also true if all checks pass and the last result is missing or not current. */
 export function isNews(result: Result, last: Result | undefined): boolean {
   if (String(result.failed_checks) !== String(last?.failed_checks)) return true;
   const wasCurrent = isCurrent(last && new Date(last.read_at), new Date(result.read_at));

@@ -79,8 +79,10 @@ export const Proof = Type.Object(
       Type.Object({
         check: Type.String(),
         rule: Type.String(),
-        holds: Type.Boolean(),
-        lookedAt: Type.Integer({ description: 'The number of checked rows, such as accounts or payments.' }),
+        holds: Type.Boolean({ description: 'Whether there is no violation.' }),
+        checkedRowCount: Type.Integer({
+          description: 'The number of checked rows, such as accounts or payments.',
+        }),
         sums: Type.Array(Type.Object({ name: Type.String(), amount: Amount })),
         violationCount: Type.Integer(),
         violations: Type.Array(Type.Object(violationFields), {
@@ -105,9 +107,9 @@ export const Proof = Type.Object(
         checks: [
           {
             check: 'transactions_once',
-            rule: 'Every provider transaction is posted as one payment only, with the name of a provider of this service and with the transaction as its reference.',
+            rule: 'Every provider transaction is posted only once. Its payment names a known provider, and has the transaction id as its reference.',
             holds: true,
-            lookedAt: 2,
+            checkedRowCount: 2,
             sums: [{ name: 'received', amount: 3200 }],
             violationCount: 0,
             violations: [],

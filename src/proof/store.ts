@@ -17,7 +17,7 @@ export interface Check {
   rule: string;
   /** `select …`: the rows to check. `figures` and `violations` read these rows as `checked`. */
   checked: RawBuilder<unknown>;
-  /** `select … from checked` of one row: the number of checked rows, as `looked_at`, and named sums in minor units. */
+  /** `select …` of one row: the number of checked rows, as `checked_row_count`, and named sums in minor units. */
   figures: RawBuilder<unknown>;
   /**
    * `select … from checked`, one row for each violation: table, id of the row, name of the wrong value, expected and found value
@@ -43,7 +43,7 @@ export interface Violation {
 export interface Finding {
   check: string;
   rule: string;
-  lookedAt: number;
+  checkedRowCount: number;
   sums: { name: string; amountMinor: bigint }[];
   violationCount: number;
   /** The first violations. Violations of the requested day come first. */
@@ -52,7 +52,7 @@ export interface Finding {
 
 interface CheckRow {
   /** Texts, because a damaged amount may be of any size. */
-  figures: { looked_at: string | null } & Record<string, string | null>;
+  figures: { checked_row_count: string | null } & Record<string, string | null>;
   violation_count: number;
   violations: Violation[];
 }
@@ -74,11 +74,11 @@ export async function runCheck(
       ) b) as violations`.execute(tx);
   const [row] = rows;
   if (!row) throw new Error('A check returned no row.');
-  const { looked_at: lookedAt, ...sums } = row.figures;
+  const { checked_row_count: checkedRowCount, ...sums } = row.figures;
   return {
     check: name,
     rule,
-    lookedAt: Number(lookedAt ?? 0),
+    checkedRowCount: Number(checkedRowCount ?? 0),
     sums: Object.entries(sums).map(([sum, amount]) => ({ name: sum, amountMinor: BigInt(amount ?? 0) })),
     violationCount: row.violation_count,
     violations: row.violations,

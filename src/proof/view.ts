@@ -72,12 +72,15 @@ function toDayFigures(row: DayRow, currency: Currency) {
   };
 }
 
-function toCheck({ check, rule, lookedAt, sums, violationCount, violations }: Finding, currency: Currency) {
+function toCheck(
+  { check, rule, checkedRowCount, sums, violationCount, violations }: Finding,
+  currency: Currency,
+) {
   return {
     check,
     rule,
     holds: violationCount === 0,
-    lookedAt,
+    checkedRowCount,
     sums: sums.map(({ name, amountMinor }) => ({ name, amount: exactAmount(amountMinor, currency) })),
     violationCount,
     violations,

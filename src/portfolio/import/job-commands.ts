@@ -65,7 +65,7 @@ export interface ImportParts {
 /** The files have errors, so nothing is written. */
 class RefusedRun extends Error {}
 
-/** The import changes nothing, for the reason in the message. Another attempt would end in the same way. */
+/** The work changes nothing, for the reason in the message. It is not tried again, because the result would be the same. */
 class RefusedWork extends Error {}
 
 const LONGEST_LOCK_WAIT = '60s';
@@ -321,12 +321,15 @@ async function prove(tx: Tx, log: Log, outcome: string, report: (share: number) 
       `${outcome}, because the books would then fail these checks of npm run verify: ${names}. Run npm run verify to see whether they fail without this change, too.`,
     );
   }
-  return findings.map(({ check, lookedAt }) => ({ check, lookedAt, violationCount: 0 }));
+  return findings.map(({ check, checkedRowCount: lookedAt }) => ({ check, lookedAt, violationCount: 0 }));
 }
 
 const PROGRESS_PAUSE_MS = 1_000;
 
-/** Stores the progress between two percentages, at most every second. The work continues if the progress cannot be stored. */
+/**
+ * Makes a function that stores the progress, at most once a second. The function takes a share from 0 to 1, and stores it as
+ * `from` to `to` percent. The work continues if the progress cannot be stored.
+ */
 function progressOf({ context, log }: ImportParts, id: number, from: number, to: number) {
   let last = 0;
   return async (share: number): Promise<void> => {

@@ -61,10 +61,14 @@ export const Import = Type.Object(
     }),
     checks: Type.Array(
       Type.Object(
-        { check: Type.String(), lookedAt: Type.Integer(), violationCount: Type.Integer() },
+        {
+          check: Type.String(),
+          checkedRowCount: Type.Integer({ description: 'The number of checked rows of the whole database.' }),
+          violationCount: Type.Integer(),
+        },
         { title: 'ImportProofCheck' },
       ),
-      { description: 'The checks of all books at the end of the run, as `npm run verify` does them.' },
+      { description: 'The checks of `npm run verify`, which the run did before its commit.' },
     ),
     doneAt: Nullable(Timestamp),
     createdAt: Timestamp,
@@ -106,7 +110,9 @@ export const ImportProblem = Type.Object(
     line: Nullable(Type.Integer({ description: 'The line of the file. Null for the whole file.' })),
     column: Nullable(Type.String()),
     value: Nullable(Type.String({ description: 'The cell as it is in the file, at most 200 characters.' })),
-    problem: Type.String({ description: 'What is wrong. The subject of the sentence is the value.' }),
+    problem: Type.String({
+      description: 'What is wrong, as the end of a sentence that starts with the value.',
+    }),
     allowed: Nullable(Type.String({ description: 'What is allowed instead.' })),
   },
   {

@@ -3,6 +3,14 @@ import type { FileName } from '../format-rules.ts';
 import type { Problem } from './problem-rules.ts';
 import type { DifferenceRow, ImportFileRow, ImportRow, ProblemRow } from './store.ts';
 
+/** An element of the column `proof`. */
+type StoredCheck = {
+  check: string;
+  /** The number of checked rows. */
+  lookedAt: number;
+  violationCount: number;
+};
+
 /** @param files - the files of this import, and perhaps of other imports. */
 export function toImport(row: ImportRow, files: readonly ImportFileRow[]) {
   return {
@@ -21,7 +29,10 @@ export function toImport(row: ImportRow, files: readonly ImportFileRow[]) {
     errors: row.error_count,
     warnings: row.warning_count,
     differences: row.difference_count,
-    checks: (row.proof ?? []) as { check: string; lookedAt: number; violationCount: number }[],
+    checks: ((row.proof ?? []) as StoredCheck[]).map(({ lookedAt, ...check }) => ({
+      ...check,
+      checkedRowCount: lookedAt,
+    })),
     doneAt: row.done_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

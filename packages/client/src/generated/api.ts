@@ -1649,7 +1649,7 @@ export interface paths {
         put?: never;
         /**
          * Compare a provider statement with the books
-         * @description Before a line is compared with a manual payment, the line is processed like a provider notification. Either the payment is linked to the transaction, or there is a conflict. Finance resolves the conflict.
+         * @description A job compares each line with the payments. If staff recorded the transaction of a line, the line is first processed like a provider notification: the payment is linked to the transaction, or there is a conflict, which finance resolves.
          *
          *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
@@ -2375,7 +2375,7 @@ export interface paths {
         put?: never;
         /**
          * Undo an import as a whole
-         * @description A job deletes all rows of the import. If a row was used or changed after the import, nothing is deleted: the status is done again, and failure names these rows.
+         * @description A job deletes all rows of the import. If a row was used or changed after the import, nothing is deleted: the status is `done` again, and `failure` names these rows.
          *
          *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
@@ -3099,7 +3099,7 @@ export interface components {
                 cause: string | null;
             };
         };
-        /** @description An account was opened. If its first day has come, its status is already `active`. */
+        /** @description An account was opened. If its activation date is not in the future, its status is already `active`. */
         AccountOpenedEvent: {
             id: number;
             /**
@@ -5462,7 +5462,7 @@ export interface components {
             warnings: number;
             /** @description The number of account figures that differ from those of the source system. */
             differences: number;
-            /** @description The checks of all books at the end of the run, as `npm run verify` does them. */
+            /** @description The checks of `npm run verify`, which the run did before its commit. */
             checks: components["schemas"]["ImportProofCheck"][];
             doneAt: string | null;
             /** Format: date-time */
@@ -5651,13 +5651,14 @@ export interface components {
             line: number | null;
             column: string | null;
             value: string | null;
-            /** @description What is wrong. The subject of the sentence is the value. */
+            /** @description What is wrong, as the end of a sentence that starts with the value. */
             problem: string;
             allowed: string | null;
         };
         ImportProofCheck: {
             check: string;
-            lookedAt: number;
+            /** @description The number of checked rows of the whole database. */
+            checkedRowCount: number;
             violationCount: number;
         };
         /** @description A user started to write a portfolio import to the books. */
@@ -6641,7 +6642,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
         };
-        /** @description A provider reported a transaction that contradicts a manual payment. Staff decide. */
+        /** @description A provider reported a transaction that contradicts a manual payment. Staff must resolve the conflict. */
         NotificationConflictEvent: {
             id: number;
             /**
@@ -7104,7 +7105,7 @@ export interface components {
                 /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 reconciliationId: number;
-                /** @description The day on which the money is known to have arrived. YYYY-MM-DD. */
+                /** @description The date of the reconciliation. YYYY-MM-DD. */
                 reconciliationDate: string;
             };
         };
@@ -7295,7 +7296,7 @@ export interface components {
         };
         /** @enum {string} */
         PaymentRequestReason: "cancelled" | "insufficient_funds" | "wrong_pin" | "phone_busy" | "refused" | "no_answer" | "not_sent";
-        /** @description The provider accepted a payment request. The customer is asked. */
+        /** @description The provider accepted a payment request, and asks the customer to pay. */
         PaymentRequestSentEvent: {
             id: number;
             /**
@@ -7929,9 +7930,9 @@ export interface components {
          *       "checks": [
          *         {
          *           "check": "transactions_once",
-         *           "rule": "Every provider transaction is posted as one payment only, with the name of a provider of this service and with the transaction as its reference.",
+         *           "rule": "Every provider transaction is posted only once. Its payment names a known provider, and has the transaction id as its reference.",
          *           "holds": true,
-         *           "lookedAt": 2,
+         *           "checkedRowCount": 2,
          *           "sums": [
          *             {
          *               "name": "received",
@@ -8039,9 +8040,10 @@ export interface components {
             checks: {
                 check: string;
                 rule: string;
+                /** @description Whether there is no violation. */
                 holds: boolean;
                 /** @description The number of checked rows, such as accounts or payments. */
-                lookedAt: number;
+                checkedRowCount: number;
                 sums: {
                     name: string;
                     amount: number | null;
@@ -8618,7 +8620,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The day on which the money is known to have arrived. YYYY-MM-DD. */
+                /** @description The date of the reconciliation. YYYY-MM-DD. */
                 reconciliationDate: string;
                 paymentCount: number;
                 /** @description The total. In units of the currency. */
@@ -23503,9 +23505,9 @@ export interface operations {
                      *         "checks": [
                      *           {
                      *             "check": "transactions_once",
-                     *             "rule": "Every provider transaction is posted as one payment only, with the name of a provider of this service and with the transaction as its reference.",
+                     *             "rule": "Every provider transaction is posted only once. Its payment names a known provider, and has the transaction id as its reference.",
                      *             "holds": true,
-                     *             "lookedAt": 2,
+                     *             "checkedRowCount": 2,
                      *             "sums": [
                      *               {
                      *                 "name": "received",

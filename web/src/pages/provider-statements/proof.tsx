@@ -167,10 +167,10 @@ function checkColumns(): Column<Check>[] {
   return [
     { name: 'rule', label: t('providerStatements.proof.rule'), onPhone: 'plain', show: ({ rule }) => rule },
     {
-      name: 'lookedAt',
+      name: 'checkedRowCount',
       label: t('providerStatements.proof.rows'),
       isNumber: true,
-      show: ({ lookedAt }) => format.number(lookedAt),
+      show: ({ checkedRowCount }) => format.number(checkedRowCount),
     },
     {
       name: 'holds',
