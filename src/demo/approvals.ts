@@ -74,7 +74,7 @@ export async function leaveRequests(context: Context, { finance, manager }: Staf
   return accountIds;
 }
 
-/** Requests a refund of the whole credit of the account that has the most. @returns the account. */
+/** Requests a refund of the largest credit of a completed account. @returns the account. */
 async function requestRefund(context: Context, actor: Actor): Promise<number | undefined> {
   const account = await context.db
     .selectFrom('accounts')

@@ -55,14 +55,11 @@ import { tryWebhooks } from './webhooks.ts';
 
 const SEED = 20_261;
 const DAYS = 365;
-/**
- * The hours of the day at which the jobs activate and suspend accounts, sales are made, payments are posted, and the office
- * works.
- */
+/** The hours of the day. `jobs`: accounts are activated or suspended. `office`: staff work on payments, KYC and debts. */
 const HOURS = { jobs: 0.2, sales: 8, payments: [13, 20], office: 21 };
 const HOUR_MS = 3_600_000;
 const ACTOR: Actor = { ...SYSTEM, name: 'demo company' };
-// Events of the last days. The numbers are days before the last day.
+// What happens in the last days. The numbers are days before the last day.
 const UNREADABLE_ON = [5, 3, 1]; // An unreadable call arrives.
 const STATEMENTS_ON = { clean: 8, withDifferences: 1 }; // A statement of seven days is uploaded.
 const TYPED_WRONG_ON = 2; // Staff type two wrong amounts.
@@ -112,7 +109,7 @@ const REGIONS = ['Meru', 'Kitui', 'Kisumu', 'Nakuru', 'Kilifi'];
 const AGENTS = ['Grace Njeri', 'Samuel Kiprop', 'Faith Atieno', 'Peter Mutua'];
 
 /** How a customer pays: on time, late, in advance, or on time until some day and then almost nothing. */
-type Manner = 'steady' | 'late' | 'generous' | 'losing';
+type Manner = 'steady' | 'late' | 'generous' | 'stopping';
 /** The manners repeat after this many customers, so that each year has customers of each manner. */
 const MANNERS = 12;
 
@@ -134,9 +131,9 @@ interface Contract {
   startsOn: PlainDate;
   /** The customer pays this many days before the due date. */
   leadDays: number;
-  /** A losing customer stops paying this many days after the start. */
+  /** With the manner `stopping`: the number of days after the start until the customer stops paying. */
   stopsAfter: number;
-  /** Staff pursue the debt of a losing customer by this many steps. */
+  /** With the manner `stopping`: the number of steps by which staff pursue the debt. */
   pursuitSteps: number;
   /** The sum that the customer has sent, in whole units, including money that waits to be assigned. */
   sent: number;
@@ -346,7 +343,7 @@ class DemoYear {
     const left = deposit + instalmentAmount * instalmentCount - sent;
     if (isOver || left <= 0) return 0;
     if (sent === 0) return age >= -leadDays ? deposit : 0;
-    if (manner === 'losing' && age > stopsAfter) return this.oneIn(90) ? instalmentAmount : 0;
+    if (manner === 'stopping' && age > stopsAfter) return this.oneIn(90) ? instalmentAmount : 0;
     const isLate = manner === 'late';
     const due = dueOn(offer.plan, startsOn, isLate ? date : addDays(date, leadDays)) - sent;
     if (due <= 0 || this.oneIn(4)) return 0;
@@ -501,7 +498,7 @@ class DemoYear {
     if (!staff) throw new Error('The demo company has no staff.');
     const limited = { ...context, config: { ...context.config, approvalLimitMinor: 0n } };
     if (daysLeft === APPROVALS_ON.decided) {
-      await this.reverseMistakes(); // Later, staff must not reverse a payment that has a request.
+      await this.reverseMistakes(); // A payment with a request must not be reversed without the request.
       await tryWebhooks(context, { ...tools, actor: ACTOR }, async () => {
         const reversed = await decideRequests(limited, staff);
         const contract = this.contracts.find(({ accountId }) => accountId === reversed?.accountId);
@@ -579,7 +576,7 @@ class DemoYear {
   private payingContracts(): Contract[] {
     const paying = this.contracts.filter(
       ({ isOver, manner, sent, offer }) =>
-        !isOver && manner !== 'losing' && sent + 5 * offer.plan.instalmentAmount < totalOf(offer.plan),
+        !isOver && manner !== 'stopping' && sent + 5 * offer.plan.instalmentAmount < totalOf(offer.plan),
     );
     return this.offers.flatMap((offer) => paying.find((contract) => contract.offer === offer) ?? []);
   }
@@ -648,7 +645,7 @@ class DemoYear {
       await this.refund(contract);
     } else if (sent > totalOf(offer.plan)) {
       if (this.oneIn(20)) await this.refund(contract);
-    } else if (manner === 'losing' && age > stopsAfter + 50) {
+    } else if (manner === 'stopping' && age > stopsAfter + 50) {
       await this.pursue(contract);
     }
   }
@@ -740,7 +737,7 @@ function takeUntil<Item extends { since: PlainDate }>(day: PlainDate, waiting: I
 }
 
 function mannerOf(at: number): Manner {
-  if (at === 11) return 'losing';
+  if (at === 11) return 'stopping';
   if (at === 4) return 'generous';
   return at % 6 === 1 ? 'late' : 'steady';
 }

@@ -70,7 +70,7 @@ const FIELDS = {
   providerStatementId: Nullable(Id),
   purpose: Type.String(),
   rateBasisPoints: Type.Integer(),
-  reconciliationDate: date('The day on which the money is known to have arrived.'),
+  reconciliationDate: date('The date of the reconciliation.'),
   reconciliationId: Id,
   role: Nullable(Type.String()),
   ruleVersion: Type.Integer(),
@@ -151,7 +151,7 @@ export const EVENTS = {
     data: PAYMENT_DATA,
   },
   'payment_request.sent': {
-    when: 'The provider accepted a payment request. The customer is asked.',
+    when: 'The provider accepted a payment request, and asks the customer to pay.',
     data: PAYMENT_DATA,
   },
   'payment_request.unknown': {
@@ -199,7 +199,7 @@ export const EVENTS = {
     data: ['reconciliationDate', 'paymentCount', 'totalMinor', 'providerStatementId'],
   },
   'account.opened': {
-    when: 'An account was opened. If its first day has come, its status is already `active`.',
+    when: 'An account was opened. If its activation date is not in the future, its status is already `active`.',
     data: ['customerId', 'productId', 'payplanId', 'employeeId', 'activationDate', 'status', 'totalMinor'],
   },
   'account.activated': { when: 'A pending account became active.', data: STATUS_DATA },
@@ -269,7 +269,7 @@ export const EVENTS = {
     data: ['category', 'ruleVersion', 'rateBasisPoints'],
   },
   'notification.conflict': {
-    when: 'A provider reported a transaction that contradicts a manual payment. Staff decide.',
+    when: 'A provider reported a transaction that contradicts a manual payment. Staff must resolve the conflict.',
     data: ['conflictingPaymentId', 'amountMinor'],
     isDerived: true,
   },
@@ -420,7 +420,7 @@ export function versionOf(type: EventType): number {
 /** The types without audit entries. */
 export const DERIVED_TYPES = EVENT_TYPES.filter((type) => (EVENTS[type] as EventKind).isDerived);
 
-/** An amount is in minor units. Every other field has its form in the API. */
+/** An amount is in minor units. Every other field has the same form as in the API. */
 type FieldValue<F extends Field> = F extends `${string}Minor`
   ? number | bigint | Extract<Static<(typeof FIELDS)[F]>, null>
   : Static<(typeof FIELDS)[F]>;

@@ -1,4 +1,4 @@
-/** What audit entries record. The console has a name for each. */
+/** The actions of audit entries. The console has a name for each. */
 export const AUDIT_ACTIONS = [
   'account.change',
   'account.open',

@@ -9,9 +9,9 @@ const LONGEST_PAUSE_MS = 200;
 const MAX_EVENTS_PER_READ = 1_000;
 
 export interface FeedPage extends EventPage {
-  /** Whether the page ends before the horizon. */
+  /** Whether readers may already see later ids than those of this page. */
   hasMore: boolean;
-  /** The last id of the sequence. */
+  /** The last event id that a transaction took. */
   lastId: number;
 }
 

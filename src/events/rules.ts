@@ -2,8 +2,8 @@ import { invalidField } from '../core/http/errors.ts';
 import { mayDo, type Permission, type Rights } from '../rights.ts';
 import { EVENT_TYPES, type EventType } from './catalogue-schema.ts';
 
-// Events become visible when their transactions commit, which is not in the order of their ids. A reader that keeps only the
-// last id must not read beyond an id that may still be committed.
+// A transaction takes event ids before it commits, so an event can become visible after events with higher ids. A reader that
+// remembers only the last id would miss it. So readers get events only up to the horizon, below all ids of running transactions.
 
 /** The state of the event ids at one moment. */
 export interface Sample {
@@ -129,7 +129,7 @@ export function typesOf(filters: readonly string[]): EventType[] {
   );
 }
 
-/** @throws AppError VALIDATION_ERROR for a filter that matches no type. It lists the types of the subject, or the subjects. */
+/** @throws AppError VALIDATION_ERROR for a filter that matches no type. The message lists the types of its subject, or all subjects. */
 export function checkTypeFilters(filters: readonly string[]): void {
   const unknown = filters.find((filter) => !TYPE_FILTERS.includes(filter));
   if (unknown === undefined) return;

@@ -6,8 +6,8 @@ import { PUBLISHING_LOCK } from './change-store.ts';
 import type { Sample } from './rules.ts';
 
 /**
- * `pg_sequence_last_value` locks the page of the sequence. A plain select from the sequence could see an id that is not taken yet.
- * The subquery of the locks depends on the id, so that the locks are read after the sequence.
+ * Uses `pg_sequence_last_value`, which locks the page of the sequence: a plain select could see an id that is not taken yet. The
+ * subquery of the locks depends on the id, so that the locks are read after the sequence.
  */
 const SAMPLE = `
   select (pg_postmaster_start_time(), (pg_control_checkpoint()).checkpoint_lsn)::text as server,

@@ -3,15 +3,15 @@ import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { PROVIDER_NAMES } from '../payments/providers/provider-name-rules.ts';
 
 // The files of a portfolio. Import, export, templates and documentation read this table. No file is required. An import assigns
-// ids in the order of the file, because payments of the same day count in the order of their ids.
+// ids in the order of the file, because payments of the same day are applied in the order of their ids.
 
-/** What a cell of a column holds. A cell may be empty if its column is not required. */
+/** What a cell of a column contains. A cell may be empty if its column is not required. */
 export type Kind =
-  /** One line of readable text. Spaces at its ends count. */
+  /** One line of readable text. Spaces at its ends are kept. */
   | { kind: 'text'; maxLength: number }
   /** Text that may have several lines. */
   | { kind: 'paragraph'; maxLength: number }
-  /** The id in another system: readable text without invisible characters. Spaces around it do not count. */
+  /** The id in another system: readable text without invisible characters. Spaces around it are removed. */
   | { kind: 'external_id' }
   /** Lower-case letters, digits and underscores, with a letter first. */
   | { kind: 'code'; maxLength: number }
@@ -56,7 +56,7 @@ export interface FileFormat {
   columns: readonly Column[];
 }
 
-/** In an order in which every reference leads to an earlier file. */
+/** In an order in which each file refers only to earlier files. */
 export const FILE_NAMES = [
   'payment_methods',
   'employees',
@@ -282,11 +282,11 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         aboveZero,
         'The sum paid before the import, for an account without rows in payments.',
       ),
-      optional('opening_paid_on', date, 'The day on which opening_paid counts. Needed with opening_paid.'),
+      optional('opening_paid_on', date, 'The business day of opening_paid. Needed with opening_paid.'),
       optional(
         'source_as_of',
         date,
-        'The day for which the source_ columns are given. Empty: today.',
+        'The day to which the figures in the source_ columns refer. Empty: today.',
         '2026-03-31',
       ),
       optional(
@@ -305,11 +305,11 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
   account_changes: {
     key: null,
     meaning:
-      'A change of status after the opening of an account. Write the changes of an account in the order in which they happened: changes at the same time count in the order of the file.',
+      'A change of status after the opening of an account. Write the changes of an account in the order in which they happened: changes at the same time are applied in the order of the file.',
     columns: [
       required('account', reference('accounts'), 'The account, by external_id.', 'LOAN-2001'),
       required('status', status, 'The new status.', 'suspended'),
-      required('changed_on', date, 'The day from which the status counts.', '2026-02-02'),
+      required('changed_on', date, 'The first day with the new status.', '2026-02-02'),
       optional(
         'reason',
         text(500),
@@ -336,7 +336,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         'LOAN-2001',
       ),
       required('amount', aboveZero, 'The amount.', '2700.00'),
-      required('payment_date', date, 'The day on which the payment counts.', '2026-01-05'),
+      required('payment_date', date, 'The business day of the payment.', '2026-01-05'),
       required('payment_method', reference('payment_methods'), 'The method, by code.', 'mobile_money'),
       optional(
         'transaction_ref',
@@ -347,7 +347,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'provider',
         { kind: 'choice', values: PROVIDER_NAMES },
-        'The provider that reported the payment, if it also reports to this service. Leave it empty for all other payments.',
+        'The provider that reported the payment, if this provider also reports to this service. Otherwise empty.',
         'mobilemoney',
       ),
       unique(
@@ -369,9 +369,13 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         { kind: 'assignments' },
         'The earlier accounts of the payment in the order of time, as a JSON array of objects: account (by external_id), assigned_at (null: when the payment was recorded) and unassigned_at.',
       ),
-      optional('reversed_at', timestamp, 'When the payment was reversed. A reversed payment does not count.'),
+      optional('reversed_at', timestamp, 'When the payment was reversed. Empty: it was not reversed.'),
       optional('reversal_reason', text(500), 'Why the payment was reversed. Needed with reversed_at.'),
-      optional('reconciled_on', date, 'The day as of which finance reconciled the payment.'),
+      optional(
+        'reconciled_on',
+        date,
+        'The date of the reconciliation of the payment. Empty: not reconciled.',
+      ),
       metadata,
     ],
   },
@@ -388,7 +392,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       ),
       required('amount', aboveZero, 'The amount.', ''),
       required('reason', text(500), 'Why the credit was moved.', ''),
-      required('moved_on', date, 'The day on which the move counts.', ''),
+      required('moved_on', date, 'The business day of the move.', ''),
       optional(
         'payment_method',
         reference('payment_methods'),

@@ -1,14 +1,14 @@
 // Protects texts from being run as formulas or rounded as numbers by a spreadsheet. In contrast to csvText in core/values/csv.ts,
 // the original text can be restored, so that an import of an exported file changes nothing.
 
-// In the syntax that JavaScript and PostgreSQL share. \s differs between them.
+// Regular expressions in the syntax that JavaScript and PostgreSQL share. Without \s, which matches different characters in each.
 const SPACE = String.raw`\t-\r \u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff`;
-/** The characters with which formulas start, for a bracket expression. */
+/** The characters that start a formula, for use inside `[…]`. */
 export const OPERATOR = String.raw`=+@\uff0b\uff0d\uff1d\uff20-`;
 
-/** A text that a spreadsheet would change, with or without apostrophes before it. */
+/** Matches a text that a spreadsheet would change. A text with its own apostrophes gets one more, so that it can be restored. */
 export const NEEDS_GUARD = `^'*([${SPACE}]*[${OPERATOR}]|[${SPACE}]*(0[0-9]+|[0-9]{16,})[${SPACE}]*$)`;
-/** A place at which a spreadsheet may split the cell, before a formula. */
+/** Matches a separator before a formula. A spreadsheet may split the cell at the separator, and run the formula. */
 export const NEEDS_GUARD_AFTER = String.raw`([,;|\t\r\n])(?=['"${SPACE}]*[${OPERATOR}])`;
 
 const GUARDED = new RegExp(`^'(?=${NEEDS_GUARD.slice(1)})`);

@@ -19,11 +19,11 @@ import { resultOf } from '../reconciliations/rules.ts';
 import { lockPayments } from '../reconciliations/store.ts';
 import { actorOfJob } from '../users/view.ts';
 import {
+  addMissingAtProvider,
   compareLines,
   countBreaks,
   deleteMissingAtProvider,
   findMatchedPayments,
-  findMissingAtProvider,
   findMissingLines,
   findUnreportedLines,
   markReversedElsewhere,
@@ -54,7 +54,7 @@ const IMPORTED_PER_STEP = 250;
 const RECONCILED_PER_STEP = 10_000;
 const MARKED_PER_STEP = 5_000;
 
-/** After this time, the statement goes to the end of the queue. */
+/** A statement that takes longer goes to the end of the queue, so that other statements are not delayed. */
 const LONGEST_TURN_MS = 60_000;
 
 /**
@@ -123,7 +123,7 @@ function jobOf(id: number) {
   return { task: STATEMENT_TASK, key: `${STATEMENT_TASK}:${id}`, payload: { id } };
 }
 
-/** Works on a statement until its stage or its turn ends. If the last attempt fails, the statement is `failed`. */
+/** Works on a statement until its stage ends. After `LONGEST_TURN_MS`, queues it again. If the last attempt fails, it is `failed`. */
 export async function workOnStatement(
   context: Context,
   log: Log,
@@ -169,12 +169,12 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
   if (status === 'received') await setStatus(tx, statement, 'matching');
   if (status !== 'matching') return true;
   const options = { provider: STATEMENT_PROVIDER.name, timeZone: context.config.BUSINESS_TIMEZONE };
-  // The search has not started yet, so these lines come from an earlier comparison.
+  // Before the search for payments without a line starts, lines `missing_at_provider` come from an earlier comparison.
   if (statement.searched_to_date === null && (await deleteMissingAtProvider(tx, id, SEARCHED_PER_STEP)))
     return true;
   if (await compareLines(tx, statement, { ...options, limit: COMPARED_PER_STEP })) return true;
   const methodId = await getMethodId(tx, STATEMENT_PROVIDER.methodCode);
-  if (await findMissingAtProvider(tx, statement, { ...options, methodId, limit: SEARCHED_PER_STEP }))
+  if (await addMissingAtProvider(tx, statement, { ...options, methodId, limit: SEARCHED_PER_STEP }))
     return true;
   if (await markReversedElsewhere(tx, id, MARKED_PER_STEP)) return true;
   await setStatus(tx, statement, 'done');
@@ -187,9 +187,9 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
 }
 
 /**
- * Posts the next lines whose transaction staff have recorded. Each line is processed like a notification: the payment is linked
- * to the transaction, or a conflict is stored. Every line is processed before it is compared.
- * @returns false if no line is left to post before the next comparison.
+ * If staff recorded the transaction of a line, the line must be processed like a notification before it is compared: the payment
+ * is linked to the transaction, or a conflict is stored. Processes the next of these lines.
+ * @returns false if there is none among the lines that are compared next.
  */
 async function reportNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<boolean> {
   const lines = await findUnreportedLines(context.db, statement, {

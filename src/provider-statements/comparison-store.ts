@@ -16,8 +16,8 @@ export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number)
 }
 
 /**
- * Finds lines, among the next lines to compare, whose transaction staff have recorded and the provider has not reported yet.
- * Excludes transactions that the provider reversed: staff must reverse these payments.
+ * Of the next lines to compare, finds those whose transaction was recorded by staff but not yet reported by the provider. Excludes
+ * transactions that the provider reversed: staff must reverse these payments.
  */
 export async function findUnreportedLines(
   db: Db,
@@ -94,7 +94,7 @@ export async function compareLines(
  * is for another short code, because the payment belongs to the statement of that code. The statement must be locked.
  * @returns false if no payment is left.
  */
-export async function findMissingAtProvider(
+export async function addMissingAtProvider(
   tx: Tx,
   statement: ProviderStatementRow,
   options: { provider: string; methodId: number; limit: number },
@@ -196,8 +196,8 @@ export async function findMissingLines(
 }
 
 /**
- * Counts the payments that the import of these lines added, now or in a failed attempt. A payment that another statement imported
- * counts for the other statement. Updates nothing if another process has counted the lines since they were read.
+ * Adds the payments that were posted from these lines, now or in a failed attempt, to `imported_count`. Leaves out payments that
+ * were posted from another statement. Updates nothing if another process has counted the lines since they were read.
  */
 export async function recordImported(
   db: Db,

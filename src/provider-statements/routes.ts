@@ -163,7 +163,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
         operationId: 'matchProviderStatement',
         summary: 'Compare a provider statement with the books',
         description:
-          'Before a line is compared with a manual payment, the line is processed like a provider notification. Either the payment is linked to the transaction, or there is a conflict. Finance resolves the conflict.',
+          'A job compares each line with the payments. If staff recorded the transaction of a line, the line is first processed like a provider notification: the payment is linked to the transaction, or there is a conflict, which finance resolves.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Matching started.') },
       },

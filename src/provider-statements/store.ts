@@ -183,7 +183,7 @@ interface Reconciling {
   date: PlainDate;
 }
 
-/** Starts a stage at the first line, or ends the stage. The statement must be locked. */
+/** Changes the status. A stage starts at the first line. The statement must be locked. */
 export async function setStatus(
   tx: Tx,
   { id, status: from }: ProviderStatementRow,

@@ -23,7 +23,7 @@ export function resultOf(payment: PaymentToReconcile | undefined, date: PlainDat
   return obstacleOf(payment, date) === null ? 'reconciled' : 'not_reconcilable';
 }
 
-/** Why a payment cannot be reconciled. A statement of one day does not prove that money of a later day has arrived. */
+/** Why a payment cannot be reconciled; null if it can. A statement of one day does not prove that money of a later day has arrived. */
 export function obstacleOf(payment: PaymentToReconcile, date: PlainDate): Reason | null {
   if (payment.status === 'reversed') return 'reversed';
   return compareDates(payment.payment_date, date) > 0 ? 'dated_later' : null;

@@ -53,10 +53,10 @@ describe('the cursor', () => {
     const [three, five] = backlog.start(2, false, NOW) as [Started, Started];
     five.state = 'delivered';
     expect(backlog.cursorAfter(new Set([five]))).toBe(2);
-    backlog.saved([five], []);
+    backlog.recordSaved([five], []);
     three.state = 'failed';
     expect(backlog.cursorAfter(new Set([three]))).toBe(6);
-    backlog.saved([three], []);
+    backlog.recordSaved([three], []);
     const [seven] = backlog.start(1, false, NOW) as [Started];
     expect(backlog.cursorAfter(new Set([seven]))).toBe(9);
   });
@@ -67,7 +67,7 @@ describe('the cursor', () => {
     expect(backlog.runningToStore(NOW, false)).toEqual([]);
     expect(backlog.runningToStore(LATER, false)).toEqual([one]);
     expect(backlog.cursorAfter(new Set([one]))).toBe(1);
-    backlog.saved([], [one]);
+    backlog.recordSaved([], [one]);
     expect(backlog.runningToStore(LATER, false)).toEqual([]);
     expect(backlog.runningToStore(LATER, true)).toEqual([one]);
     expect(backlog.count('running')).toBe(1);
@@ -78,10 +78,10 @@ describe('the cursor', () => {
     const [one] = backlog.start(1, false, NOW) as [Started];
     const running = backlog.runningToStore(LATER, false);
     one.state = 'delivered';
-    backlog.saved([], running);
+    backlog.recordSaved([], running);
     expect(one.isStored).toBe(true);
     expect(backlog.ids()).toEqual([1, 2]);
-    backlog.saved([one], []);
+    backlog.recordSaved([one], []);
     expect(backlog.ids()).toEqual([2]);
   });
 
@@ -115,7 +115,7 @@ describe('in order', () => {
     const [one] = backlog.start(9, true, NOW) as [Started];
     one.state = 'failed';
     expect(backlog.start(9, true, NOW)).toEqual([]);
-    backlog.saved([one], []);
+    backlog.recordSaved([one], []);
     backlog.block(new Set(['a']));
     expect(backlog.start(9, true, NOW)).toEqual([]);
     expect(idsOf(backlog.all('deferred'))).toEqual([2]);

@@ -81,8 +81,8 @@ export class Backlog<E extends BacklogEvent> {
   /**
    * Starts events in the free slots: first those of webhook_retries, which use at most half of the slots while new events wait.
    *
-   * @param inOrder - whether the endpoint wants events in order. Then events with a blocked key become `deferred`, and events with
-   * a key that is being sent wait.
+   * @param inOrder - whether the endpoint wants events in order. If true, new events with a blocked key become `deferred`, and an
+   * event waits while another event with its key is being sent.
    */
   start(slots: number, inOrder: boolean, now: Date): Item<E>[] {
     const busyKeys = new Set(
@@ -139,7 +139,7 @@ export class Backlog<E extends BacklogEvent> {
    * @param done - events that need no more attempts. They are forgotten.
    * @param stored - events that are now in webhook_retries. Their requests may still be running.
    */
-  saved(done: Iterable<Item<E>>, stored: Iterable<Item<E>>): void {
+  recordSaved(done: Iterable<Item<E>>, stored: Iterable<Item<E>>): void {
     for (const { event } of done) this.#items.delete(event.id);
     for (const item of stored) item.isStored = true;
   }

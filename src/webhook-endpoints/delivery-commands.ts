@@ -67,7 +67,7 @@ export interface DeliveryLoop {
   wake(): void;
   /** Changes whenever the loop itself has read the settings of the endpoint. */
   version(): number;
-  /** Uses settings that another statement has read. */
+  /** Uses settings that the caller has read. */
   update(endpoint: LeasedEndpoint, leasedAtMs: number): void;
   /** Waits a few seconds for requests, saves progress and frees the lease. */
   stop(): Promise<void>;
@@ -147,7 +147,7 @@ export function startDeliveryLoop(
     if (deleted.length > 0) await giveUp(deleted);
   }
 
-  /** Gives up events that were deleted from the feed. The retries of a disabled endpoint may be older than any event. */
+  /** Gives up events that were deleted from the feed. This happens if an endpoint was disabled for longer than events are kept. */
   async function giveUp(eventIds: readonly number[]): Promise<void> {
     const { id } = endpoint;
     await limited(() => saveRetries(db, id, eventIds, []));
@@ -278,7 +278,7 @@ export function startDeliveryLoop(
       throw error;
     });
     saving = [];
-    backlog.saved(ended, running);
+    backlog.recordSaved(ended, running);
     savedAtMs = performance.now();
     version += 1;
     for (const { delivery } of attempts) onOutcome(delivery.outcome);

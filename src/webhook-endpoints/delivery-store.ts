@@ -301,8 +301,8 @@ export async function findFirstEventSince(db: Db, since: Date): Promise<number |
 }
 
 /**
- * Moves the cursor back, so that this event is the next one. If this event was deleted, the first event that is kept is the next
- * one. Never moves the cursor forward. Deletes the retries from this event on, because the feed delivers these events again.
+ * Moves the cursor back, so that the given event is sent next, or the first event that is kept if the given one was deleted. Never
+ * moves the cursor forward. Deletes the retries from the given event on, because the feed delivers these events again.
  */
 export async function moveCursorBefore(tx: Tx, endpointId: number, eventId: number): Promise<void> {
   await sql`

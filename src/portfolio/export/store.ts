@@ -28,8 +28,8 @@ export function exportQueries(currency: Currency): FileQuery[] {
 
 /**
  * The key by which other files refer to a row: its external id. A row without external id gets an external id such as
- * `export1-17`, and an import stores it. The number after `export` is higher than in all stored external ids, so that the key of
- * a later export is never taken.
+ * `export1-17`, and an import stores it. The number after `export` is higher than in all stored external ids, so that the new ids
+ * are unique.
  */
 function key(alias: string, table: 'accounts' | 'customers' | 'employees'): string {
   // PostgreSQL runs the subquery once, because it does not depend on the row.
@@ -127,10 +127,10 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
       grace_restarted_on: 'a.reprieved_on',
       opening_paid: 'null::bigint',
       opening_paid_on: 'null::date',
-      // Arrears change from day to day. Without them, exports of the same rows are the same on every day.
+      // source_as_of and source_arrears are empty, because arrears change every day. So exports of the same rows are identical.
       source_as_of: 'null::date',
       source_payment_count: 'coalesce(m.payments, 0)',
-      // `paid_minor` is negative after the reversal of a payment whose credit was transferred or refunded. The column allows no such sum.
+      // If credit was transferred or refunded, a reversal can make `paid_minor` negative. source_paid allows no negative sum.
       source_paid: 'case when a.paid_minor >= 0 then a.paid_minor end',
       source_balance: `greatest(0, case when a.status in ${SALE_UNDONE} then 0 else a.total_minor end - a.paid_minor)`,
       source_arrears: 'null::bigint',
@@ -232,7 +232,7 @@ function cellOf(column: Column, value: string, { decimals }: Currency): string {
   }
 }
 
-/** `guarded` of spreadsheet-guard-rules.ts in SQL. Most texts have no operator, so the slow replacement is skipped. */
+/** `guarded` of spreadsheet-guard-rules.ts in SQL. The replacement is slow, so it runs only for texts with an operator. */
 function guarded(value: string): string {
   const inside = `case when ${value} ~ ${literal(`[${OPERATOR}]`)}
     then regexp_replace(${value}, ${literal(NEEDS_GUARD_AFTER)}, '\\1''', 'g') else ${value} end`;

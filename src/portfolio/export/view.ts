@@ -47,7 +47,8 @@ async function* withMark(rows: Readable): AsyncGenerator<Buffer> {
 
 /**
  * An export as one ZIP file.
- * @returns the bytes when the first file has started. An error before that can still be answered as an error.
+ * @returns the bytes of the ZIP file, when the first CSV file can be read. An earlier error rejects the promise, so that the caller
+ *   can still send an error response.
  */
 export function archivePortfolio(
   copies: CopyPool,
@@ -56,17 +57,17 @@ export function archivePortfolio(
 ): Promise<Snapshot<Readable>> {
   const archive = new ZipFile();
   const bytes = archive.outputStream as Readable;
-  const brokenOff = new Promise<void>((_, reject) => finished(bytes, (error) => error && reject(error)));
-  brokenOff.catch(() => {}); // Nothing else handles the error if no file is being sent.
+  const archiveFailed = new Promise<void>((_, reject) => finished(bytes, (error) => error && reject(error)));
+  archiveFailed.catch(() => {}); // Nothing else handles the error if no file is being sent.
   return new Promise((resolve, reject) => {
     writePortfolio(copies, caller, currency, async ({ value: file, takenAtMs }) => {
       await once(file.bytes, 'readable');
       resolve({ value: bytes, takenAtMs });
-      const isRead = new Promise<void>((done, fail) =>
+      const fileEnded = new Promise<void>((done, fail) =>
         finished(file.bytes, (error) => (error ? fail(error) : done())),
       );
       archive.addReadStream(file.bytes, `${file.name}.csv`);
-      await Promise.race([isRead, brokenOff]);
+      await Promise.race([fileEnded, archiveFailed]);
     }).then(
       () => archive.end(),
       (error: Error) => {

@@ -45,7 +45,7 @@ export interface HistoryItem {
   file: FileName;
   /** Null for an item that the import derives from a column of accounts.csv. */
   line: number | null;
-  /** The business day that the item counts for. */
+  /** The business day of the item. */
   day: PlainDate;
   amountMinor: Minor;
   eventId: number;
@@ -269,7 +269,7 @@ function placeOf({ file, line }: HistoryItem, column: string, value: string | nu
   return { file, line, column, value };
 }
 
-/** The place of an item that the import derives from a column of accounts.csv. */
+/** The place in accounts.csv from which the import derives an item. Empty for an item with a line of its own. */
 function accountPlace({ kind, line: own }: HistoryItem, { line }: ImportedAccount): Partial<BooksProblem> {
   if (own !== null) return {};
   return { file: 'accounts', line, column: kind === 'receive' ? 'opening_paid' : 'status' };

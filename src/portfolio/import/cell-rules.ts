@@ -74,7 +74,7 @@ export function readCell(column: Column, raw: string, settings: CellSettings, or
   return cell ?? { problem: problemIn(column), allowed: allowedIn(column) };
 }
 
-/** @returns undefined for a text that the kind of the column does not allow, if no better explanation exists. */
+/** @returns undefined if the kind of the column does not allow the text, and no more exact problem is known. */
 function readText(
   column: Column,
   text: string,
@@ -355,7 +355,7 @@ function dayOf(text: string, order: DateOrder): PlainDate | undefined {
   return dateFrom(year, second, first);
 }
 
-/** Whether a date is one such as 03/04/2026, with two meanings. */
+/** Whether a date such as 03/04/2026 has two meanings. */
 function isAmbiguous(day: string): boolean {
   const [, first, , second] = SLASH_DATE.exec(day) ?? [];
   return Number(first) <= 12 && Number(second) <= 12 && Number(first) !== Number(second);

@@ -7,7 +7,7 @@ import { type Column, FILE_NAMES, type FileName, FORMAT } from '../format-rules.
 import { allowedReference } from './cell-rules.ts';
 import { stagingTable } from './staging-rules.ts';
 
-// Checks of the rows of an import that need other rows or the database, in SQL.
+// SQL checks of imported rows, for what a single cell does not show: other cells, other rows, and the rows of the database.
 
 export interface ImportCheck {
   /** Default: error. */
@@ -18,7 +18,7 @@ export interface ImportCheck {
   refersTo?: FileName;
   /** The other column that the check compares. If one of the two cells is unreadable, the check adds no problem. */
   pairedWith?: string;
-  /** Selects `line` and `value`, and `detail` for the problem. */
+  /** Selects `line`, `value`, and `detail`, the argument of `problem`. */
   select: RawBuilder<unknown>;
   problem(detail: string): string;
   allowed: string;
@@ -28,7 +28,7 @@ export interface CheckSettings {
   /** The business day. */
   today: string;
   timeZone: string;
-  /** Of the currency. */
+  /** The number of decimals of the currency. */
   decimals: number;
 }
 
@@ -50,7 +50,7 @@ export async function findBroken(
   return { total: rows[0]?.total ?? 0, rows };
 }
 
-/** The columns of the database that have the keys of each file to which a column can refer. Accounts are left out, see `allowedReference`. */
+/** The database column with the same keys as a file, if columns of the import can also refer to rows of the database. */
 const KEY_COLUMNS: Readonly<Partial<Record<FileName, string>>> = {
   payment_methods: 'payment_methods.code',
   employees: 'employees.external_id',
@@ -59,18 +59,18 @@ const KEY_COLUMNS: Readonly<Partial<Record<FileName, string>>> = {
   customers: 'customers.external_id',
 };
 
-/** Columns whose values must not be in the database yet. `of` is the staging column to compare with `key`. Default: `column`. */
-const TAKEN: readonly { file: FileName; column: string; of?: string; table: string; key: string }[] = [
+/** Columns whose values must not be in the database yet. `staged` is the staging column to compare with `key`. Default: `column`. */
+const TAKEN: readonly { file: FileName; column: string; staged?: string; table: string; key: string }[] = [
   { file: 'employees', column: 'external_id', table: 'employees', key: 'external_id' },
   { file: 'products', column: 'sku', table: 'products', key: 'sku' },
   { file: 'products', column: 'external_id', table: 'products', key: 'external_id' },
   { file: 'pay_plans', column: 'name', table: 'pay_plans', key: 'name' },
   { file: 'customers', column: 'external_id', table: 'customers', key: 'external_id' },
-  { file: 'customers', column: 'email', of: 'email_key', table: 'customers', key: 'email_key' },
+  { file: 'customers', column: 'email', staged: 'email_key', table: 'customers', key: 'email_key' },
   {
     file: 'customers',
     column: 'national_id',
-    of: 'national_id_key',
+    staged: 'national_id_key',
     table: 'customers',
     key: 'national_id_key',
   },
@@ -91,7 +91,7 @@ export function importChecks(settings: CheckSettings): ImportCheck[] {
     ...FILE_NAMES.flatMap((file) =>
       FORMAT[file].columns.flatMap((column: Column) => [
         ...(column.unique ? [repeated(file, column.name)] : []),
-        ...(column.kind === 'reference' ? [unknown(file, column.name, column.file)] : []),
+        ...(column.kind === 'reference' ? [unknownReference(file, column.name, column.file)] : []),
       ]),
     ),
     ...TAKEN.map(taken),
@@ -120,7 +120,7 @@ function repeated(file: FileName, column: string): ImportCheck {
   };
 }
 
-/** Selects rows that repeat the values of an earlier row. Finds repeated values by grouping first, so that no large table is sorted. */
+/** Selects rows that repeat the values of an earlier row. Groups the rows first, so that only repeated values are sorted. */
 function selectRepeats({
   file,
   compared,
@@ -149,7 +149,7 @@ function knownKeys(keys: RawBuilder<unknown>): RawBuilder<unknown> {
     from (select key, row_number() over (order by key) as at from (${keys}) k where key is not null) numbered)`;
 }
 
-function unknown(file: FileName, column: string, target: FileName): ImportCheck {
+function unknownReference(file: FileName, column: string, target: FileName): ImportCheck {
   const key = FORMAT[target].key ?? '';
   const [table, keyColumn] = KEY_COLUMNS[target]?.split('.') ?? [];
   const inDatabase = table
@@ -177,12 +177,12 @@ function unknown(file: FileName, column: string, target: FileName): ImportCheck 
   };
 }
 
-function taken({ file, column, of = column, table, key }: (typeof TAKEN)[number]): ImportCheck {
+function taken({ file, column, staged = column, table, key }: (typeof TAKEN)[number]): ImportCheck {
   return {
     ...{ file, column },
     select: sql`
       select n.line, n.value, t.id::text as detail
-      from (select line, ${sql.ref(of)} as compared, ${shownValue(file, column)} as value from ${sql.table(stagingTable(file))}) n
+      from (select line, ${sql.ref(staged)} as compared, ${shownValue(file, column)} as value from ${sql.table(stagingTable(file))}) n
       join ${sql.table(table)} t on t.${sql.ref(key)} = n.compared`,
     problem: (id) => `is in the database already (id ${id})`,
     allowed: 'a value that the database does not have; leave out rows that are already in the database',
@@ -205,7 +205,7 @@ function check(
   };
 }
 
-/** Rows that the import derives are left out: their days are checked in the column that they come from. */
+/** Leaves out rows that the import derives from a column of accounts.csv, because that column has its own check. */
 function notInFuture(file: FileName, column: string, day: RawBuilder<unknown>, today: string): ImportCheck {
   return check(
     file,
@@ -321,7 +321,7 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
       'status_since',
       sql`where n.status_since is not null and ${hasChanges}`,
       'is given, but account_changes.csv has the changes of the account',
-      'an empty cell, because the last row of account_changes.csv counts',
+      'an empty cell, because the last row of account_changes.csv has the date',
     ),
     check(
       'accounts',
@@ -430,7 +430,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
             < coalesce(n.received_at, n.payment_date::timestamp at time zone ${timeZone})
           or l.ended_at > coalesce(n.assigned_at, n.reversed_at) or (l.ended_at at time zone ${timeZone})::date > ${day}
           or n.account is not null and n.assigned_at is null)`,
-      'must start at or after received_at, and must end by assigned_at (if it is empty, by reversed_at) and not after today; a payment with an account also needs assigned_at',
+      'must start at or after received_at, and must end by assigned_at (or by reversed_at, if assigned_at is empty) and by today; a payment with an account also needs assigned_at',
       'an empty cell, or the assignments that the payment had before it was assigned to the account in the column account',
     ),
     notInFuture('payments', 'received_at', sql`(n.received_at at time zone ${timeZone})::date`, today),

@@ -97,7 +97,7 @@ function tooLarge(): AppError {
 /**
  * Starts work on an import. If the same work has already started, only queues its job again.
  * @param isQueued - false if the caller itself does the work.
- * @param needsCheck - false if new files may be run without an earlier check. The run itself checks them in any case.
+ * @param needsCheck - false if a run may start before its files were checked. The run itself checks them in any case.
  * @throws AppError VALIDATION_ERROR if the status of the import does not allow the work.
  */
 export async function startWork(
@@ -151,7 +151,7 @@ export async function queueUnfinishedImports({ db }: Pick<Context, 'db'>): Promi
   return queued;
 }
 
-/** Ends work that failed, unless it has ended in the meantime. An import whose undo failed is done again. */
+/** Ends work that failed, unless it has ended in the meantime. If an undo failed, the import gets the status `done` again. */
 export async function failWork({ db }: Pick<Context, 'db'>, id: number, failure: string): Promise<void> {
   await inTransaction(db, async (tx) => {
     const row = await lockImport(tx, id);

@@ -8,7 +8,7 @@ export interface Problem {
   line: number | null;
   column: string | null;
   value: string | null;
-  /** Completes a sentence whose subject is the value. */
+  /** The end of a sentence that starts with the value, such as `is not a date`. */
   problem: string;
   allowed: string | null;
 }
@@ -29,19 +29,19 @@ export type CellsByLine = ReadonlyMap<number, ReadonlyMap<string, string>>;
 const MAX_KEPT = 10_000;
 const MAX_VALUE_LENGTH = 200;
 
-/** Collects the problems and differences of one check. All are counted, and the first 10,000 of each are kept. */
+/** Collects the problems and differences of one check. Counts all. Keeps 10,000 problems, errors first, and 10,000 differences. */
 export interface Findings {
   readonly problems: readonly Problem[];
   readonly differences: readonly Difference[];
   readonly counts: { errors: number; warnings: number; differences: number };
   addProblem(problem: Problem): void;
-  /** The lines of the problems of a file that are kept. */
+  /** The lines of a file that have a problem in a cell, among the kept problems. */
   linesOf(file: FileName): ReadonlySet<number>;
-  /** Replaces the values in the problems of a file, which may be computed values, by the original cells. */
+  /** A check may report a value in another form, such as 700.00 for the cell `700`. Replaces these values by the cells. */
   showCells(file: FileName, cells: CellsByLine): void;
   /** Whether one of these cells has an error that is kept. */
   hasError(file: FileName, line: number | null, columns: readonly string[]): boolean;
-  /** Counts problems that are not listed. */
+  /** Counts further problems without keeping them. */
   addUnlisted(severity: Problem['severity'], count: number): void;
   addDifference(difference: Difference): void;
 }

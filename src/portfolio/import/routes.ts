@@ -208,8 +208,8 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
         operationId: 'undoImport',
         summary: 'Undo an import as a whole',
         description:
-          'A job deletes all rows of the import. If a row was used or changed after the import, nothing is deleted: the status is done again, and ' +
-          'failure names these rows.',
+          'A job deletes all rows of the import. If a row was used or changed after the import, nothing is deleted: the status is ' +
+          '`done` again, and `failure` names these rows.',
         params: IdParams,
         response: { 200: Envelope(Import, 'Undo started.') },
       },

@@ -109,7 +109,7 @@ function derivedValues(
   values: readonly (string | null)[],
 ): (string | null)[] {
   const row = Object.fromEntries(FORMAT[file].columns.map(({ name }, at) => [name, values[at] ?? null]));
-  return Object.values(derived).map((of) => of(row));
+  return Object.values(derived).map((derive) => derive(row));
 }
 
 const SPECIAL = /[\\\n\r\t]/g;

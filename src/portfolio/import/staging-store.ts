@@ -32,7 +32,7 @@ export async function createStagingTables(tx: Tx, { takesIds }: StagingSettings)
   for (const statement of stagingTableStatements(takesIds)) await run(tx, statement, []);
 }
 
-/** Fills in defaults, and adds the payments and changes that columns of accounts.csv stand for. */
+/** Fills in defaults, and adds the payments and changes of status that follow from columns of accounts.csv. */
 export async function deriveRows(tx: Tx, { today, timeZone, takesIds }: StagingSettings): Promise<void> {
   for (const file of FILE_NAMES) await sql`analyze ${sql.table(stagingTable(file))}`.execute(tx);
   await sql`
@@ -63,7 +63,8 @@ export async function deriveRows(tx: Tx, { today, timeZone, takesIds }: StagingS
     select (select coalesce(max(position), 0) + 1 from new_payment_methods), ${code}, ${name}, false
     where exists (select from new_payments where payment_method = ${code} and line is null)
       and not exists (select from new_payment_methods where code = ${code})`.execute(tx);
-  // A pending account becomes active on its activation date. A status without account_changes began on status_since.
+  // For accounts without rows in account_changes: a pending account became active on its activation date, and the status in
+  // accounts.csv began on status_since.
   await sql`
     insert into new_account_changes (position, account, status, changed_on, reason, cause)
     select (select coalesce(max(position), 0) from new_account_changes) + row_number() over (order by step, a.position),
@@ -105,7 +106,7 @@ async function takeAccountIds(tx: Tx): Promise<void> {
 }
 
 /**
- * Creates the history of all accounts, in the order of time. Rows with unreadable cells are left out.
+ * Creates the history of all accounts, in the order of time. Leaves out rows with unreadable cells, except openings.
  * @returns the number of items.
  */
 export async function createHistory(tx: Tx, { timeZone, takesIds }: StagingSettings): Promise<number> {

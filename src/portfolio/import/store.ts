@@ -166,7 +166,7 @@ export async function setProgress(db: Db, id: number, progress: number): Promise
   );
 }
 
-/** The ids of imports that have files, and on which nobody has worked since a moment. */
+/** The ids of imports that have files, and on which nobody has worked since the given time. */
 export async function findAbandoned(db: Db, since: Date): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select id from imports i
@@ -212,7 +212,7 @@ export async function storeFindings(
     .execute();
 }
 
-/** Lets only this transaction work on an import, until it ends. @returns false if another process works on the import. */
+/** Reserves an import for this transaction, until the transaction ends. @returns false if another process works on the import. */
 export async function tryLockWork(tx: Tx, id: number): Promise<boolean> {
   const { rows } = await sql<{ isFree: boolean }>`
     select pg_try_advisory_xact_lock(${IMPORT_LOCK}, ${id}::integer) as "isFree"`.execute(tx);
@@ -222,7 +222,7 @@ export async function tryLockWork(tx: Tx, id: number): Promise<boolean> {
 /** A random number, so that no other program uses the same lock in this database. */
 const IMPORT_LOCK = 1_203_557_318;
 
-/** The end of the latest import that was not undone. */
+/** The time at which the latest import was done. Ignores imports that were undone later. */
 export async function findLastImportEnd(db: Db): Promise<Date | null> {
   const row = await db
     .selectFrom('imports')

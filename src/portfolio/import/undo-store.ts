@@ -5,7 +5,7 @@ import { run } from '../../core/database/statements.ts';
 /** Tables whose rows belong to their account or payment, and are deleted with it. */
 const OWNED = ['ledger_entries', 'account_status_changes'];
 
-/** The tables of an import in the order of deletion, with SQL for the text by which staff know a row. */
+/** The tables of an import in the order of deletion, with SQL for the text that describes a row to staff. */
 const TABLES: Readonly<Record<string, string>> = {
   payments: `'payment ' || coalesce(external_id, transaction_ref, 'of ' || payment_date)`,
   credit_moves: `'credit move of ' || account_number(account_id)`,
@@ -18,7 +18,7 @@ const TABLES: Readonly<Record<string, string>> = {
   payment_methods: `'payment method ' || code`,
 };
 
-/** The tables whose rows can change, by the name of their rows in the audit trail. */
+/** The tables whose rows can change after an import, by the resource in the audit trail. */
 const AUDITED: Readonly<Record<string, string>> = {
   account: 'accounts',
   payment: 'payments',
@@ -34,7 +34,7 @@ export interface Obstacle {
   /** The rows that refer to imported rows, or the action in the audit trail. */
   what: string;
   count: number;
-  /** The first affected row of the import, by the name that staff know. */
+  /** The text that describes the first affected row of the import. */
   first: string;
 }
 
@@ -53,8 +53,8 @@ export async function lockImportedRows(tx: Tx, importId: number): Promise<void> 
 
 /**
  * Finds what prevents the undoing of an import: rows outside the import that refer to imported rows, and audited changes of
- * imported rows. The status changes that the system makes do not count. The foreign keys are read from the database, so that no
- * table is forgotten.
+ * imported rows. Changes of status by the system do not prevent it. The foreign keys are read from the database, so that no table
+ * is forgotten.
  */
 export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[]> {
   const keys = await run<{ table: string; column: string; target: string; isImported: boolean }>(
@@ -88,7 +88,7 @@ export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[
   return obstacles;
 }
 
-/** Finds imported payments that were reconciled after the import. Their reconciliations count them. */
+/** Finds imported payments that were reconciled after the import. Without them, the sums of the reconciliations would be wrong. */
 async function findReconciliations(tx: Tx, importId: number): Promise<Obstacle[]> {
   const { rows } = await sql<Found>`
     select count(*) as count, min(p.id) as "firstId"
@@ -128,9 +128,9 @@ async function toObstacles(
 }
 
 /**
- * The statements for the index by which PostgreSQL finds the ledger entries of an account that is deleted. Nothing else needs
- * this index, so it exists only while an import is undone. Each partition needs its own index, because building an index of the
- * whole ledger would block payments.
+ * The statements for an index that makes the deletion of accounts fast: PostgreSQL checks whether ledger entries still refer to
+ * them. Nothing else needs this index, so it exists only while an import is undone. Each partition needs its own index, because
+ * building an index of the whole ledger would block payments.
  */
 export async function undoIndexes(db: Db): Promise<{ create: string; drop: string }[]> {
   const { rows } = await sql<{ name: string }>`
