@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 200;
 const MAX_EVENTS_PER_READ = 1_000;
 
 export interface FeedPage extends EventPage {
-  /** Whether readers may already see later ids than those of this page. */
+  /** Whether later events may already be visible. */
   hasMore: boolean;
   /** The last event id that a transaction took. */
   lastId: number;
@@ -51,7 +51,7 @@ interface WaitLimits {
 }
 
 interface Waiter {
-  /** All events up to this id have been read. */
+  /** The reader has all wanted events up to this id. */
   after: number;
   types: ReadonlySet<string> | undefined;
   finish(arrival: Arrival): void;

@@ -3,7 +3,8 @@ import { mayDo, type Permission, type Rights } from '../rights.ts';
 import { EVENT_TYPES, type EventType } from './catalogue-schema.ts';
 
 // A transaction takes event ids before it commits, so an event can become visible after events with higher ids. A reader that
-// remembers only the last id would miss it. So readers get events only up to the horizon, below all ids of running transactions.
+// remembers only the last id would miss it. So readers get events only up to the horizon: every transaction with an event up to
+// this id has ended.
 
 /** The state of the event ids at one moment. */
 export interface Sample {
@@ -33,9 +34,9 @@ export interface Horizon {
 export const NO_HORIZON: Horizon = { server: '', id: 0, marks: [] };
 
 /**
- * The horizon after a sample: the last id for which every transaction of its mark has ended. Transactions that start later take
- * higher ids, except after a crash or a failover: PostgreSQL does not write each id to disk, and may use ids of unfinished
- * transactions a second time. So a sample of another `server` discards the earlier horizon.
+ * The horizon after a sample: the id of the last mark whose transactions have all ended. Transactions that start later take higher
+ * ids, except after a crash or a failover: PostgreSQL does not write each id to disk, and may use ids of unfinished transactions a
+ * second time. So a sample of another `server` discards the earlier horizon.
  */
 export function advance(horizon: Horizon, { server, lastId, writers }: Sample): Horizon {
   const { id, marks } = horizon.server === server ? horizon : NO_HORIZON;

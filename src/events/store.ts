@@ -63,7 +63,7 @@ interface PageQuery {
 /** The next events in the order of their ids. A page may be empty although later pages have events. */
 export async function findEvents(db: Db, { after, upTo, types, limit }: PageQuery): Promise<EventPage> {
   const values = [after ?? null, upTo, types ?? null, limit];
-  // Not `lookUp`, which is for a few rows: a page may have 1,000 rows, or pass over 10,000 ids.
+  // Not `lookUp`, which is for a few rows: a page may return 1,000 rows, or scan 10,000 ids.
   const rows = await run<{ deletedToId: number; toId: number } & (EventRow | { id: null })>(db, PAGE, values);
   const [first] = rows;
   if (!first) throw new Error('The table event_feed has no row.');

@@ -17,7 +17,7 @@ export type Kind =
   | { kind: 'code'; maxLength: number }
   /** Text of at most 50 characters with a letter or a digit. */
   | { kind: 'national_id' }
-  /** The key of a row in another file or, except for an account, of a row that the database already has. */
+  /** The key of a row in another file, or of a row in the database. An account must be in the file. */
   | { kind: 'reference'; file: FileName }
   /** In units of the currency, with a point before the decimals. */
   | { kind: 'amount'; allowsZero: boolean }
@@ -41,10 +41,10 @@ export type Kind =
 export type Column = Kind & {
   name: string;
   required: boolean;
-  /** Whether no other row, in the file or in the database, may have the same value. */
+  /** Whether the value must be unique in the file and in the database. */
   unique: boolean;
   meaning: string;
-  /** The cell of the template. Empty for columns that the example does not need. */
+  /** The cell in the example row of the template. Empty for columns that the example does not need. */
   example: string;
 };
 

@@ -121,7 +121,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
   },
   {
     name: 'statuses',
-    rule: 'Every change of status is recorded. An account that completes when paid is completed if and only if it is paid in full.',
+    rule: 'Every change of status is recorded. Every completed account is paid in full. Every account that is paid in full is completed, unless it is pending, repossessed or cancelled.',
     checked: sql`
       select a.id, a.status, a.paid_minor, a.total_minor, h.last_status, h.broken_id, h.broken_from, h.broken_after
       from accounts a left join (

@@ -16,7 +16,7 @@ export function isCheckDue(readAt: Date | undefined, now: Date, timeZone: string
   return !readAt || dayOfCheck(readAt, timeZone) < dayOfCheck(now, timeZone);
 }
 
-/** Whether the last check is recent enough to say something about the present books. */
+/** Whether the last check is recent enough to describe the present books. */
 export function isCurrent(readAt: Date | undefined, now: Date): boolean {
   return readAt !== undefined && now.getTime() - readAt.getTime() <= CURRENT_FOR_MS;
 }

@@ -56,7 +56,7 @@ const violationFields = {
   id: Nullable(
     Type.Integer({ description: 'The id of the row. Null if the violation belongs to a day, not to a row.' }),
   ),
-  what: Type.String({ description: 'The value that is wrong.' }),
+  what: Type.String({ description: 'The name of the wrong value, such as `paid_minor`.' }),
   expected: Type.String({ description: 'Amounts are in minor units.' }),
   found: Type.String(),
   date: Nullable(DateText),

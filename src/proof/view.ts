@@ -36,7 +36,7 @@ export async function readProof(tx: Tx, currency: Currency, day: PlainDate) {
   };
 }
 
-/** The result of the latest checks, as of now. */
+/** The result of the latest checks, and whether it is current. */
 export function toLastProof(row: ProofResult | undefined, now: Date): LastProof {
   const last = row && {
     readAt: row.read_at,

@@ -90,8 +90,9 @@ export async function compareLines(
 }
 
 /**
- * Adds lines for the next payments of the statement's days that have no line in any statement. Skips a payment whose notification
- * is for another short code, because the payment belongs to the statement of that code. The statement must be locked.
+ * Reads the next payments of the statement's days. For each payment without a line in any statement, adds a line
+ * `missing_at_provider`. Skips a payment whose notification is for another short code, because it belongs to the statement of that
+ * code. The statement must be locked.
  * @returns false if no payment is left.
  */
 export async function addMissingAtProvider(

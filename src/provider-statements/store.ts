@@ -97,8 +97,8 @@ export function toCopyRow(statementId: number, lineNumber: number, line: Stateme
 }
 
 /**
- * Leaves one payment line for each receipt. A later line with the same receipt is `repeated` if it has the same amount and time,
- * otherwise `contradictory`.
+ * Keeps only the first payment line of each receipt. A later line is `repeated` if it has the same amount and time, otherwise
+ * `contradictory`.
  */
 export async function setRepeatedReceipts(tx: Tx, statementId: number): Promise<void> {
   await sql`

@@ -30,7 +30,7 @@ export async function reconcile(context: Context, actor: Actor, body: ReconcileB
 interface Batch {
   date: PlainDate;
   payments: readonly Pick<PaymentToReconcile, 'id' | 'amount_minor'>[];
-  /** The provider's statement that proves the batch, if there is one. */
+  /** The provider statement that matched the payments, if there is one. */
   providerStatementId?: number | null;
 }
 

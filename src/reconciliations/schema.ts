@@ -41,7 +41,7 @@ export const Reconciliation = Type.Object(
     providerStatementId: Nullable(
       Type.Integer({
         description:
-          'The provider’s statement that proves the batch. Null for a batch made from payment ids.',
+          'The provider statement that matched the payments. Null for a batch made from payment ids.',
       }),
     ),
     createdAt: Timestamp,

@@ -21,7 +21,7 @@ const MAX_CURSOR_WAIT_MS = 1_000;
 
 /**
  * The events that one instance has read for an endpoint, but whose outcome is not saved yet. The backlog decides which events may
- * be sent, and up to which event all events are done.
+ * be sent, and up to which id all events are done.
  */
 export class Backlog<E extends BacklogEvent> {
   /** By the id of the event, in the order in which they were added. */

@@ -41,7 +41,7 @@ import { disableEndpoint } from './store.ts';
 const READ_BATCH = 200;
 /** Attempts are saved together, so that a busy endpoint costs few transactions. */
 const SAVE_INTERVAL_MS = 100;
-/** How often the cursor is saved while no event matches. */
+/** How often the cursor is saved while no event has a type of the endpoint. */
 const IDLE_SAVE_INTERVAL_MS = 5_000;
 /** If a process dies during a request, the next owner repeats the request after this time. */
 const RESEND_AFTER_MS = SEND_TIMEOUT_MS + 5_000;
@@ -71,7 +71,7 @@ export interface DeliveryLoop {
   update(endpoint: LeasedEndpoint, leasedAtMs: number): void;
   /** Waits a few seconds for requests, saves progress and frees the lease. */
   stop(): Promise<void>;
-  /** Resolves when the loop has ended. It ends by itself when another instance has the lease. */
+  /** Resolves when the loop has ended. It ends by itself when another instance has the lease, or the endpoint is disabled. */
   ended: Promise<void>;
 }
 

@@ -41,7 +41,8 @@ const endOf = ({ seconds }: Lease) => sql`clock_timestamp() + ${seconds} * inter
 
 /**
  * Renews the leases of an owner and takes free leases.
- * @returns the active endpoints that the owner has. Endpoints that another transaction has locked are missing; see findOwnedEndpoints.
+ * @returns the active endpoints whose leases the owner now has, except those that another transaction has locked: see
+ *   findOwnedEndpoints.
  */
 export async function leaseEndpoints(db: Db, lease: Lease, now: Date): Promise<LeasedEndpoint[]> {
   const { owner } = lease;
@@ -276,7 +277,7 @@ interface ResendQuery {
   types: string[];
 }
 
-/** The ids that no event has. */
+/** Returns those of the ids for which there is no event. */
 export async function findMissingEvents(db: Db, ids: readonly number[]): Promise<number[]> {
   if (ids.length === 0) return [];
   const rows = await run<{ id: number }>(

@@ -47,8 +47,8 @@ const SALE_UNDONE = `(${statusesIn('saleUndone')
   .join(', ')})`;
 
 /**
- * The earlier assignments of each payment that was unassigned. The books need these assignments: credit may have left the account
- * before the payment was unassigned.
+ * The earlier assignments of each payment that was unassigned. An import needs them to compute the same books: credit may have left
+ * an earlier account before the payment was unassigned.
  */
 const EARLIER_ASSIGNMENTS = `
   select u.payment_id, json_agg(json_build_object(
@@ -72,7 +72,7 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
   payment_methods: {
     alias: 'm',
     from: 'payment_methods m',
-    // Every database has some methods before the import, so the ids of methods are not in the order of the file.
+    // Not by id: every database has some methods before an import, so an import cannot restore the order of their ids.
     orderBy: 'm.code collate "C"',
     columns: {},
   },
@@ -121,7 +121,7 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
       opened_at: 'a.created_at',
       deposit: 'a.deposit_minor',
       instalment: 'a.instalment_minor',
-      // The file account_changes has the day and the reason.
+      // The file account_changes has the day and the reason of each change.
       status_since: 'null::date',
       status_reason: 'null::text',
       grace_restarted_on: 'a.reprieved_on',

@@ -17,7 +17,7 @@ import { unguarded } from '../spreadsheet-guard-rules.ts';
 // Reads the cells of CSV files that a person may have edited in a spreadsheet. A value is text as COPY reads it: an amount is in
 // minor units, a date is YYYY-MM-DD, and an account number is an account id.
 
-/** What the meaning of a cell depends on. */
+/** The settings on which the value of a cell depends. */
 export interface CellSettings {
   decimals: number;
   phoneRegion: string;

@@ -50,7 +50,7 @@ export async function findBroken(
   return { total: rows[0]?.total ?? 0, rows };
 }
 
-/** The database column with the same keys as a file, if columns of the import can also refer to rows of the database. */
+/** The database columns with the keys of each file. Without accounts: an import cannot refer to accounts of the database. */
 const KEY_COLUMNS: Readonly<Partial<Record<FileName, string>>> = {
   payment_methods: 'payment_methods.code',
   employees: 'employees.external_id',

@@ -63,7 +63,7 @@ export interface ImportParts {
 }
 
 /** The files have errors, so nothing is written. */
-class RefusedRun extends Error {}
+class FilesWithErrors extends Error {}
 
 /** The work changes nothing, for the reason in the message. It is not tried again, because the result would be the same. */
 class RefusedWork extends Error {}
@@ -140,12 +140,12 @@ async function runImport(parts: ImportParts, row: ImportRow): Promise<void> {
       const prepared = await prepare(parts, tx, copyIn, id, { takesIds: true, report });
       if (prepared.findings.counts.errors > 0) {
         refused = prepared;
-        throw new RefusedRun();
+        throw new FilesWithErrors();
       }
       await write(parts, tx, row, prepared);
     });
   } catch (error) {
-    if (!(error instanceof RefusedRun) || !refused) throw error;
+    if (!(error instanceof FilesWithErrors) || !refused) throw error;
     await storeChecked(parts.context, id, 'running', refused);
   }
 }

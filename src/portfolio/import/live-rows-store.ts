@@ -10,7 +10,7 @@ import { escaped } from './staging-rules.ts';
 type Report = (share: number) => Promise<void>;
 
 const BATCH_ROWS = 50_000;
-/** An account has about ten entries. */
+/** About as many entries as `BATCH_ROWS`, because an account has about ten. */
 const BATCH_ACCOUNTS = 5_000;
 
 /** Runs a statement for each range of positions. */

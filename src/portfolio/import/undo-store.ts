@@ -88,7 +88,7 @@ export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[
   return obstacles;
 }
 
-/** Finds imported payments that were reconciled after the import. Without them, the sums of the reconciliations would be wrong. */
+/** Finds imported payments that were reconciled after the import. Deleting them would make the sums of these reconciliations wrong. */
 async function findReconciliations(tx: Tx, importId: number): Promise<Obstacle[]> {
   const { rows } = await sql<Found>`
     select count(*) as count, min(p.id) as "firstId"
