@@ -68,7 +68,7 @@ const MISTAKES: Record<string, { header: string; rows: [row: string, column: str
       ['P-2;A-4;100;2026-02-01;cash;ref1;;', 'transaction_ref', /is also on line 2/],
       ['P-3;A-9;100;2026-02-01;cash;;;', 'account', /is not in the column external_id of accounts/],
       ['P-4;A-4;-5;2026-02-01;cash;;;', 'amount', /is not an amount above 0/],
-      ['P-5;A-4;5,550;2026-02-01;cash;;;', 'amount', /separator of thousands or of decimals/],
+      ['P-5;A-4;5,550;2026-02-01;cash;;;', 'amount', /separator may be for thousands or for decimals/],
       ['P-6;A-4;100;2025-12-31;cash;;;', 'payment_date', /before the account was opened/],
       ['P-7;A-4;100;2026-12-31;cash;;;', 'payment_date', /later than today/],
       ['P-8;A-4;100;46054;cash;;;', 'payment_date', /number by which the spreadsheet stores a date/],

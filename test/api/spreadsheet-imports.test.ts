@@ -72,7 +72,7 @@ it('does not read an amount in which a point or a comma may separate thousands',
     [3, '2,400'],
   ]);
   for (const { problem, allowed } of problems) {
-    expect(problem).toBe('may have a separator of thousands or of decimals');
+    expect(problem).toBe('is ambiguous: its separator may be for thousands or for decimals');
     expect(allowed).toContain('an amount such as 1250.00: format the column without separators');
   }
 });

@@ -235,7 +235,7 @@ function readAmount(trimmed: string, allowsZero: boolean, settings: CellSettings
   if (SPREADSHEET_NUMBER.test(trimmed)) return ROUNDED;
   if (decimals < 3 && MAYBE_THOUSANDS.test(trimmed))
     return {
-      problem: 'may have a separator of thousands or of decimals',
+      problem: 'is ambiguous: its separator may be for thousands or for decimals',
       allowed: `an amount such as ${minorToText(125_000n, decimals)}: format the column without separators of thousands, and save the file again`,
     };
   const text = settings.allowsDecimalComma ? trimmed.replace(/^(-?\d+),(\d+)$/, '$1.$2') : trimmed;

@@ -290,7 +290,7 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
           where (n.deposit, n.instalment, n.instalment_count, n.frequency, n.grace_days)
             is distinct from (p.deposit, p.instalment, p.instalment_count, p.frequency, p.grace_days)`,
         (terms) => `has terms that differ from those of the account: ${terms}`,
-        'the terms in the row of the account if it was sold on them; otherwise empty term columns, so that the account gets the terms of the pay plan',
+        'other terms than those of the pay plan, if the account was sold on them; otherwise empty term columns, so that the account gets the terms of the pay plan',
         { detail: otherTerms(decimals) },
       ),
     },
@@ -307,7 +307,7 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
       'opening_paid',
       sql`where n.opening_paid is not null and exists (
         select from new_payments p where p.account = n.external_id and p.line is not null)`,
-      'is given, but payments.csv has payments of the account; these payments would count twice',
+      'is given, but payments.csv has payments of the account, and the same money would count twice',
       'opening_paid or payments, not both',
       { value: amountText(sql`n.opening_paid`, decimals) },
     ),

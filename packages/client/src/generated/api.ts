@@ -8029,7 +8029,7 @@ export interface components {
                     check: string;
                     table: string;
                     id: number | null;
-                    /** @description The value that is wrong. */
+                    /** @description The name of the wrong value, such as `paid_minor`. */
                     what: string;
                     /** @description Amounts are in minor units. */
                     expected: string;
@@ -8053,7 +8053,7 @@ export interface components {
                 violations: {
                     table: string;
                     id: number | null;
-                    /** @description The value that is wrong. */
+                    /** @description The name of the wrong value, such as `paid_minor`. */
                     what: string;
                     /** @description Amounts are in minor units. */
                     expected: string;
