@@ -138,7 +138,7 @@ export const EVENTS = {
     data: PAYMENT_DATA,
   },
   'payment.reconciled': {
-    when: 'The money of a payment is known to have arrived.',
+    when: 'A payment was reconciled: its money is known to have arrived.',
     data: ['amountMinor', 'reconciliationId', 'reconciliationDate'],
     isDerived: true,
   },
@@ -337,7 +337,7 @@ export const EVENTS = {
     data: ['customerCount', 'accountCount', 'paymentCount'],
   },
   'import.undoing_started': { when: 'A user started to undo a portfolio import.', data: ['previousStatus'] },
-  'import.undone': { when: 'A portfolio import was undone. All its rows are gone.', data: [] },
+  'import.undone': { when: 'A portfolio import was undone. All its rows were deleted.', data: [] },
   'import.failed': {
     when: 'The check, the run or the undo of a portfolio import failed, and changed nothing.',
     data: ['previousStatus'],

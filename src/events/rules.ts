@@ -43,11 +43,11 @@ export function advance(horizon: Horizon, { server, lastId, writers }: Sample): 
   const running = new Set(writers);
   const known = lastId > (marks.at(-1)?.id ?? id) ? [...marks, { id: lastId, writers }] : marks;
   const left = known.map((mark) => ({ ...mark, writers: mark.writers.filter((one) => running.has(one)) }));
-  const decided = left.findLast((mark) => mark.writers.length === 0);
+  const lastEnded = left.findLast((mark) => mark.writers.length === 0);
   return {
     server,
-    id: Math.max(id, decided?.id ?? 0),
-    marks: left.filter((mark) => mark.id > (decided?.id ?? 0)),
+    id: Math.max(id, lastEnded?.id ?? 0),
+    marks: left.filter((mark) => mark.id > (lastEnded?.id ?? 0)),
   };
 }
 

@@ -95,7 +95,7 @@ export function startDeliveryLoop(
   const backlog = new Backlog<FeedEvent>(first.cursor);
   const abandoned = new AbortController();
   setMaxListeners(0, abandoned.signal); // Each request adds a listener, so there may be more than Node's limit for a warning.
-  const work = createNotifier();
+  const notifier = createNotifier();
   let endpoint = first;
   let version = 0;
   let leaseEndsMs = performance.now() + lease.seconds * 1000;
@@ -157,7 +157,7 @@ export function startDeliveryLoop(
       'A webhook endpoint does not get these events: they were deleted before they could be sent',
     );
     mayHaveRetries = true;
-    work.notify();
+    notifier.notify();
   }
 
   async function readEvents(): Promise<void> {
@@ -172,7 +172,7 @@ export function startDeliveryLoop(
       warnOfMissed(after, deletedToId);
       backlog.addEvents(events.map(toFeedEvent), toId);
     }
-    if (backlog.position < upTo) work.notify();
+    if (backlog.position < upTo) notifier.notify();
   }
 
   function warnOfMissed(after: number, deletedToId: number): void {
@@ -208,7 +208,7 @@ export function startDeliveryLoop(
     const sent = { message_id: message.id, signature, created_at: now.toISOString() };
     finished.push({ item, sent, result });
     startRequests(); // Does not wait for the loop, which may be waiting for the database.
-    work.notify();
+    notifier.notify();
   }
 
   function isSaveDue(): boolean {
@@ -308,7 +308,7 @@ export function startDeliveryLoop(
   async function run(): Promise<void> {
     let hasLease = true;
     while (hasLease && !isStopping && endpoint.active) {
-      const awake = work.next();
+      const awake = notifier.next();
       try {
         hasLease = await step();
         const hasUnsaved = finished.length + backlog.count('deferred') > 0;
@@ -326,7 +326,7 @@ export function startDeliveryLoop(
   async function finish(): Promise<void> {
     const endsMs = performance.now() + STOP_MS;
     while (backlog.count('running') > 0 && performance.now() < endsMs)
-      await Promise.race([work.next(), sleep(50)]);
+      await Promise.race([notifier.next(), sleep(50)]);
     abandoned.abort();
     try {
       if (await save(true)) await limited(() => releaseEndpoint(db, lease.owner, endpoint.id));
@@ -344,16 +344,16 @@ export function startDeliveryLoop(
   });
   const ended = run();
   return {
-    wake: work.notify,
+    wake: notifier.notify,
     version: () => version,
     update(next, leasedAtMs) {
       adopt(next, leasedAtMs);
-      work.notify();
+      notifier.notify();
     },
     async stop() {
       isStopping = true;
       stop();
-      work.notify();
+      notifier.notify();
       await ended;
     },
     ended,

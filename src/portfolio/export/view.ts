@@ -37,10 +37,10 @@ export function writePortfolio(
 
 /** Sends the byte order mark with the first bytes of the query, so that nothing is sent if the query fails. */
 async function* withMark(rows: Readable): AsyncGenerator<Buffer> {
-  let isBegun = false;
+  let hasStarted = false;
   for await (const bytes of rows) {
-    if (!isBegun) yield Buffer.from(BYTE_ORDER_MARK);
-    isBegun = true;
+    if (!hasStarted) yield Buffer.from(BYTE_ORDER_MARK);
+    hasStarted = true;
     yield bytes;
   }
 }

@@ -236,7 +236,7 @@ function moneyEventFor(item: HistoryItem, accountId: number, status: AccountStat
 }
 
 /** The amount by which an item changes the sum paid. */
-function paidBy({ kind, amountMinor, isReceiver }: HistoryItem): Minor {
+function paidDelta({ kind, amountMinor, isReceiver }: HistoryItem): Minor {
   switch (kind) {
     case 'receive':
     case 'assign':
@@ -258,7 +258,7 @@ function fullyPaidOn(history: readonly HistoryItem[], total: Minor): PlainDate {
   let day = history[0]?.day;
   for (const item of history) {
     const wasFull = paid >= total;
-    paid += paidBy(item);
+    paid += paidDelta(item);
     if (!wasFull && paid >= total) day = item.day;
   }
   if (day === undefined) throw new Error('The history of the account is empty; its opening is missing.');
@@ -340,7 +340,7 @@ function compare(
   let paymentCount = 0;
   for (const item of history) {
     if (compareDates(item.day, source.asOf) > 0) continue;
-    paidMinor += paidBy(item);
+    paidMinor += paidDelta(item);
     if (item.kind === 'receive' || item.kind === 'assign') paymentCount += 1;
     if (item.kind === 'unassign' || item.kind === 'reverse') paymentCount -= 1;
   }

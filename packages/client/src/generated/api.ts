@@ -5717,7 +5717,7 @@ export interface components {
                 previousStatus: string;
             };
         };
-        /** @description A portfolio import was undone. All its rows are gone. */
+        /** @description A portfolio import was undone. All its rows were deleted. */
         ImportUndoneEvent: {
             id: number;
             /**
@@ -7079,7 +7079,7 @@ export interface components {
                 status: string;
             };
         };
-        /** @description The money of a payment is known to have arrived. */
+        /** @description A payment was reconciled: its money is known to have arrived. */
         PaymentReconciledEvent: {
             id: number;
             /**
