@@ -223,7 +223,7 @@ export interface paths {
         };
         /**
          * Receive the answer of an identity provider
-         * @description The answer is the same as for sign-in with a password. A new identity becomes a user if registration is open, or through an invitation or the domain of its e-mail. If another user has the e-mail, the answer is DUPLICATE_ENTRY.
+         * @description The answer is the same as for sign-in with a password. A new identity becomes a user if registration is open, if the sign-in has an invitation, or if the verified e-mail is in one of `OAUTH_<NAME>_DOMAINS`. If another user has the e-mail, the answer is DUPLICATE_ENTRY.
          *
          *     Needs no token.
          */
@@ -275,7 +275,7 @@ export interface paths {
         put?: never;
         /**
          * Renew the session of the cookie
-         * @description Returns the signed-in user and a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. Using it again within ten seconds returns the newest cookie. Using it later ends the session. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/refresh`.
+         * @description Returns the signed-in user and a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. Using it again within ten seconds returns the newest cookie. Using it again later ends the session. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/refresh`.
          *
          *     Needs no token.
          */
@@ -373,7 +373,7 @@ export interface paths {
         put?: never;
         /**
          * Invite a person to sign up
-         * @description Send the `token` to the person. The token works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at `/api/auth/{provider}?invitation=…`, also when registration is closed. A new invitation to the same e-mail revokes the open one.
+         * @description Send the `token` to the person. The token works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at `/api/auth/{provider}?invitation=…`, even when registration is closed. A new invitation to the same e-mail revokes the open one.
          *
          *     Needs the permission `users:administer` (roles: admin). API keys are refused.
          */
@@ -461,7 +461,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key for another system
-         * @description Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, decide approvals or run imports. They cannot call endpoints that act on the signed-in person, such as `/api/auth/me`. The answer shows the `key` once.
+         * @description Give either a `role` or `permissions`. Keys never administer users, API keys or webhook endpoints, and never decide approvals or run imports. They cannot call endpoints that act on the signed-in person, such as `/api/auth/me`. The answer shows the `key` once.
          *
          *     Needs the permission `api-keys:administer` (roles: admin). API keys are refused.
          */
@@ -509,7 +509,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of an API key
-         * @description The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. An older secret also stops within 5 seconds, even if its own overlap has not ended. The answer shows the new `key` once.
+         * @description The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. Secrets from before the previous one also stop within 5 seconds, even if their overlap has not ended. The answer shows the new `key` once.
          *
          *     Needs the permission `api-keys:administer` (roles: admin). API keys are refused.
          */
@@ -861,7 +861,7 @@ export interface paths {
         put?: never;
         /**
          * Record a received payment
-         * @description A payment is accepted in every status of its account, because the money has moved already. The part above the balance becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. To post a missing line of a statement, import it from the statement. If the payment of the transaction was reversed, and no other payment has the reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already has, even a reversed payment, gets DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
+         * @description A payment is accepted whatever the status of its account, because the money has moved already. The part above the balance becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, is refused with DUPLICATE_ENTRY. To post a missing line of a statement, import the line from the statement. If the payment of the transaction was reversed, and no unreversed payment has the reference, users who may assign payments can record the transaction again with the reported amount. An `externalId` of an existing payment, even a reversed one, is refused with DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
          *
          *     Needs the permission `payments:record` (roles: admin, manager, finance, agent).
          */
@@ -995,7 +995,7 @@ export interface paths {
         put?: never;
         /**
          * Unassign a payment from its account
-         * @description The payment is unmatched again and can be assigned to another account, even if it is reconciled. The reference learned from the assignment is deleted. Payments that this reference has matched stay matched (`filter[matchMethod]=learned`). An amount above APPROVAL_LIMIT is sent for approval (202).
+         * @description The payment is unmatched again and can be assigned to another account, even if it is reconciled. What the service learned from the assignment is deleted. Other payments that matched through it stay matched (`filter[matchMethod]=learned`). An amount above APPROVAL_LIMIT is sent for approval (202).
          *
          *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
@@ -1123,7 +1123,7 @@ export interface paths {
         };
         /**
          * List notifications and their outcomes
-         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) there are two manual payments; (3) the notification names another account or customer, and the user who recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with different values. `filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
+         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) two manual payments have the reference; (3) the notification names another account or customer, and the user or API key that recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with different values. `filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
          *
          *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
@@ -1235,7 +1235,7 @@ export interface paths {
         put?: never;
         /**
          * Ask the provider about a payment
-         * @description The provider usually answers within seconds. After ten minutes the query is `unanswered`; a late answer still counts. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if there is no transaction of a provider that answers status queries.
+         * @description The provider usually answers within seconds. To get the answer, read the status query again, or follow the events `status_query.*`. After ten minutes without an answer the query is `unanswered`, but a late answer is still stored. The answer is compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if the payment or notification has no transaction of a provider that answers status queries.
          *
          *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
@@ -1257,7 +1257,7 @@ export interface paths {
         put?: never;
         /**
          * Ask the provider about a notification
-         * @description The provider usually answers within seconds. After ten minutes the query is `unanswered`; a late answer still counts. Read the status query again, or follow the events `status_query.*`. The answer is shown and compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if there is no transaction of a provider that answers status queries.
+         * @description The provider usually answers within seconds. To get the answer, read the status query again, or follow the events `status_query.*`. After ten minutes without an answer the query is `unanswered`, but a late answer is still stored. The answer is compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if the payment or notification has no transaction of a provider that answers status queries.
          *
          *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
@@ -2715,7 +2715,7 @@ export interface paths {
         put?: never;
         /**
          * Receive the answer to a payment request
-         * @description The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. An answer that fits no request is stored as a notification with the status `rejected`. The provider still gets a positive answer. An unreadable answer is stored, too.
+         * @description The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. An answer that fits no request is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.
          *
          *     Needs no token.
          */
@@ -2737,7 +2737,7 @@ export interface paths {
         put?: never;
         /**
          * Receive the status of a transaction
-         * @description The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. An answer that fits no query is stored as a notification with the status `rejected`. The provider still gets a positive answer. An unreadable answer is stored, too.
+         * @description The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. An answer that fits no query is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.
          *
          *     Needs no token.
          */
@@ -2781,7 +2781,7 @@ export interface paths {
         put?: never;
         /**
          * Validate a mobile-money payment
-         * @description The provider validates a payment before the money moves. The service accepts a payment that matches an account or names an existing account number, unless the account is completed, or is cancelled and owes nothing. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the answer is 503 within 2 seconds, and the provider applies its registered default.
+         * @description The provider validates a payment before the money moves. The service accepts a payment that matches an account or names an existing account number, unless the account is completed, or is cancelled and owes nothing. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the answer is 503 within 2 seconds, and the provider applies the default action that you registered.
          *
          *     Needs no token.
          */
@@ -2803,7 +2803,7 @@ export interface paths {
         put?: never;
         /**
          * Receive a mobile-money payment
-         * @description The provider reports a payment of a customer. Other fields are stored with the body. The service checks the secret (X-Webhook-Secret or ?token=) and the network address, if they are configured. Each TransID is posted once. A repeat is accepted and changes nothing.
+         * @description The provider reports a payment of a customer. Fields that are not listed here are stored with the body. The service checks the secret (X-Webhook-Secret or ?token=) and the network address, if they are configured. Each TransID is posted once. A repeat is accepted and changes nothing.
          *
          *     Needs no token.
          */
@@ -4416,7 +4416,7 @@ export interface components {
             until: string;
             /** @description The change of the balance that no notification explains. Negative if the balance fell. In units of the currency. */
             difference: number;
-            /** @description The payments of the period that were found, or reported late. In units of the currency. */
+            /** @description The sum of the payments of the period that were found or reported late. In units of the currency. */
             explained: number;
             /** Format: date-time */
             createdAt: string;
@@ -5406,11 +5406,11 @@ export interface components {
              * @enum {string}
              */
             replica: "up" | "behind" | "not a standby" | "down" | "disabled";
-            /** @description Payment providers that are silent for longer than usual. Missing while the database is slow. */
+            /** @description Payment providers that are silent for longer than usual. Missing while the database is slow or down. */
             silentProviders?: string[];
         };
         IdentityProvider: {
-            /** @description For `GET /api/auth/{provider}`. */
+            /** @description The `provider` of `GET /api/auth/{provider}`. */
             name: string;
         };
         /**
@@ -7136,7 +7136,7 @@ export interface components {
             /** @description In units of the currency. */
             amount: number;
             currency: string;
-            /** @description `requested`: stored, not yet sent. `sent`: the provider has accepted the request, and the customer is asked. `unknown`: the provider has not yet reported the outcome. `paid`, `declined` and `expired`: the outcome is known. */
+            /** @description `requested`: stored, not yet sent. `sent`: the provider has accepted the request, and the customer is asked. `unknown`: the provider has not reported the outcome in the usual time. `paid`, `declined` and `expired`: the outcome is known. */
             status: components["schemas"]["PaymentRequestStatus"];
             reason: components["schemas"]["PaymentRequestReason"] | null;
             providerMessage: string | null;
@@ -8919,9 +8919,9 @@ export interface components {
             approvalLimit: number | null;
             /** @description Whether anyone may register without an invitation. */
             registrationOpen: boolean;
-            /** @description Whether phones can be asked to pay. */
+            /** @description Whether the service can send payment requests. */
             paymentRequests: boolean;
-            /** @description Whether the provider can be asked about a transaction. */
+            /** @description Whether transactions can be queried at the provider. */
             statusQueries: boolean;
             /** @description The version of the service. */
             version: string;
@@ -9205,7 +9205,7 @@ export interface components {
         };
         StatusDifference: {
             field: components["schemas"]["ComparedField"];
-            /** @description The present value in the books. */
+            /** @description The current value in the books. */
             ours: string;
             /** @description The value in the provider’s answer. */
             provider: string;
@@ -9557,7 +9557,7 @@ export interface components {
                 customerName: string;
                 /** @description Why this account is suggested. The reason from the reference comes first, then the payer’s phone, then the payer’s name. */
                 reason: string;
-                /** @description The same reasons as codes. `assignedOn` is the day of the earlier assignment that is the reason, or null. */
+                /** @description The same reasons as codes. If the reason is an earlier assignment, `assignedOn` is its day. Otherwise it is null. */
                 reasons: {
                     code: components["schemas"]["SuggestionReason"];
                     assignedOn: string | null;
@@ -10291,7 +10291,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10349,7 +10349,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10381,7 +10381,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10427,7 +10427,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10499,7 +10499,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10568,7 +10568,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10636,7 +10636,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10686,7 +10686,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10781,7 +10781,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10841,7 +10841,7 @@ export interface operations {
                 mode?: components["schemas"]["SignInMode"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -10879,7 +10879,7 @@ export interface operations {
                 error?: string;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -10953,7 +10953,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11064,7 +11064,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11113,7 +11113,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11217,7 +11217,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11336,7 +11336,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11397,7 +11397,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -11471,7 +11471,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11527,9 +11527,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
-                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
             };
             path: {
@@ -11679,7 +11679,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11744,7 +11744,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11817,7 +11817,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11877,7 +11877,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -11949,7 +11949,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12093,7 +12093,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -12166,7 +12166,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -12251,7 +12251,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12319,9 +12319,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
-                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
             };
             path: {
@@ -12404,7 +12404,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12484,7 +12484,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -12643,7 +12643,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -12709,7 +12709,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -12790,7 +12790,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -12886,7 +12886,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12947,9 +12947,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
-                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
             };
             path: {
@@ -13023,7 +13023,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13087,7 +13087,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13251,7 +13251,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13321,7 +13321,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -13519,7 +13519,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -13603,7 +13603,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -13690,7 +13690,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -13807,7 +13807,7 @@ export interface operations {
                 expand?: ("customer" | "product")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13886,7 +13886,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14037,7 +14037,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14142,7 +14142,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14209,7 +14209,7 @@ export interface operations {
                 expand?: ("customer" | "product")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14303,7 +14303,7 @@ export interface operations {
                 format?: "json" | "csv" | "pdf";
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14486,7 +14486,7 @@ export interface operations {
                 amount?: number;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14675,7 +14675,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -14749,7 +14749,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -14839,7 +14839,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -14946,7 +14946,7 @@ export interface operations {
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15015,7 +15015,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15212,7 +15212,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15402,7 +15402,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -15496,7 +15496,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -15581,7 +15581,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -15732,7 +15732,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -15886,7 +15886,7 @@ export interface operations {
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16030,7 +16030,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16101,7 +16101,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -16252,7 +16252,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16319,7 +16319,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16473,7 +16473,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16542,7 +16542,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16606,7 +16606,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -16687,7 +16687,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16828,7 +16828,7 @@ export interface operations {
                 "filter[explainedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16890,7 +16890,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -16976,7 +16976,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -17114,7 +17114,7 @@ export interface operations {
                 "filter[endedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17193,7 +17193,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -17267,7 +17267,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -17412,7 +17412,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -17612,7 +17612,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -17744,7 +17744,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17887,7 +17887,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17981,7 +17981,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -18070,7 +18070,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -18171,7 +18171,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -18276,7 +18276,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -18377,7 +18377,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -18507,7 +18507,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18569,7 +18569,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -18678,7 +18678,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18796,7 +18796,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18921,7 +18921,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19111,7 +19111,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19188,7 +19188,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -19313,7 +19313,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -19438,7 +19438,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -19641,7 +19641,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -19707,7 +19707,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -19810,7 +19810,7 @@ export interface operations {
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19885,7 +19885,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19927,7 +19927,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -20077,7 +20077,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -20143,7 +20143,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -20226,7 +20226,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20287,9 +20287,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
-                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
             };
             path: {
@@ -20400,7 +20400,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20468,7 +20468,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -20549,7 +20549,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20613,7 +20613,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20780,7 +20780,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -20844,7 +20844,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -20924,7 +20924,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20983,9 +20983,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
-                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
             };
             path: {
@@ -21095,7 +21095,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -21153,7 +21153,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -21220,7 +21220,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -21332,7 +21332,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -21394,7 +21394,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -21469,7 +21469,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -21526,9 +21526,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
-                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
             };
             path: {
@@ -21598,7 +21598,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -21658,7 +21658,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -21766,7 +21766,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -21910,7 +21910,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -21971,7 +21971,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22041,7 +22041,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22154,7 +22154,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22212,7 +22212,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -22287,7 +22287,7 @@ export interface operations {
                 limit?: number;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22351,7 +22351,7 @@ export interface operations {
                 endDate?: string;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22508,7 +22508,7 @@ export interface operations {
                 limit?: number;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22614,7 +22614,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22645,7 +22645,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22719,7 +22719,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22790,7 +22790,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -22864,7 +22864,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22930,7 +22930,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -23008,7 +23008,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -23086,7 +23086,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -23216,7 +23216,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -23280,7 +23280,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -23347,7 +23347,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -23415,7 +23415,7 @@ export interface operations {
                 date?: string;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23542,7 +23542,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23644,7 +23644,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23724,7 +23724,7 @@ export interface operations {
                 types?: components["schemas"]["EventTypeFilter"][];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23851,7 +23851,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23919,7 +23919,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23996,7 +23996,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24059,9 +24059,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
-                /** @description The ETag of the resource as you read it. If somebody changed it since, the answer is 412 and nothing changes. Without this header the last change wins. */
+                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
             };
             path: {
@@ -24139,7 +24139,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24193,7 +24193,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24268,7 +24268,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24340,7 +24340,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -24462,7 +24462,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24536,7 +24536,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24604,7 +24604,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24681,7 +24681,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24774,7 +24774,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24852,7 +24852,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -24888,7 +24888,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -24936,7 +24936,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. The service replaces a missing or invalid id. */
+                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
