@@ -8,9 +8,9 @@ import { type Minor, minMinor } from '../core/values/money.ts';
 export interface MoneyMove {
   type: 'payment' | 'transfer_in' | 'transfer_out' | 'refund';
   date: PlainDate;
-  /** Greater than 0 for incoming and outgoing money. */
+  /** Greater than 0, also for outgoing money. */
   amountMinor: Minor;
-  /** The day of the reversal. A reversed payment never counts. */
+  /** The day of the reversal. A reversed payment does not change any balance. */
   reversedOn: PlainDate | null;
   reversalReason: string | null;
   /** The id of the database row. Either `paymentId` or `creditMoveId` is set. */
@@ -41,7 +41,7 @@ export interface Cover {
 
 /**
  * Allocates money to items: which items each payment covers, and which payments cover each item.
- * @param counted all unreversed money, sorted by `inOrder`.
+ * @param counted all unreversed money, sorted by `compareMoney`.
  */
 export function allocationOf(terms: Terms, counted: readonly MoneyMove[]) {
   const ofMoney = new Map<MoneyMove, Cover[]>();
@@ -100,10 +100,10 @@ export function coveredBy(covers: readonly Cover[]): Minor {
 }
 
 /** Sorts by day, then payments before credit moves, then by id. */
-export function inOrder(a: MoneyMove, b: MoneyMove): number {
-  const isMove = (one: MoneyMove) => (one.creditMoveId === null ? 0 : 1);
+export function compareMoney(a: MoneyMove, b: MoneyMove): number {
+  const rankOf = (one: MoneyMove) => (one.creditMoveId === null ? 0 : 1);
   const idOf = (one: MoneyMove) => one.paymentId ?? one.creditMoveId ?? 0;
-  return compareDates(a.date, b.date) || isMove(a) - isMove(b) || idOf(a) - idOf(b);
+  return compareDates(a.date, b.date) || rankOf(a) - rankOf(b) || idOf(a) - idOf(b);
 }
 
 export function isOut({ type }: MoneyMove): boolean {

@@ -6,7 +6,7 @@ import type { StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
 import { coverageOfRow, describeRow, printedSpelling } from './wording-rules.ts';
 
-/** The data of a printed statement. Date fields are YYYY-MM-DD. Dates within texts are printed, such as 2 Nov 2026. */
+/** The data of a printed statement. Date fields are YYYY-MM-DD. Dates within texts have their printed form, 2 Nov 2026. */
 export function statementDocument(
   currency: Currency,
   { company, paybill }: Pick<Printer, 'company' | 'paybill'>,
@@ -47,7 +47,7 @@ export function statementDocument(
       detail: [row.money?.transactionRef, coverageOfRow(row, terms, spelling)].filter(Boolean).join(' · '),
       due: cell(row.dueMinor),
       paid: cell(row.paidMinor),
-      // The amount of a reversed payment.
+      // The amount of a reversed payment is printed with a line through it.
       struck: row.type === 'payment' && row.money?.reversedOn ? amount(row.amountMinor) : null,
       ...figures(row),
     })),

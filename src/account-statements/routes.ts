@@ -35,7 +35,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         operationId: 'getAccountStatement',
         summary: 'Get the statement of an account',
         description:
-          'from and to are business days, both included. A payment counts on its own day. A reversed payment is shown but ' +
+          'from and to are business days, both included. A payment counts on its payment date. A reversed payment is shown but ' +
           'does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). ' +
           'Outgoing credit is taken from the latest payments and incoming transfers. Each row has two balances, dueSoFar and owedInTotal. ' +
           `A statement has at most ${MAX_ROWS} rows, or ${MAX_PRINTED_ROWS} as PDF. ` +
@@ -90,7 +90,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         operationId: 'getAccountQuote',
         summary: 'Quote what an account owes',
         description:
-          'The quote assumes that no further payment is made before the day. A pending account counts as active from its activation date.',
+          'The quote assumes that no further payment is made before `date`. A pending account counts as active from its activation date.',
         params: IdParams,
         querystring: QuoteQuery,
         response: { 200: Envelope(Quote, 'Quote made.') },

@@ -14,8 +14,8 @@ import { type Minor, minMinor } from '../core/values/money.ts';
 import {
   allocationOf,
   type Cover,
+  compareMoney,
   coveredBy,
-  inOrder,
   isOut,
   type MoneyMove,
   signed,
@@ -113,7 +113,7 @@ interface AccountHistory {
 }
 
 /**
- * Completes the period of a statement. `to` defaults to today, and `from` to the first day, or to `to` if that is earlier.
+ * Completes the period of a statement. `to` defaults to today. `from` defaults to the earlier of `firstDay` and `to`.
  * @throws AppError VALIDATION_ERROR if the period ends before it starts.
  */
 export function readStatementPeriod(
@@ -129,8 +129,7 @@ export function readStatementPeriod(
 
 /**
  * Makes the statement of an account for a period. A payment counts on its payment date, not on the day of recording. A reversed
- * payment never counts. Only payments dated up to the end of the period are allocated. The cost grows with the payments and the
- * rows.
+ * payment never counts. Only payments dated up to the end of the period are allocated.
  *
  * @throws AppError VALIDATION_ERROR for more than MAX_ROWS rows.
  */
@@ -170,7 +169,7 @@ function knownBy(history: AccountHistory, to: PlainDate) {
   const { terms, activated } = history;
   const events = history.events.filter(({ date }) => compareDates(date, to) <= 0);
   const end = events.find(isEnd);
-  const money = history.money.filter(({ date }) => compareDates(date, to) <= 0).sort(inOrder);
+  const money = history.money.filter(({ date }) => compareDates(date, to) <= 0).sort(compareMoney);
   return {
     ...{ terms, activated, events, end, money },
     total: totalMinor(terms),
@@ -205,7 +204,7 @@ function figuresAt(
   return { dueSoFarMinor: due - paid, owedInTotalMinor: owed - paid };
 }
 
-/** The order of the events of one day. */
+/** The order of the entries of one day. See `isAfter` for `afterEnd`. */
 const RANK = { opened: 0, item: 1, money: 2, end: 3, afterEnd: 4, reversal: 5 };
 
 interface Entry {
@@ -217,7 +216,7 @@ interface Entry {
   reversal?: boolean;
 }
 
-/** The events of the period, in order. */
+/** The entries of the period, in the order of date and rank. */
 function entriesOf(
   { terms, events, end, money, reversed }: Known,
   items: number[],
@@ -238,7 +237,7 @@ function entriesOf(
     .sort((a, b) => compareDates(a.date, b.date) || a.rank - b.rank);
 }
 
-/** One row for each entry, with the balances after the entry. Money that recovers a loss has an additional row. */
+/** One row for each entry, with the balances after the entry. Money that recovers a written-off amount has a second row. */
 function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigures, from: PlainDate): Row[] {
   const { terms, activated, total, end, counted } = known;
   // After a cancellation no item is covered.

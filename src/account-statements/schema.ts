@@ -135,7 +135,7 @@ export const AccountStatement = Type.Object(
       },
       {
         description:
-          'The figures at the end of the last day. If this day is today, they equal the figures of the account.',
+          'The figures at the end of the period. If the period ends today, they equal the figures of the account.',
       },
     ),
   },
@@ -221,7 +221,7 @@ export const StatementCsv = Type.Unsafe<string>({
 });
 
 export const QuoteQuery = Type.Object({
-  // There is no example, because a fixed date would be refused after that day.
+  // There is no example, because each fixed date is refused once it is in the past.
   date: Type.Optional(
     CalendarDate({
       format: 'calendar-date',
@@ -238,12 +238,12 @@ export const Quote = Type.Object(
     currency: Type.String(),
     status: Choice('AccountStatus', ACCOUNT_STATUSES),
     date: DateText,
-    overdue: Type.Number({ description: 'The unpaid sum that fell due before the day.' }),
-    dueOnDate: Type.Number({ description: 'The unpaid sum that falls due on the day.' }),
+    overdue: Type.Number({ description: 'The unpaid sum that fell due before `date`.' }),
+    dueOnDate: Type.Number({ description: 'The unpaid sum that falls due on `date`.' }),
     amountDue: Type.Number({
-      description: 'overdue + dueOnDate. If the customer pays this amount, there are no arrears on the day.',
+      description: 'overdue + dueOnDate. If the customer pays this amount, there are no arrears on `date`.',
     }),
-    settlement: Type.Number({ description: 'The payoff amount: the whole balance on the day.' }),
+    settlement: Type.Number({ description: 'The payoff amount: the whole balance on `date`.' }),
     ...paymentStateFields,
     payment: Nullable(
       Type.Object(
@@ -261,7 +261,10 @@ export const Quote = Type.Object(
           completes: Type.Boolean({ description: 'Whether the payment completes the account.' }),
           ...paymentStateFields,
         },
-        { description: 'The account after a payment of the amount. Null without an amount.' },
+        {
+          description:
+            'The account after a payment of the amount in the query. Null if the query has no amount.',
+        },
       ),
     ),
   },

@@ -30,8 +30,8 @@ export async function changeStatus(
   const subject = { resource: 'account' as const, resourceId: id };
   const data = { previousStatus: from, status: to, cause };
   // A closed account has no next due date.
-  const dueDateEnds = isStatusIn(to, 'closed') && dueDate !== null;
-  const ends = event(
+  const removesDueDate = isStatusIn(to, 'closed') && dueDate !== null;
+  const dueDateEvent = event(
     'account.paid_until_changed',
     { nextDueDate: null, previousNextDueDate: dueDate },
     { id, version: version + 2 },
@@ -39,7 +39,7 @@ export async function changeStatus(
   const changed = await updateStatus(tx, id, {
     status: to,
     status_reason: reason,
-    event_count: version + (dueDateEnds ? 2 : 1),
+    event_count: version + (removesDueDate ? 2 : 1),
     ...(isStatusIn(to, 'suspendedWhenLate') && actor.role !== 'system' && { reprieved_on: date }),
     // If a recovered account goes back from completed to written off, it keeps the date of the original write-off.
     ...(moneyEventOf(to) === 'account_written_off' && from !== 'completed' && { written_off_on: date }),
@@ -56,7 +56,7 @@ export async function changeStatus(
       after: { status: to, reason },
       event: event(eventOfMove(from, to), data, { id, version: version + 1 }),
     },
-    dueDateEnds ? [eventRow(actor, subject, ends)] : [],
+    removesDueDate ? [eventRow(actor, subject, dueDateEvent)] : [],
   );
   return changed;
 }

@@ -8,7 +8,7 @@ import type { Minor } from '../core/values/money.ts';
 type StatusSet =
   /** The system activates the account on its activation date. Before this date, no amount is due. */
   | 'awaitingActivation'
-  /** A payment is expected. An account with any other status is matched only by its account number. */
+  /** Payments are expected. A notification is matched to an account with another status only by the account number. */
   | 'open'
   /** No more items fall due. */
   | 'closed'
@@ -16,7 +16,7 @@ type StatusSet =
   | 'saleUndone'
   /** The account earns no commission and is not counted as activated. */
   | 'unsold'
-  /** The balance counts in the gross receivables. */
+  /** The balance is part of the gross receivables. */
   | 'receivable'
   /** The system completes the account when it is paid in full. */
   | 'completesWhenPaid'

@@ -22,7 +22,7 @@ function toSuspendCondition(day: PlainDate) {
 /**
  * Locks accounts that are past their days of grace, if their pay plan has `auto_suspend`. Skips accounts that another transaction
  * has locked. The query searches one pay plan at a time, in the order of the index accounts_grace, so a run without late accounts
- * reads no account. The condition is checked again after the rows are locked.
+ * reads no account. The outer query repeats the condition, so that PostgreSQL checks it again after it has locked a row.
  */
 export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: number): Promise<AccountRow[]> {
   const { rows } = await sql<AccountRow>`

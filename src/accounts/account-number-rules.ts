@@ -54,8 +54,8 @@ export function readAccountNumber(reference: string): number | undefined {
 }
 
 /**
- * The largest id that an import may bring. The number of this account has nine digits before the check digit. Later accounts get
- * larger ids, and numbers with ten digits before the check digit, which a search still finds.
+ * The largest account id that an import may use. Its account number has nine digits before the check digit. Accounts that are
+ * opened after such an import get ten digits, which a search still finds.
  */
 export const LARGEST_IMPORTED_ID = 999_999_999 - FIRST_NUMBER;
 

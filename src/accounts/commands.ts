@@ -121,8 +121,8 @@ function openedEvent(account: AccountRow): NewEvent {
 }
 
 /**
- * Changes the status of an account, unless it already has that status, and changes its external fields. A change of status that
- * removes a balance above the approval limit is only requested, and is refused if the body also has external fields.
+ * Changes the status of an account, unless it already has that status, and changes its external fields. If the change of status
+ * removes a balance above the approval limit, it is sent for approval instead. The body must then have no external fields.
  */
 export async function changeAccount(
   context: Context,
@@ -141,7 +141,7 @@ export async function changeAccount(
       );
     if (to !== found.status) {
       checkStatusMove(found.status, to, reason);
-      const requested = await requestLoss(tx, context, actor, found, body);
+      const requested = await requestApprovalOfLoss(tx, context, actor, found, body);
       if (requested) return { requested };
     }
     const account = await changeExternalFields(tx, actor, found, externalFieldsOf(body));
@@ -151,8 +151,8 @@ export async function changeAccount(
   });
 }
 
-/** Requests a write-off or a cancellation if it removes a balance above the approval limit. @returns undefined if it does not. */
-async function requestLoss(
+/** Requests approval if a write-off or cancellation removes a balance above the approval limit. @returns undefined otherwise. */
+async function requestApprovalOfLoss(
   tx: Tx,
   context: Context,
   actor: Actor,
@@ -172,7 +172,7 @@ async function requestLoss(
     body: change,
     isRepeatable: true,
   });
-  // The approver decides only about the balance. Until the decision, somebody else may change the external fields.
+  // Refuse external fields: the approver decides only about the balance, and somebody else may change them before the decision.
   if (requested && (externalId !== undefined || metadata !== undefined))
     throw invalidField(
       externalId === undefined ? 'metadata' : 'externalId',

@@ -17,7 +17,7 @@ const NEEDED: Record<AccountExpansion | AccountOrCustomer, Permission> = {
 };
 
 /** @throws AppError FORBIDDEN if the actor may not read one of the chosen resources. */
-function chosen<T extends keyof typeof NEEDED>(
+function permittedChoices<T extends keyof typeof NEEDED>(
   actor: Actor,
   expand: ChoiceText<T> | undefined,
 ): ReadonlySet<T> {
@@ -36,7 +36,7 @@ export async function expandAccounts<A extends { customerId: number; productId: 
   accounts: readonly A[],
   expand: ChoiceText<AccountExpansion> | undefined,
 ) {
-  const wanted = chosen(actor, expand);
+  const wanted = permittedChoices(actor, expand);
   if (wanted.size === 0) return [...accounts];
   const [customers, products] = await Promise.all([
     wanted.has('customer')
@@ -63,7 +63,7 @@ export async function expandAccountsOf<R extends { accountId: number | null }>(
   rows: readonly R[],
   expand: ChoiceText<AccountOrCustomer> | undefined,
 ) {
-  const wanted = chosen(actor, expand);
+  const wanted = permittedChoices(actor, expand);
   if (wanted.size === 0) return [...rows];
   const ids = idsOf(rows.flatMap(({ accountId }) => accountId ?? []));
   const found = new Map((await findExpandableAccounts(db, ids)).map((row) => [row.id, row]));

@@ -49,7 +49,7 @@ interface OpenItem {
   remainderMinor: Minor;
 }
 
-/** The first state whose condition holds is the state of the account. */
+/** The state of an account is the first of these whose condition holds. `position` has the conditions. */
 export const paymentStates = [
   'paid_off',
   'closed',
@@ -66,7 +66,7 @@ export interface Standing {
   paidMinor: Minor;
   /** The business day. */
   today: PlainDate;
-  /** Whether no more items fall due. */
+  /** True for a cancelled or written-off account: no more items fall due. */
   closed: boolean;
   /** False while the account waits for its activation date. */
   activated: boolean;
@@ -141,9 +141,9 @@ export function itemsBy(terms: Terms, date: PlainDate): number {
 }
 
 /**
- * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, is always covered. The sum paid is
- * negative if a payment was reversed after its credit had been transferred or refunded. The missing amount is then due with the
- * deposit, even if the deposit is 0.
+ * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, is covered. The sum paid is negative
+ * if a payment was reversed after its credit had been transferred or refunded. The deposit then includes the missing amount: with
+ * a deposit of 0 and a sum paid of -30, the result is the deposit with a remainder of 30.
  *
  * @returns undefined if all is paid.
  */
@@ -169,7 +169,7 @@ export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
  *   (daysPastDue > graceDays); in_grace (daysPastDue > 0); paid_ahead (the first item dated after today is fully paid); current.
  */
 export function position(terms: Terms, standing: Standing): Position {
-  const { paidMinor, today } = standing;
+  const { paidMinor, today, closed, activated } = standing;
   const next = nextItem(terms, paidMinor);
   if (next === undefined) {
     return {
@@ -181,21 +181,21 @@ export function position(terms: Terms, standing: Standing): Position {
       arrearsMinor: 0n,
     };
   }
-  const begun = standing.activated && compareDates(today, terms.activationDate) >= 0;
-  const owing = begun && !standing.closed;
+  const hasBegun = activated && compareDates(today, terms.activationDate) >= 0;
+  const isOwing = hasBegun && !closed;
   const arrears = dueBy(terms, today) - paidMinor;
-  const daysPastDue = owing ? Math.max(0, daysBetween(next.date, today)) : 0;
+  const daysPastDue = isOwing ? Math.max(0, daysBetween(next.date, today)) : 0;
   return {
-    paymentState: standing.closed ? 'closed' : begun ? lateness(terms, today, next, daysPastDue) : 'not_due',
+    paymentState: closed ? 'closed' : hasBegun ? lateness(terms, today, next, daysPastDue) : 'not_due',
     daysPastDue,
-    paidUntil: standing.closed || next.index === 0 ? null : addDays(next.date, -1),
-    nextDueDate: standing.closed ? null : next.date,
-    nextDueAmountMinor: standing.closed ? null : next.remainderMinor,
-    arrearsMinor: owing && arrears > 0n ? arrears : 0n,
+    paidUntil: closed || next.index === 0 ? null : addDays(next.date, -1),
+    nextDueDate: closed ? null : next.date,
+    nextDueAmountMinor: closed ? null : next.remainderMinor,
+    arrearsMinor: isOwing && arrears > 0n ? arrears : 0n,
   };
 }
 
-/** The first state whose condition holds is the state of the item. */
+/** The state of an item is the first of these whose condition holds. `scheduleItems` has the conditions. */
 export const itemStates = ['paid', 'not_owed', 'overdue', 'due', 'partly_paid', 'upcoming'] as const;
 type ItemState = (typeof itemStates)[number];
 
@@ -216,7 +216,7 @@ export interface ScheduleItem {
  */
 export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] {
   const { paidMinor, today, closed, activated } = standing;
-  const begun = activated && compareDates(today, terms.activationDate) >= 0;
+  const hasBegun = activated && compareDates(today, terms.activationDate) >= 0;
   const items: ScheduleItem[] = [];
   let leftMinor = paidMinor;
   for (let index = 0; index <= terms.instalmentCount; index++) {
@@ -234,8 +234,8 @@ export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] 
   function stateOf(item: { amountMinor: Minor; paidMinor: Minor; daysLeft: number }): ItemState {
     if (item.paidMinor >= item.amountMinor) return 'paid';
     if (closed) return 'not_owed';
-    if (begun && item.daysLeft < 0) return 'overdue';
-    if (begun && item.daysLeft === 0) return 'due';
+    if (hasBegun && item.daysLeft < 0) return 'overdue';
+    if (hasBegun && item.daysLeft === 0) return 'due';
     return item.paidMinor > 0n ? 'partly_paid' : 'upcoming';
   }
 }

@@ -89,7 +89,7 @@ export function findExpandableAccounts(db: Db, ids: readonly number[]): Promise<
   );
 }
 
-/** The latest value date of money on the account, or the given date if it is later. */
+/** The later of two dates: the given date, and the latest value date of money on the account. */
 export async function laterMoneyDate(tx: Tx, accountId: number, date: PlainDate): Promise<PlainDate> {
   const { rows } = await sql<{ date: PlainDate }>`
     select greatest(max(value_date), ${date}::date) as date
