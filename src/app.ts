@@ -193,7 +193,7 @@ export function buildApp({
     providerStatusRoutes(api, context);
     statusQueryRoutes(api, context);
     creditRoutes(api, context);
-    approvalRoutes(api, context, { actions: APPROVABLE_ACTIONS, numberAccount: formatAccountNumber });
+    approvalRoutes(api, context, { actions: APPROVABLE_ACTIONS, formatAccount: formatAccountNumber });
     reconciliationRoutes(api, context);
     providerStatementRoutes(api, context, copies);
     invoiceRoutes(api, context, printer);

@@ -26,7 +26,7 @@ import {
   findApproval,
   findPendingApproval,
   getSubjectState,
-  hasHeldKey,
+  hasSeenSecret,
   insertApproval,
   lockApproval,
   lockPendingApprovals,
@@ -51,7 +51,7 @@ export interface RequestedAction extends Subject {
   /** The amount that is compared with the limit. Default: `amountMinor`. */
   countedMinor?: Minor;
   reason: string;
-  /** The body of the call, which the execution gets. */
+  /** The body of the call. It is stored, and `execute` gets it. */
   body: object;
   /** True for a PUT: if the requester repeats the call, the result is the pending request. */
   isRepeatable?: true;
@@ -169,8 +169,8 @@ export async function endOutdatedApprovals(context: Context, signal: AbortSignal
 }
 
 /**
- * Ends a request as obsolete if a fact has changed. Call this after `approve` has thrown OutdatedRequest, because that transaction
- * was rolled back.
+ * Ends a request as obsolete if a fact has changed. Call this after `approve` has thrown OutdatedRequest: `approve` cannot end the
+ * request itself, because its transaction is rolled back.
  */
 export async function endOutdatedApproval({ db }: Context, id: number): Promise<void> {
   await inTransaction(db, async (tx) => {
@@ -199,7 +199,7 @@ async function requireDecider(tx: Tx, actor: Actor, row: ApprovalRow): Promise<v
   const { userId } = actor;
   if (userId === null) throw new AppError('FORBIDDEN', 'Only a person may decide on a request.');
   const isOwn = row.responsible_user_id === userId;
-  if (isOwn || (row.api_key_id !== null && (await hasHeldKey(tx, userId, row.api_key_id))))
+  if (isOwn || (row.api_key_id !== null && (await hasSeenSecret(tx, userId, row.api_key_id))))
     throw new AppError(
       'FORBIDDEN',
       'You may not decide on your own request, or on a request of an API key that you created or rotated.',

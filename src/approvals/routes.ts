@@ -15,15 +15,15 @@ import {
 import { type ApprovalRow, OutdatedRequest } from './rules.ts';
 import { Approval, approvalList, Rejection, RejectionParams, WithdrawalParams } from './schema.ts';
 import { listApprovals } from './store.ts';
-import { type NumberAccount, toApproval } from './view.ts';
+import { type FormatAccount, toApproval } from './view.ts';
 
 interface ApprovalParts {
   actions: ApprovableActions;
-  numberAccount: NumberAccount;
+  formatAccount: FormatAccount;
 }
 
-export function approvalRoutes(api: Api, context: Context, { actions, numberAccount }: ApprovalParts): void {
-  const answer = (row: ApprovalRow) => toApproval(row, context.currency, numberAccount);
+export function approvalRoutes(api: Api, context: Context, { actions, formatAccount }: ApprovalParts): void {
+  const answer = (row: ApprovalRow) => toApproval(row, context.currency, formatAccount);
 
   api.get(
     '/approvals',

@@ -63,8 +63,8 @@ export interface SubjectState {
 export type Facts = SubjectState;
 
 /**
- * A customer may pay while a request waits. So the balance is a fact only for actions that remove the whole balance. A payment
- * can be reversed or unassigned whatever status and credit its account has.
+ * The facts that matter for an action. The balance matters only for a write-off or cancellation. While any other request waits, the
+ * customer may pay. The status and credit of the account do not matter for a reversal or unassignment of a payment.
  */
 export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
   const removesBalance = action === 'write_off_account' || action === 'cancel_account';
@@ -160,13 +160,11 @@ export function isRequester(row: Pick<ApprovalRow, 'requested_by' | 'api_key_id'
   return actor.userId !== null && row.requested_by === actor.userId;
 }
 
-/** The account of a request on an account. */
 export function accountIdOf({ id, account_id: accountId }: ApprovalRow): number {
   if (accountId === null) throw new Error(`The request ${id} has no account.`);
   return accountId;
 }
 
-/** The payment of a request on a payment. */
 export function paymentIdOf({ id, payment_id: paymentId }: ApprovalRow): number {
   if (paymentId === null) throw new Error(`The request ${id} has no payment.`);
   return paymentId;

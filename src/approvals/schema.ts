@@ -76,8 +76,8 @@ export const Approval = Type.Object(
     currentFacts: Nullable(ApprovalFacts),
     changedFacts: Type.Array(Choice('ApprovalFact', FACT_NAMES.map(answerName)), {
       description:
-        'The facts that have changed since the request. A pending request is compared with the present facts, and an ' +
-        'obsolete request with the facts that ended it. `currentFacts` has their new values. For all other statuses, this list is empty.',
+        'The facts that have changed since the request. `currentFacts` has their new values. A pending request is compared with the ' +
+        'present facts. An obsolete request is compared with the facts that ended it. For all other statuses, this list is empty.',
     }),
     paymentMethodName: Nullable(
       Type.String({ description: 'The payment method of a refund. Null for other actions.' }),

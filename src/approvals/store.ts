@@ -135,8 +135,8 @@ export async function setEnded(tx: Tx, id: number, ending: Ending): Promise<void
     .executeTakeFirstOrThrow();
 }
 
-/** Whether a user has seen a secret of an API key: the user created or rotated it. */
-export async function hasHeldKey(db: Db, userId: number, apiKeyId: number): Promise<boolean> {
+/** Whether a user has seen a secret of an API key: the user created or rotated the key. */
+export async function hasSeenSecret(db: Db, userId: number, apiKeyId: number): Promise<boolean> {
   const { rows } = await sql`
     select from audit_entries
     where resource = 'api_key' and resource_id = ${apiKeyId} and actor_user_id = ${userId}

@@ -5,26 +5,26 @@ import type { ApprovalFacts } from './schema.ts';
 
 export const SENT_FOR_APPROVAL = 'Sent for approval.';
 
-/** Formats an account number. It is a parameter, because the accounts feature imports this feature. */
-export type NumberAccount = (accountId: number) => string;
+/** Formats an account number. Callers pass this function, because the accounts feature imports this feature. */
+export type FormatAccount = (accountId: number) => string;
 
 /** The answer (202) of a command that stored a request. */
-export function sentForApproval(row: ApprovalRow, currency: Currency, numberAccount: NumberAccount) {
-  return ok(toApproval(row, currency, numberAccount), SENT_FOR_APPROVAL);
+export function sentForApproval(row: ApprovalRow, currency: Currency, formatAccount: FormatAccount) {
+  return ok(toApproval(row, currency, formatAccount), SENT_FOR_APPROVAL);
 }
 
-export function toApproval(row: ApprovalRow, currency: Currency, numberAccount: NumberAccount) {
+export function toApproval(row: ApprovalRow, currency: Currency, formatAccount: FormatAccount) {
   const now = row.status === 'pending' ? factsOf(row.action, row.state) : row.final_facts;
   return {
     id: row.id,
     action: row.action,
     status: row.status,
     accountId: row.account_id,
-    accountNumber: row.account_id === null ? null : numberAccount(row.account_id),
+    accountNumber: row.account_id === null ? null : formatAccount(row.account_id),
     customerName: row.customer,
     paymentId: row.payment_id,
     toAccountId: row.to_account_id,
-    toAccountNumber: row.to_account_id === null ? null : numberAccount(row.to_account_id),
+    toAccountNumber: row.to_account_id === null ? null : formatAccount(row.to_account_id),
     amount: amountOf(row.amount_minor, currency),
     countedAmount: amountOf(row.counted_minor, currency),
     currency: currency.code,

@@ -38,8 +38,7 @@ interface PricedSale extends Omit<NewLine, 'rule_id' | 'rate_basis_points' | 'am
  * Calculates an employee's commission for a period, with one line per sale. A new calculation replaces the lines and needs a new
  * approval. A paid commission never changes.
  *
- * @throws AppError DUPLICATE_ENTRY for a paid commission, and if `salesData` claims a larger share of a sale than other
- * commissions have left.
+ * @throws AppError DUPLICATE_ENTRY for a paid commission, and if `salesData` has a larger share of a sale than is free.
  */
 export async function calculateCommission(context: Context, actor: Actor, body: CalculateBody) {
   const { employeeId, period } = body;
@@ -153,7 +152,7 @@ async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): P
   return sales;
 }
 
-/** Reduces each sale to the share that no other commission has, and removes sales that have no such share. */
+/** Reduces each sale to its free share, which no other commission has. Removes sales without a free share. */
 async function keepFreeShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);
   return sales.flatMap((sale) => {
@@ -235,7 +234,7 @@ function shareTaken(field: string, accountId: number | null, given: GivenShare):
   const { shareBasisPoints, commissionId: id } = given;
   return new AppError(
     'DUPLICATE_ENTRY',
-    `Other commissions have ${shareBasisPoints} of ${WHOLE_SALE} basis points of the sale of account ${accountId}. At most ${WHOLE_SALE - shareBasisPoints} are left.`,
+    `Other commissions have ${shareBasisPoints} of ${WHOLE_SALE} basis points of the sale of account ${accountId}. ${WHOLE_SALE - shareBasisPoints} are free.`,
     { details: { resource: 'commission', field, id } },
   );
 }

@@ -20,7 +20,7 @@ import {
 import { findCommission, listCommissions, listRules, type Visible } from './store.ts';
 import { toCommission, toCommissionSummary } from './view.ts';
 
-const OWN_ONLY = 'Agents see only their own commissions, those of the `employeeId` in `GET /auth/me`.';
+const OWN_ONLY = 'Agents see only the commissions of their own employee (`employeeId` in `GET /auth/me`).';
 
 export function commissionRoutes(api: Api, context: Context): void {
   const { db, currency } = context;

@@ -42,7 +42,7 @@ export function checkSales(sales: readonly Sale[], period: string): void {
 
 /**
  * @param accounts - the accounts of the sales, by id.
- * @throws AppError VALIDATION_ERROR with each account that earns no commission, and each sale without a date whose account was
+ * @throws AppError VALIDATION_ERROR with each account that earns no commission, and each sale without `saleDate` if its account was
  *   activated in another month.
  */
 export function checkSoldAccounts(

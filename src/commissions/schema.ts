@@ -53,7 +53,7 @@ export const CalculateBody = Type.Object(
       Type.Array(Sale, {
         maxItems: MAX_SALES,
         description:
-          'Each sale has an account or a product. An account earns commission only once, for one employee or in shares. ' +
+          'Each sale has an account or a product. An account earns commission only once. Several employees can share it. ' +
           'If empty or missing, the sales are the accounts that the employee sold in the period, at most ' +
           `${MAX_LINES}, each with the share that no other commission has.`,
       }),
@@ -93,7 +93,7 @@ const COMMISSION = {
 
 export const CommissionSummary = Type.Object(commissionProperties, {
   title: 'CommissionSummary',
-  description: 'A commission without its lines, which `GET /commissions/payments/{id}` returns.',
+  description: 'A commission without its lines. `GET /commissions/payments/{id}` returns the lines.',
   examples: [COMMISSION],
 });
 

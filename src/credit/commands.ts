@@ -14,8 +14,8 @@ import type { CreditRefund, CreditTransfer } from './schema.ts';
 import { type CreditMoveRow, insertCreditMove, type NewCreditMoveRow, sumMovedCredit } from './store.ts';
 
 /**
- * Transfers credit to another account. The other account receives the credit like a payment. The transfer is only requested if the
- * credit that leaves the account today would exceed the approval limit.
+ * Transfers credit to another account. The other account receives the credit like a payment. If the credit that leaves the account
+ * today would exceed the approval limit, the transfer is sent for approval instead.
  */
 export async function transferCredit(
   context: Context,
@@ -71,8 +71,8 @@ export async function transferCredit(
 }
 
 /**
- * Records credit that was paid back to the customer by a payment method. The refund is only requested if the credit that leaves the
- * account today would exceed the approval limit.
+ * Records credit that was paid back to the customer by a payment method. If the credit that leaves the account today would exceed
+ * the approval limit, the refund is sent for approval instead.
  */
 export async function refundCredit(
   context: Context,

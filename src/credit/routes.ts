@@ -14,7 +14,7 @@ import { listCreditMoves } from './store.ts';
 import { creditMovesFound, toCreditMove } from './view.ts';
 
 const ABOVE_LIMIT =
-  'If the transfers and refunds from the account on this day would exceed APPROVAL_LIMIT, the request is sent for approval (202).';
+  'If the transfers and refunds from the account today, with this one, would exceed APPROVAL_LIMIT, the request is sent for approval (202).';
 
 export function creditRoutes(api: Api, context: Context): void {
   const { db, currency } = context;

@@ -62,7 +62,7 @@ export const CreditMove = Type.Object(
     transactionRef: Nullable(Type.String()),
     valueDate: DateText,
     actor: Type.String({
-      description: 'The e-mail of the user. For an API key or the system, lists have "system".',
+      description: 'The e-mail of the user. A list has "system" for an API key and for the system.',
     }),
     createdAt: Timestamp,
   },

@@ -4,7 +4,7 @@ import { type ChangeRow, event, eventRow } from '../events/change-rules.ts';
 import type { AccountRow, BooksToWrite, MoneyEvent, NewBooks } from './rules.ts';
 
 /**
- * Numbers the changes of each account, and adds events for changes of an account's due date and credit.
+ * Sets the account version of each change, and adds events for changes of an account's due date and credit.
  *
  * @param accounts - all accounts of the events, locked by the transaction.
  * @param posted - the money events that passed the checks of their accounts.
@@ -20,10 +20,10 @@ export function numberChanges(
   for (const [id, columns] of newBooks) {
     books.set(id, { event_count: accounts.get(id)?.event_count ?? 0, ...columns });
   }
-  const number = (row: ChangeRow): ChangeRow => {
+  const withVersion = (row: ChangeRow): ChangeRow => {
     if (row.account_id === null) return row;
     const written = books.get(row.account_id);
-    if (!written) throw new Error(`The event ${row.type} does not change account ${row.account_id}.`);
+    if (!written) throw new Error(`No money event changes account ${row.account_id} of ${row.type}.`);
     written.event_count += 1;
     return { ...row, account_version: written.event_count };
   };
@@ -32,7 +32,7 @@ export function numberChanges(
     const before = accounts.get(after.id);
     return before ? changesOfBooks(before, after, posted) : [];
   });
-  return { changes: [...changes, ...derived].map(number), books };
+  return { changes: [...changes, ...derived].map(withVersion), books };
 }
 
 /** The events for the differences between the old and the new books of an account. */

@@ -310,7 +310,7 @@ function opening({ totalMinor }: AccountBooks): AppliedMovement {
   };
 }
 
-/** The sale is undone. Everything that was paid becomes credit. If the paid amount is negative, it is all that remains of the debt. */
+/** The sale is undone. Everything that was paid becomes credit. If the paid amount is negative, the customer still owes it. */
 function cancellation(books: AccountBooks): AppliedMovement {
   const creditMinor = books.paidMinor > 0n ? books.paidMinor : 0n;
   const receivableMinor = creditMinor - books.paidMinor;
