@@ -13,7 +13,7 @@ export function auditRoutes(api: Api, context: Context): void {
         tags: ['Audit'],
         operationId: 'listAuditEntries',
         summary: 'List changes with their users and times',
-        description: 'Each entry has the user, the values before and after, and the request.',
+        description: 'Each entry has the user, the values before and after, and the id of the request.',
         querystring: auditList.query,
         response: { 200: ListEnvelope(AuditEntry, 'Audit entries found.') },
       },

@@ -3,7 +3,7 @@ import { type AccountToSuspend, findAccountsToSuspend } from '../account-status/
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { suspendLateAccounts } from '../accounts/commands.ts';
 import { type Context, today } from '../core/context.ts';
-import { findSuspendingPlans } from '../pay-plans/store.ts';
+import { findAutoSuspendPlanIds } from '../pay-plans/store.ts';
 import { readArguments, runCommand, withDatabase } from './connect.ts';
 
 const USAGE =
@@ -20,7 +20,7 @@ await runCommand(async (config) => {
 async function list(context: Context): Promise<void> {
   const day = today(context);
   let count = 0;
-  for (const payplanId of await findSuspendingPlans(context.db)) {
+  for (const payplanId of await findAutoSuspendPlanIds(context.db)) {
     let after: AccountToSuspend | undefined;
     do {
       const page = await findAccountsToSuspend(context.db, day, { payplanId, after, limit: PAGE_SIZE });

@@ -35,7 +35,7 @@ export interface Line {
   lineTotalMinor: Minor;
 }
 
-/** @throws RangeError for a quantity that the keyword `x-decimals` refuses. */
+/** @throws RangeError for more than three decimals, which the schema of the request refuses already. */
 export function readQuantity(quantity: number): bigint {
   const milli = minorFromNumber(quantity, QUANTITY_DECIMALS);
   if (milli === undefined) throw new RangeError(`${quantity} is not a quantity with at most 3 decimals`);

@@ -46,7 +46,7 @@ export const NewInvoice = Type.Object(
           { description: 'Deposit, home system 40 W', quantity: 1, unitPrice: 2000 },
           { description: 'Cable, metres', quantity: 2.5, unitPrice: 80 },
         ],
-        // No dueDate, because the example would be invalid after this day.
+        // There is no dueDate, because a date in the past is refused.
       },
     ],
   },
@@ -95,7 +95,7 @@ export const InvoiceSummary = Type.Object(
   { ...invoiceProperties, ...ExpandedAccountOrCustomer },
   {
     title: 'InvoiceSummary',
-    description: 'An invoice without its lines (`items`), which `GET /invoices/{id}` returns.',
+    description: 'An invoice without its lines (`items`). `GET /invoices/{id}` returns the lines.',
     examples: [INVOICE],
   },
 );

@@ -40,8 +40,8 @@ export function findRecipient(tx: Tx, accountId: number) {
 }
 
 /**
- * Takes the year's next number and inserts the invoice in one statement, because all invoices of a year wait for the lock on the
- * counter. If the transaction fails, its number is used by the next invoice.
+ * Takes the year's next number and inserts the invoice. One statement does both, because other invoices of the year wait for the
+ * lock on the counter. If the transaction fails, the next invoice gets the number.
  */
 export async function insertInvoice(
   tx: Tx,

@@ -12,7 +12,7 @@ import { insertKycRecord } from './store.ts';
 /**
  * Adds a record to the customer's KYC history.
  *
- * @throws AppError FORBIDDEN for a decision without the permission, NOT_FOUND for an unknown customer.
+ * @throws AppError FORBIDDEN for a decision without the permission kyc:decide, NOT_FOUND for an unknown customer.
  */
 export async function updateKyc(context: Context, actor: Actor, customerId: number, body: KycUpdate) {
   const mayDecide = mayDo(actor, 'kyc:decide');

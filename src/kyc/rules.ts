@@ -22,7 +22,7 @@ export function isDecision(status: VerificationStatus): boolean {
  * Returns the customer's status after a new record. A submission by a user who may not decide does not replace the status, because
  * the submission must not hide a rejection or undo a verification.
  *
- * @param current - the status before. Null for a customer without records.
+ * @param current - the status before the new record. Null for a customer without records.
  */
 export function customerStatus(
   current: VerificationStatus | null,

@@ -76,7 +76,7 @@ function nameTaken(name: string): AppError {
   return duplicate('payplan', 'name', sql`select id from pay_plans where name = ${name}`);
 }
 
-export async function findSuspendingPlans(db: Db): Promise<number[]> {
+export async function findAutoSuspendPlanIds(db: Db): Promise<number[]> {
   const rows = await db
     .selectFrom('pay_plans')
     .select('id')

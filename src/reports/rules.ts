@@ -51,7 +51,7 @@ export interface ReportDays {
   asOf: PlainDate;
   /** The day before the period, or asOf if the whole period is in the future. */
   before: PlainDate;
-  /** Whether asOf is today. `readReportDays` makes it false if something is dated later. */
+  /** Whether asOf is today. False also if `readReportDays` finds anything dated after today. */
   isToday: boolean;
 }
 
@@ -78,7 +78,7 @@ export const BUCKETS: readonly Bucket[] = [
 /** The first day of each bucket except the first one: the thresholds of width_bucket. */
 export const BUCKET_STARTS = BUCKETS.slice(1).map(({ from }) => from);
 
-/** Adds up the buckets that start after `days` days past due. `days` must be the last day of a bucket. */
+/** Adds up the figures of the buckets above `days`, the last day of a bucket: for 30, the buckets from 31 on. */
 export function beyond(days: number, figures: readonly bigint[]): bigint {
   return figures.reduce((sum, figure, i) => ((BUCKETS[i]?.from ?? 0) > days ? sum + figure : sum), 0n);
 }
@@ -112,7 +112,7 @@ export function atRiskUrl(days: number): string {
   return accountsUrl({ '[daysPastDue][gt]': days, '[status][in]': RECEIVABLE });
 }
 
-/** The filter for accounts with any other status. */
+/** The filter for accounts with none of the statuses. */
 export function without(statuses: readonly string[]): Record<string, string> {
   return { [statuses.length === 1 ? '[status][ne]' : '[status][nin]']: statuses.join(',') };
 }

@@ -77,10 +77,10 @@ export const AccountSummary = Type.Object(
     }),
     arrears: Type.Number({ description: 'The due part of the outstanding sum.' }),
     byStatus: Type.Array(Type.Object({ status: Choice('AccountStatus', ACCOUNT_STATUSES), ...group }), {
-      description: `All accounts. The contract value of ${undone} accounts is in no other figure.`,
+      description: `All accounts. Without the ${undone} accounts, the contract values add up to the contractValue of the summary.`,
     }),
     byProduct: Type.Array(Type.Object({ productId: Id, productName: Type.String(), ...group }), {
-      description: `All accounts except ${undone} ones. Their contract values add up to contractValue.`,
+      description: `All accounts except ${undone} ones. The contract values add up to the contractValue of the summary.`,
     }),
     collectionRate: Ratio(
       `The sum received for instalments in the period, up to asOf, divided by the instalments due in the period. Deposits and ${undone} accounts are excluded. The numerator includes prepayments and arrears.`,

@@ -20,7 +20,7 @@ export async function isAnythingDatedAfter(tx: Tx, day: PlainDate): Promise<bool
 
 /** The accounts of one status, product and bucket. Sums of money are texts, because they may exceed an exact number. */
 export interface SummaryFigures {
-  standing: AccountStatus;
+  status_then: AccountStatus;
   product_id: number;
   /** Index into BUCKETS; null outside the gross receivables. */
   bucket: number | null;
@@ -42,11 +42,11 @@ export interface SummaryFigures {
 
 /**
  * Sums up all accounts in one statement. The amount paid by a day is the present amount minus later payments. The status on a day
- * is the status before the first later change. So the cost grows with the accounts, the payments since the start of the period
- * and the status changes since its end. For the current month it grows only with the accounts.
+ * is the status before the first later change. So the statement reads the accounts, the payments since the start of the period and
+ * the status changes since its end. For the current month it reads only the accounts.
  *
- * docs/decisions/0010-reports.md has the formulas. Money dated before the opening of its account counts on its own day, so that
- * the sums of twelve months equal that of the year.
+ * docs/decisions/0010-reports.md has the formulas. A payment dated before its account was opened counts on the date of the payment.
+ * Otherwise the figures of twelve months would not add up to the figure of the year.
  */
 export async function accountFigures(
   tx: Tx,
@@ -56,13 +56,13 @@ export async function accountFigures(
 ): Promise<SummaryFigures[]> {
   const { asOf, before } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
-  // "offset '0'" keeps PostgreSQL from inlining a subquery, which would compute its columns again at each use. A 0
-  // without quotes needs a cast. Then the planner assumes that rows may be skipped, and plans no parallel scan.
+  // "offset '0'" keeps PostgreSQL from inlining a subquery, which would compute its columns again at each use. The quotes matter:
+  // an unquoted 0 is cast, and after a cast the planner assumes that rows may be skipped and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
-    with known as (${accountsOf(startDate, days)}),
-    placed as (
+    with with_paid as (${accountsOf(startDate, days)}),
+    with_dues as (
       select product_id, activation_date, total_minor, deposit_minor, instalment_minor, created_at,
-        paid_end, paid_before, is_there, moved_to,
+        paid_end, paid_before, existed, recorded_status,
         -- The stored date is right only for the present paid sum and status.
         case
           when paid_end = paid_minor and status not in ${literalList(statusesIn('closed'))} then next_due_date
@@ -71,36 +71,36 @@ export async function accountFigures(
         end as due_date,
         instalments_due_by(frequency, activation_date, instalment_count, ${asOf}::date) as due_end,
         instalments_due_by(frequency, activation_date, instalment_count, ${before}::date) as due_before
-      from known
+      from with_paid
       offset '0'
     ),
-    standings as (
+    with_status as (
       select *,
         case
-          when paid_end >= total_minor and moved_to in ${literalList(statusesIn('completesWhenPaid'))} then 'completed'
-          else moved_to
-        end as standing,
+          when paid_end >= total_minor and recorded_status in ${literalList(statusesIn('completesWhenPaid'))} then 'completed'
+          else recorded_status
+        end as status_then,
         paid_to_instalments(paid_end, deposit_minor, total_minor) as instalments_end,
         paid_to_instalments(paid_before, deposit_minor, total_minor) as instalments_before
-      from placed
+      from with_dues
       offset '0'
     ),
-    positions as (
+    with_bucket as (
       select *,
-        is_there and activation_date <= ${asOf}::date as has_begun,
+        existed and activation_date <= ${asOf}::date as has_begun,
         created_at >= ${startOf(startDate)} and created_at < ${startOf(addDays(endDate, 1))} as is_opened,
-        is_there and activation_date between ${startDate}::date and ${asOf}::date
-          and standing not in ${literalList(statusesIn('unsold'))} as is_activated,
+        existed and activation_date between ${startDate}::date and ${asOf}::date
+          and status_then not in ${literalList(statusesIn('unsold'))} as is_activated,
         case
-          when is_there and standing in ${literalList(statusesIn('receivable'))}
+          when existed and status_then in ${literalList(statusesIn('receivable'))}
             then width_bucket(greatest(0, ${asOf}::date - due_date), ${BUCKET_STARTS}::integer[])
         end as bucket
-      from standings
+      from with_status
       offset '0'
     )
-    select standing, product_id, bucket,
-      count(*) filter (where is_there) as accounts,
-      coalesce(sum(total_minor) filter (where is_there), 0)::text as contract,
+    select status_then, product_id, bucket,
+      count(*) filter (where existed) as accounts,
+      coalesce(sum(total_minor) filter (where existed), 0)::text as contract,
       coalesce(sum(greatest(0, total_minor - paid_end)) filter (where bucket is not null), 0)::text as outstanding,
       coalesce(sum(greatest(0, instalment_minor * due_end - paid_end
           + case when activation_date <= ${asOf}::date then deposit_minor else 0 end))
@@ -115,8 +115,8 @@ export async function accountFigures(
       sum(instalment_minor * (due_end - due_before))::text as due_in_period,
       sum(least(instalments_end, instalment_minor * due_end))::text as repaid,
       sum(instalment_minor * due_end)::text as due_to_date
-    from positions
-    group by standing, product_id, bucket`.execute(tx);
+    from with_bucket
+    group by status_then, product_id, bucket`.execute(tx);
   return rows;
 }
 
@@ -125,20 +125,23 @@ function accountsOf(startDate: PlainDate, days: ReportDays): RawBuilder<unknown>
   return startDate === firstOfMonth(days.asOf) ? accountsThisMonth(startDate) : accountsToday(days.before);
 }
 
-/** All accounts: the amounts paid by asOf and before the period, a flag for accounts opened by asOf, and the status on asOf. */
+/**
+ * All accounts, with the amounts paid by asOf (`paid_end`) and before the period (`paid_before`), and whether the account was opened
+ * by asOf (`existed`). `recorded_status` is the status on asOf, if the sum paid on asOf does not make it `completed`.
+ */
 function accountsAt({ asOf, before }: ReportDays): RawBuilder<unknown> {
   return sql`
     select a.*,
       a.paid_minor - coalesce(r.after_end, 0) as paid_end,
       a.paid_minor - coalesce(r.since_start, 0) as paid_before,
-      m.account_id is null or m.from_status is not null or a.activation_date <= ${asOf}::date as is_there,
+      m.account_id is null or m.from_status is not null or a.activation_date <= ${asOf}::date as existed,
       case
         when m.account_id is not null then coalesce(m.from_status, m.to_status)
         when a.status = 'completed' and a.paid_minor - coalesce(r.after_end, 0) < a.total_minor then (
           select h.from_status from account_status_changes h
           where h.account_id = a.id and h.to_status = 'completed' order by h.id desc limit 1)
         else a.status
-      end as moved_to
+      end as recorded_status
     from accounts a
     left join (
       select account_id, sum(amount_minor)::bigint as since_start,
@@ -147,7 +150,7 @@ function accountsAt({ asOf, before }: ReportDays): RawBuilder<unknown> {
       where value_date > ${before}::date
       group by account_id
     ) r on r.account_id = a.id
-    -- Changes to and from completed are left out: they follow from the sum paid.
+    -- Changes to and from completed are left out: the sum paid decides whether an account counts as completed.
     left join (
       select distinct on (account_id) account_id, from_status, to_status
       from account_status_changes
@@ -160,7 +163,7 @@ function accountsAt({ asOf, before }: ReportDays): RawBuilder<unknown> {
 /** Like `accountsAt`, if asOf is today and nothing is dated later: the present values of the accounts. */
 function accountsToday(before: PlainDate): RawBuilder<unknown> {
   return sql`
-    select a.*, true as is_there, status as moved_to, paid_minor as paid_end,
+    select a.*, true as existed, status as recorded_status, paid_minor as paid_end,
       paid_minor - coalesce(r.since_start, 0) as paid_before
     from accounts a
     left join (
@@ -174,7 +177,7 @@ function accountsToday(before: PlainDate): RawBuilder<unknown> {
 /** Like `accountsToday`, for a period that starts with the current month. Reads no payments. */
 function accountsThisMonth(month: PlainDate): RawBuilder<unknown> {
   return sql`
-    select *, true as is_there, status as moved_to,
+    select *, true as existed, status as recorded_status,
       paid_minor as paid_end,
       paid_minor - case when paid_month = ${month}::date then paid_month_minor else 0 end as paid_before
     from accounts`;
@@ -187,8 +190,8 @@ export interface WriteOffs {
 }
 
 /**
- * Sums up the debts that were written off in the period, each as of the end of the day of its write-off, and the recoveries in
- * the period. The cost grows with the written-off accounts and their later payments.
+ * Sums up the write-offs and the recoveries of the period. The amount of a write-off is the debt at the end of its day. The
+ * statement reads the written-off accounts and their later payments.
  */
 export async function writeOffFigures(
   tx: Tx,

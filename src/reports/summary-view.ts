@@ -53,7 +53,7 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
     accountsUrl: ifToday(url),
   });
 
-  const sold = figures.filter(({ standing }) => !isStatusIn(standing, 'saleUndone'));
+  const sold = figures.filter(({ status_then }) => !isStatusIn(status_then, 'saleUndone'));
   const soldOnly = without(statusesIn('saleUndone'));
   const receivables = addUp(figures, 'outstanding');
   const buckets = BUCKETS.map((_, i) => figures.filter(({ bucket }) => bucket === i));
@@ -87,7 +87,7 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
     outstanding: money(figures, 'outstanding'),
     arrears: money(figures, 'arrears'),
     byStatus: ACCOUNT_STATUSES.map((status) => {
-      const rows = figures.filter(({ standing }) => standing === status);
+      const rows = figures.filter(({ status_then }) => status_then === status);
       return { status, ...group(rows, accountsUrl({ '[status]': status })) };
     }),
     byProduct: products.flatMap(({ id, name }) => {
@@ -130,7 +130,7 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
   };
 }
 
-/** Something can be dated after today if a clock was set back or the clock of another instance is ahead. */
+/** `isToday` is false if anything is dated after today, because a clock was set back or another instance's clock is ahead. */
 async function readReportDays(
   tx: Tx,
   context: Pick<Context, 'clock' | 'config'>,
@@ -140,7 +140,7 @@ async function readReportDays(
   return { ...days, isToday: days.isToday && !(await isAnythingDatedAfter(tx, days.asOf)) };
 }
 
-type Sum = Exclude<keyof SummaryFigures, 'standing' | 'product_id' | 'bucket'>;
+type Sum = Exclude<keyof SummaryFigures, 'status_then' | 'product_id' | 'bucket'>;
 
 function addUp(figures: SummaryFigures[], sum: Sum): bigint {
   return figures.reduce((total, row) => total + BigInt(row[sum]), 0n);
