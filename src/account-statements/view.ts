@@ -89,13 +89,13 @@ async function moneyOf(
 ): Promise<MoneyMove[]> {
   const limit = MAX_PAYMENTS + 1;
   const payments = await findPayments(tx, accountId, period, { timeZone: config.BUSINESS_TIMEZONE, limit });
-  refuseMore(payments, 'payments', period);
+  checkMoneyLimit(payments, 'payments', period);
   const moves = await findCreditMoves(tx, accountId, period.to, limit);
-  refuseMore(moves, 'credit moves', period);
+  checkMoneyLimit(moves, 'credit moves', period);
   return [...payments, ...moves].map((row) => ({ ...row, amountMinor: BigInt(row.amountMinor) }));
 }
 
-function refuseMore(rows: readonly unknown[], what: string, { to }: StatementPeriod): void {
+function checkMoneyLimit(rows: readonly unknown[], what: string, { to }: StatementPeriod): void {
   if (rows.length <= MAX_PAYMENTS) return;
   throw new AppError(
     'VALIDATION_ERROR',

@@ -31,10 +31,10 @@ import { getAccountRow, getShownAccountRow, listAccounts, type ShownAccountRow }
 import { toAccount, toSchedule } from './view.ts';
 
 export function accountRoutes(api: Api, context: Context, slots: SharedSlots): void {
-  const answer = (row: ShownAccountRow) => toAccount(row, context.currency, today(context));
+  const toAnswer = (row: ShownAccountRow) => toAccount(row, context.currency, today(context));
 
   async function read(actor: Actor, id: number, expand?: ChoiceText<AccountExpansion>) {
-    const account = answer(await getShownAccountRow(context.db, id));
+    const account = toAnswer(await getShownAccountRow(context.db, id));
     const [expanded = account] = await expandAccounts(context.db, actor, [account], expand);
     return ok(expanded, 'Account found.');
   }
@@ -84,7 +84,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
       repeatable(context, request, reply, async (txContext) => {
         const account = await openAccount(txContext, actorOf(request), request.body);
         reply.status(201);
-        return ok(answer(account), 'Account created.');
+        return ok(toAnswer(account), 'Account created.');
       }),
   );
 
@@ -98,7 +98,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
     answer: OpenedAccounts,
     create: (actor, items, key) =>
       createMissing(context, 'account', items, key, async (txContext, bodies) =>
-        (await openAccounts(txContext, actor, bodies)).map(answer),
+        (await openAccounts(txContext, actor, bodies)).map(toAnswer),
       ),
   });
 
@@ -160,7 +160,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
     },
     async (request, reply) => {
       const outcome = await changeAccount(context, actorOf(request), request.params.id, request.body);
-      if ('done' in outcome) return ok(answer(outcome.done), 'Account changed.');
+      if ('done' in outcome) return ok(toAnswer(outcome.done), 'Account changed.');
       reply.status(202);
       return sentForApproval(outcome.requested, context.currency, formatAccountNumber);
     },

@@ -23,7 +23,7 @@ interface ApprovalParts {
 }
 
 export function approvalRoutes(api: Api, context: Context, { actions, formatAccount }: ApprovalParts): void {
-  const answer = (row: ApprovalRow) => toApproval(row, context.currency, formatAccount);
+  const toAnswer = (row: ApprovalRow) => toApproval(row, context.currency, formatAccount);
 
   api.get(
     '/approvals',
@@ -40,7 +40,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     },
     async (request) => {
       const page = await listApprovals(context.db, request.query);
-      return okList({ ...page, rows: page.rows.map(answer) }, 'Approvals found.');
+      return okList({ ...page, rows: page.rows.map(toAnswer) }, 'Approvals found.');
     },
   );
 
@@ -56,7 +56,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
         response: { 200: Envelope(Approval, 'Approval found.') },
       },
     },
-    async (request) => ok(answer(await getApproval(context.db, request.params.id)), 'Approval found.'),
+    async (request) => ok(toAnswer(await getApproval(context.db, request.params.id)), 'Approval found.'),
   );
 
   api.post(
@@ -79,7 +79,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const row = await approve(txContext, actions, actorOf(request), request.params.id);
-        return ok(answer(row), 'Approved and done.');
+        return ok(toAnswer(row), 'Approved and done.');
       }).catch(async (error: unknown) => {
         if (error instanceof OutdatedRequest) await endOutdatedApproval(context, request.params.id);
         throw error;
@@ -102,8 +102,8 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     },
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
-        const { reason } = request.body;
-        return ok(answer(await reject(txContext, actorOf(request), request.params.id, reason)), 'Rejected.');
+        const row = await reject(txContext, actorOf(request), request.params.id, request.body.reason);
+        return ok(toAnswer(row), 'Rejected.');
       }),
   );
 
@@ -122,7 +122,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     },
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) =>
-        ok(answer(await withdraw(txContext, actorOf(request), request.params.id)), 'Withdrawn.'),
+        ok(toAnswer(await withdraw(txContext, actorOf(request), request.params.id)), 'Withdrawn.'),
       ),
   );
 }

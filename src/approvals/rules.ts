@@ -143,13 +143,13 @@ export function outdated(row: ApprovalRow, now: Facts, currency: Currency): Outd
   const changed = changedFacts(row.facts, now);
   if (changed.length === 0) return undefined;
   const fields = changed.map((name) => {
-    const [before, after] = [row.facts[name], now[name]].map((value) => shown(name, value, currency));
+    const [before, after] = [row.facts[name], now[name]].map((value) => formatFact(name, value, currency));
     return { path: answerName(name), message: `was ${before} at the request and is now ${after}` };
   });
   return new OutdatedRequest(fields);
 }
 
-function shown(name: FactName, value: string | number | null, currency: Currency): string {
+function formatFact(name: FactName, value: string | number | null, currency: Currency): string {
   if (value === null) return 'none';
   return String(name.endsWith('Minor') ? amountOf(Number(value), currency) : value);
 }

@@ -30,8 +30,8 @@ export async function transferCredit(
   return inTransaction(context.db, async (tx) => {
     // Lock both accounts at once, so that transfers in opposite directions do not deadlock.
     const accounts = await lockAccounts(tx, [id, toAccountId]);
-    const giver = existing(accounts, id, 'id');
-    const receiver = existing(accounts, toAccountId, 'toAccountId');
+    const giver = getLocked(accounts, id, 'id');
+    const receiver = getLocked(accounts, toAccountId, 'toAccountId');
     checkCredit(booksOf(giver), amountMinor);
     if (!hasRoomFor(booksOf(receiver), amountMinor)) throw accountFull('amount');
     const requested = await requestApproval(tx, context, actor, {
@@ -88,7 +88,7 @@ export async function refundCredit(
   if (!method.active) throw invalidField('paymentMethodId', 'must refer to an active payment method');
   return inTransaction(context.db, async (tx) => {
     const accounts = await lockAccounts(tx, [id]);
-    checkCredit(booksOf(existing(accounts, id, 'id')), amountMinor);
+    checkCredit(booksOf(getLocked(accounts, id, 'id')), amountMinor);
     const requested = await requestApproval(tx, context, actor, {
       action: 'refund_credit',
       accountId: id,
@@ -146,7 +146,7 @@ function moveIdOf(outcome: DoneOrRequested<CreditMoveRow>): number {
   return outcome.done.id;
 }
 
-function existing(accounts: ReadonlyMap<number, AccountRow>, id: number, field: string): AccountRow {
+function getLocked(accounts: ReadonlyMap<number, AccountRow>, id: number, field: string): AccountRow {
   const account = accounts.get(id);
   if (!account) throw notFound('account', id, field);
   return account;

@@ -40,7 +40,7 @@ export function insertCustomer(tx: Tx, fields: CustomerFields) {
     .returning(COLUMNS)
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
-      throw taken(error, fields) ?? error;
+      throw takenError(error, fields) ?? error;
     });
 }
 
@@ -53,7 +53,7 @@ export function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
     .returning(COLUMNS)
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
-      throw taken(error, fields) ?? error;
+      throw takenError(error, fields) ?? error;
     });
 }
 
@@ -116,7 +116,7 @@ function columnsOf(fields: CustomerFields) {
   };
 }
 
-function taken(error: unknown, fields: CustomerFields): AppError | undefined {
+function takenError(error: unknown, fields: CustomerFields): AppError | undefined {
   const columns = columnsOf(fields);
   const withKey = (column: 'email_key' | 'national_id_key') =>
     sql<{ id: number }>`select id from customers where ${sql.ref(column)} = ${columns[column]}`;

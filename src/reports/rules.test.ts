@@ -5,12 +5,12 @@ import type { PlainDate } from '../core/values/dates.ts';
 import {
   BUCKET_STARTS,
   BUCKETS,
-  beyond,
   bucketUrl,
   daysOf,
   ratioOf,
   readReportPeriod,
   reportDaysOf,
+  sumAbove,
 } from './rules.ts';
 
 const day = (text: string) => text as PlainDate;
@@ -81,7 +81,7 @@ describe('the buckets of days past due', () => {
 
   it('add up what is at risk beyond 30, 60 and 90 days', () => {
     const balances = [1n, 20n, 300n, 4_000n, 50_000n, 600_000n];
-    expect([30, 60, 90].map((days) => beyond(days, balances))).toEqual([654_300n, 654_000n, 650_000n]);
+    expect([30, 60, 90].map((days) => sumAbove(days, balances))).toEqual([654_300n, 654_000n, 650_000n]);
   });
 
   it('link to the list of their accounts', () => {

@@ -79,7 +79,7 @@ export const BUCKETS: readonly Bucket[] = [
 export const BUCKET_STARTS = BUCKETS.slice(1).map(({ from }) => from);
 
 /** Adds up the figures of the buckets above `days`, the last day of a bucket: for 30, the buckets from 31 on. */
-export function beyond(days: number, figures: readonly bigint[]): bigint {
+export function sumAbove(days: number, figures: readonly bigint[]): bigint {
   return figures.reduce((sum, figure, i) => ((BUCKETS[i]?.from ?? 0) > days ? sum + figure : sum), 0n);
 }
 
@@ -113,6 +113,6 @@ export function atRiskUrl(days: number): string {
 }
 
 /** The filter for accounts with none of the statuses. */
-export function without(statuses: readonly string[]): Record<string, string> {
+export function statusNotIn(statuses: readonly string[]): Record<string, string> {
   return { [statuses.length === 1 ? '[status][ne]' : '[status][nin]']: statuses.join(',') };
 }

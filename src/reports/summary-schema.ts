@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { ACCOUNT_STATUSES, statusesIn } from '../account-status/rules.ts';
 import { CalendarDate, Choice, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
-import { accountsUrl, atRiskUrl, bucketUrl, without } from './rules.ts';
+import { accountsUrl, atRiskUrl, bucketUrl, statusNotIn } from './rules.ts';
 import { Period, periodProperties } from './schema.ts';
 
 const SALE_UNDONE = statusesIn('saleUndone');
@@ -134,7 +134,7 @@ export const AccountSummary = Type.Object(
           accountsUrl: accountsUrl({
             '[activationDate][gte]': '2026-11-01',
             '[activationDate][lte]': '2026-11-02',
-            ...without(UNSOLD),
+            ...statusNotIn(UNSOLD),
           }),
         },
         contractValue: 22800,
@@ -159,15 +159,15 @@ export const AccountSummary = Type.Object(
             contractValue: 22800,
             outstanding: 19200,
             arrears: 0,
-            accountsUrl: accountsUrl({ '[productId]': 1, ...without(SALE_UNDONE) }),
+            accountsUrl: accountsUrl({ '[productId]': 1, ...statusNotIn(SALE_UNDONE) }),
           },
         ],
-        collectionRate: exampleRatio([1600, 0], null, 1, accountsUrl(without(SALE_UNDONE))),
+        collectionRate: exampleRatio([1600, 0], null, 1, accountsUrl(statusNotIn(SALE_UNDONE))),
         repaymentRate: exampleRatio(
           [0, 0],
           null,
           1,
-          accountsUrl({ ...without(SALE_UNDONE), '[activationDate][lte]': '2026-11-02' }),
+          accountsUrl({ ...statusNotIn(SALE_UNDONE), '[activationDate][lte]': '2026-11-02' }),
         ),
         par30: exampleRatio([0, 19200], 0, 0, atRiskUrl(30)),
         par60: exampleRatio([0, 19200], 0, 0, atRiskUrl(60)),

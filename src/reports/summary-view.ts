@@ -6,13 +6,13 @@ import {
   accountsUrl,
   atRiskUrl,
   BUCKETS,
-  beyond,
   bucketUrl,
   type ReportDays,
   type ReportPeriod,
   ratioOf,
   reportDaysOf,
-  without,
+  statusNotIn,
+  sumAbove,
 } from './rules.ts';
 import {
   accountFigures,
@@ -36,13 +36,13 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
   const money = (rows: SummaryFigures[], sum: Sum) => amount(addUp(rows, sum));
   const count = (rows: SummaryFigures[], sum: Sum) => Number(addUp(rows, sum));
   // The list of accounts shows only the values of today, so figures of a past day get no URL.
-  const ifToday = (url: string) => (days.isToday ? url : null);
+  const urlIfToday = (url: string) => (days.isToday ? url : null);
   const group = (rows: SummaryFigures[], url: string) => ({
     count: count(rows, 'accounts'),
     contractValue: money(rows, 'contract'),
     outstanding: money(rows, 'outstanding'),
     arrears: money(rows, 'arrears'),
-    accountsUrl: ifToday(url),
+    accountsUrl: urlIfToday(url),
   });
   const ratio = (numerator: Minor, denominator: Minor, accounts: number, url: string) => ({
     numerator: amount(numerator),
@@ -50,17 +50,17 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
     ratio: ratioOf(numerator, denominator),
     asOf: days.asOf,
     count: accounts,
-    accountsUrl: ifToday(url),
+    accountsUrl: urlIfToday(url),
   });
 
   const sold = figures.filter(({ status_then }) => !isStatusIn(status_then, 'saleUndone'));
-  const soldOnly = without(statusesIn('saleUndone'));
+  const soldOnly = statusNotIn(statusesIn('saleUndone'));
   const receivables = addUp(figures, 'outstanding');
   const buckets = BUCKETS.map((_, i) => figures.filter(({ bucket }) => bucket === i));
   const balances = buckets.map((rows) => addUp(rows, 'outstanding'));
   const counts = buckets.map((rows) => addUp(rows, 'accounts'));
   const atRisk = (days: number) =>
-    ratio(beyond(days, balances), receivables, Number(beyond(days, counts)), atRiskUrl(days));
+    ratio(sumAbove(days, balances), receivables, Number(sumAbove(days, counts)), atRiskUrl(days));
 
   return {
     period,
@@ -74,11 +74,11 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
     activated: {
       count: count(figures, 'activated'),
       contractValue: money(figures, 'activated_contract'),
-      accountsUrl: ifToday(
+      accountsUrl: urlIfToday(
         accountsUrl({
           '[activationDate][gte]': period.startDate,
           '[activationDate][lte]': days.asOf,
-          ...without(statusesIn('unsold')),
+          ...statusNotIn(statusesIn('unsold')),
         }),
       ),
     },
@@ -115,7 +115,7 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
       ...bucket,
       count: count(buckets[i] ?? [], 'accounts'),
       balance: money(buckets[i] ?? [], 'outstanding'),
-      accountsUrl: ifToday(bucketUrl(bucket)),
+      accountsUrl: urlIfToday(bucketUrl(bucket)),
     })),
     writeOffs: {
       count: writeOffs.accounts,
