@@ -20,15 +20,15 @@ interface QuotedAccount {
 }
 
 export interface Quote {
-  /** The part of `amountDueMinor` that fell due before the day. */
+  /** The part of `amountDueMinor` that fell due before the date of the quote. */
   overdueMinor: Minor;
-  /** The part of `amountDueMinor` that falls due on the day. */
+  /** The part of `amountDueMinor` that falls due on the date of the quote. */
   dueOnDateMinor: Minor;
   amountDueMinor: Minor;
-  /** The whole balance on the day. */
+  /** The whole balance on the date of the quote. */
   payoffMinor: Minor;
   position: Position;
-  /** The account after a payment on the day; null if no amount was given. */
+  /** The account after a payment on the date of the quote. Null if no amount was given. */
   after: QuotedPayment | null;
 }
 
@@ -44,7 +44,7 @@ interface QuotedPayment {
   completes: boolean;
 }
 
-/** Calculates the debt on a day, if no payment is made before that day, and the effect of a payment on that day. */
+/** Calculates the debt on a date, if no payment is made before that date, and the effect of a payment on that date. */
 export function quoteOf(
   account: QuotedAccount,
   { date, amountMinor }: { date: PlainDate; amountMinor: Minor | null },
