@@ -27,7 +27,6 @@ export const sale = {
   'sale.identity.none': 'No document yet',
   'sale.plan.terms': '{deposit} deposit, then {instalments}',
   'sale.plan.short': '{deposit} + {instalments}',
-  'sale.plan.instalments': '{count} × {amount} {frequency}',
   'sale.summary': 'Summary',
   'sale.terms.left': 'Left to pay',
   'sale.product.missing': 'Choose a product.',

@@ -29,7 +29,6 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.identity.none': 'Hakuna hati bado',
   'sale.plan.terms': 'Awali {deposit}, kisha {instalments}',
   'sale.plan.short': '{deposit} + {instalments}',
-  'sale.plan.instalments': '{count} × {amount} {frequency}',
   'sale.summary': 'Muhtasari',
   'sale.terms.left': 'Baki ya kulipa',
   'sale.product.missing': 'Chagua bidhaa.',

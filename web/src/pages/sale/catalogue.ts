@@ -1,8 +1,8 @@
 import { api } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { exactly, format, t, tValue } from '../../i18n/index.ts';
+import { exactly, format, t } from '../../i18n/index.ts';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
-import { totalOf } from '../shared/plan.ts';
+import { describeInstalments, totalOf } from '../shared/plan.ts';
 
 const MOST_ROWS = 100;
 /** Kept while the connection is lost, and when other pages are open. */
@@ -23,29 +23,18 @@ export function plansFor(plans: readonly Schemas['PayPlan'][], productId: string
   return plans.filter((plan) => plan.productId === null || String(plan.productId) === productId);
 }
 
-/** Example: "KES 2,000.00 deposit, then 52 × KES 400.00 weekly". */
+/** Example: "KES 2,000.00 deposit, then 52 × KES 400.00, weekly". */
 export function describePlan(plan: Schemas['PayPlan']): string {
   return t('sale.plan.terms', {
     deposit: format.money(plan.deposit),
-    instalments: instalmentsInWords(plan),
+    instalments: describeInstalments(plan),
   });
 }
 
-/** For a phone. Example: "KES 2,000.00 + 52 × 400.00 weekly". */
+/** For a phone. Example: "KES 2,000.00 + 52 × 400.00, weekly". */
 export function describePlanShortly(plan: Schemas['PayPlan']): string {
-  const instalments = instalmentsInWords(plan, format.amount);
+  const instalments = describeInstalments(plan, format.amount);
   return t('sale.plan.short', { deposit: format.money(plan.deposit), instalments });
-}
-
-export function instalmentsInWords(
-  { instalmentAmount, instalmentCount, frequency }: Schemas['PayPlan'],
-  showAmount = format.money,
-): string {
-  return t('sale.plan.instalments', {
-    count: format.number(instalmentCount),
-    amount: showAmount(instalmentAmount),
-    frequency: tValue('frequency', frequency),
-  });
 }
 
 /** The part of the total that is not paid yet. */

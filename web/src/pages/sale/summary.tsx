@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Facts } from '../../ui/panel.tsx';
-import { totalOf } from '../shared/plan.ts';
-import { describePlan, instalmentsInWords, leftOf, useCatalogue } from './catalogue.ts';
+import { describeInstalments, totalOf } from '../shared/plan.ts';
+import { describePlan, leftOf, useCatalogue } from './catalogue.ts';
 import { nameOf, type Part, type Sale } from './sales.ts';
 
 /** The parts that have their own line. The payment is shown with the terms of the plan. */
@@ -52,7 +52,7 @@ function Terms({ sale: { typed } }: { sale: Sale }) {
     <Facts
       rows={[
         [t('field.deposit'), format.money(plan.deposit)],
-        [t('field.instalments'), instalmentsInWords(plan)],
+        [t('field.instalments'), describeInstalments(plan)],
         [t('field.total'), format.money(totalOf(plan))],
         [t('sale.amount'), paid > 0 ? format.money(paid) : null],
         [t('sale.terms.left'), <strong key="left">{format.money(leftOf(plan, paid))}</strong>],

@@ -4,10 +4,13 @@ import { exactly, format, t, tValue } from '../../i18n/index.ts';
 type Instalments = Pick<Schemas['PayPlan'], 'instalmentCount' | 'instalmentAmount' | 'frequency'>;
 
 /** Example: "52 × KES 400.00, weekly". */
-export function describeInstalments({ instalmentCount, instalmentAmount, frequency }: Instalments): string {
+export function describeInstalments(
+  { instalmentCount, instalmentAmount, frequency }: Instalments,
+  showAmount = format.money,
+): string {
   return t('account.plan.text', {
     count: format.number(instalmentCount),
-    amount: format.money(instalmentAmount),
+    amount: showAmount(instalmentAmount),
     frequency: tValue('frequency', frequency),
   });
 }

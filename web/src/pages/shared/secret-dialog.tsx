@@ -18,8 +18,11 @@ export function SecretDialog({ title, lead, secret, onClose }: SecretDialogProps
 
   async function copy() {
     input.current?.select();
-    // Without https://, browsers have no `clipboard`. Then the user copies the selected text with the keyboard.
-    await navigator.clipboard?.writeText(secret).then(() => setIsCopied(true));
+    // Browsers have no `clipboard` without https://, and may refuse to write to it. Users can then copy the selected text by keyboard.
+    await navigator.clipboard?.writeText(secret).then(
+      () => setIsCopied(true),
+      () => undefined,
+    );
   }
 
   return (

@@ -112,6 +112,11 @@ function Body({ notification: { id, rawBody } }: { notification: Notification })
       {rawBody.endsWith('…') && !isWhole && (
         <Button onClick={() => setIsWhole(true)}>{t('unmatched.body.whole')}</Button>
       )}
+      {isWhole && (
+        <Loaded query={whole} explain={explain} skeleton={null}>
+          {() => null}
+        </Loaded>
+      )}
     </div>
   );
 }
