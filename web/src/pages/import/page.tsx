@@ -10,7 +10,7 @@ import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { PageHead, Stat, Stats } from '../../ui/panel.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { hasRunningJob, IMPORT_TONES, type Import, rowsOf } from '../shared/imports.ts';
-import { useReadAgain } from '../shared/use-read-again.ts';
+import { useReloadAfterJob } from '../shared/use-reload-after-job.ts';
 import { WriteNotice } from '../shared/write-notice.tsx';
 import { Files } from './files.tsx';
 import { Differences, Problems } from './findings.tsx';
@@ -36,7 +36,7 @@ function ImportPage({ importRecord }: { importRecord: Import }) {
   const { id, status, failure, checks, errors, warnings, differences, createdAt } = importRecord;
   const isRunning = hasRunningJob(importRecord);
   const isOpen = status === 'uploading' || status === 'checked' || status === 'failed';
-  useReadAgain(isRunning);
+  useReloadAfterJob(isRunning);
   return (
     <>
       <PageHead

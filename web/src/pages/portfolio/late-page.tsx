@@ -170,8 +170,8 @@ async function readAll(query: Query): Promise<readonly Account[]> {
 }
 
 /**
- * Reads by cursor. With page numbers, if an account is paid between two reads, the next account moves to a page that was already
- * read, and the file misses it.
+ * Reads by cursor, because page numbers can skip an account: if an account is paid between two reads, the account after it moves to
+ * a page that was already read.
  */
 function readPage(list: Query, after: string) {
   const query: Query = { ...list, after, limit: ROWS_PER_DOWNLOADED_PAGE };

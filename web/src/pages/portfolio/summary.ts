@@ -25,9 +25,9 @@ export function useSummary() {
 }
 
 /**
- * The rates of the last months, oldest first. While they are read for the first time, the list grows. The months are read one after
- * the other, because the service makes only a few summaries at a time. The query key contains no path, so the event of a payment
- * does not cause all months to be read again.
+ * The rates of the last 12 months, oldest first. The months are read one after the other, because the service makes only a few
+ * summaries at a time. At the first load, each month is shown as soon as it is read. The query key is no path of the API, so an event
+ * such as a payment does not cause all months to be read again.
  */
 export function useTrend() {
   const queries = useQueryClient();
@@ -38,8 +38,8 @@ export function useTrend() {
     queryFn: async ({ signal }): Promise<readonly MonthRates[]> => {
       const isFirst = queries.getQueryData(key) === undefined;
       let months: readonly MonthRates[] = [];
-      for (let back = 0; back < MONTHS; back++) {
-        months = [await readMonth(back, signal), ...months];
+      for (let monthsAgo = 0; monthsAgo < MONTHS; monthsAgo++) {
+        months = [await readMonth(monthsAgo, signal), ...months];
         if (isFirst) queries.setQueryData(key, months);
       }
       return months;
@@ -47,8 +47,8 @@ export function useTrend() {
   });
 }
 
-async function readMonth(back: number, signal: AbortSignal): Promise<MonthRates> {
-  const [startDate, endDate] = [firstOfMonth(-back), format.addDays(firstOfMonth(1 - back), -1)];
+async function readMonth(monthsAgo: number, signal: AbortSignal): Promise<MonthRates> {
+  const [startDate, endDate] = [firstOfMonth(-monthsAgo), format.addDays(firstOfMonth(1 - monthsAgo), -1)];
   const { data, error } = await client.GET('/api/reports/accounts/summary', {
     params: { query: { startDate, endDate } },
     signal,

@@ -12,8 +12,8 @@ const STEPS = 4;
 const NARROW = 560;
 
 /**
- * Lines for the rates of months. The slider below the chart chooses the month whose figures are in the legend above. The table shows
- * the figures of all months.
+ * A line for each rate. The slider below the chart chooses the month whose rates the legend shows. The table shows the rates of all
+ * months.
  */
 export function TrendChart({ months }: { months: readonly MonthRates[] }) {
   const id = useId();
@@ -81,7 +81,7 @@ export function TrendChart({ months }: { months: readonly MonthRates[] }) {
             </g>
           ))}
           {months.map(({ month }, index) => (
-            // For the pointer only; keys use the slider.
+            // Only for the pointer. For the keyboard there is the slider.
             <rect
               key={month}
               className="trend-target"

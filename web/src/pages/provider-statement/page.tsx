@@ -18,7 +18,7 @@ import {
   type Statement,
 } from '../shared/provider-statement-results.ts';
 import { ReconciliationDate } from '../shared/reconcile-fields.tsx';
-import { useReadAgain } from '../shared/use-read-again.ts';
+import { useReloadAfterJob } from '../shared/use-reload-after-job.ts';
 import { WriteNotice } from '../shared/write-notice.tsx';
 import { Lines } from './lines.tsx';
 
@@ -42,7 +42,7 @@ export function Page({ id }: { id: string }) {
 function StatementPage({ statement }: { statement: Statement }) {
   const { id, organisation, shortCode, periodStart, periodEnd, status, createdAt } = statement;
   const isRunning = hasRunningJob(statement);
-  useReadAgain(isRunning);
+  useReloadAfterJob(isRunning);
   return (
     <>
       <PageHead
@@ -67,7 +67,7 @@ function StatementPage({ statement }: { statement: Statement }) {
   );
 }
 
-/** The buttons for a statement. The first action that is left to do is primary. */
+/** The buttons for a statement. The first action that is still to be done is the primary button. */
 function StatementActions({ statement }: { statement: Statement }) {
   const [isOpen, setIsOpen] = useState(false);
   const importing = useWrite('post', '/api/reconciliations/statements/{id}/import');

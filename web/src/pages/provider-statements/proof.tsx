@@ -17,20 +17,22 @@ type Check = ProofData['checks'][number];
 
 /**
  * Compares the payments of a day with the ledger, and runs all checks of the books. The proof takes long for large books, so it runs
- * on demand. The query key contains no path, so the event of a payment does not repeat the proof.
+ * on demand. The query key is no path of the API, so an event such as a payment does not repeat the proof.
  */
 export function Proof() {
   const { today } = settings();
   const [date, setDate] = useState(today);
-  const [asked, setAsked] = useState('');
+  const [provedDate, setProvedDate] = useState('');
   const proof = useQuery({
-    queryKey: ['proof', asked],
+    queryKey: ['proof', provedDate],
     queryFn: async () => {
-      const { data, error } = await client.GET('/api/reports/proof', { params: { query: { date: asked } } });
+      const { data, error } = await client.GET('/api/reports/proof', {
+        params: { query: { date: provedDate } },
+      });
       if (error) throw error;
       return data.data;
     },
-    enabled: asked !== '',
+    enabled: provedDate !== '',
     staleTime: Number.POSITIVE_INFINITY,
   });
   const isRunning = proof.isFetching;
@@ -40,8 +42,8 @@ export function Proof() {
         className="view-options"
         onSubmit={(event) => {
           event.preventDefault();
-          if (asked === date) void proof.refetch();
-          setAsked(date);
+          if (provedDate === date) void proof.refetch();
+          setProvedDate(date);
         }}
       >
         <label className="view-option">
@@ -59,7 +61,7 @@ export function Proof() {
           {t(isRunning ? 'providerStatements.proof.running' : 'providerStatements.proof.run')}
         </Button>
       </form>
-      {asked === '' ? (
+      {provedDate === '' ? (
         <p className="muted">{t('providerStatements.proof.hint')}</p>
       ) : (
         <Loaded query={proof} explain={explain} skeleton={<Skeleton lines={6} />}>
@@ -158,7 +160,7 @@ function dayColumns(): Column<Method>[] {
       name: 'holds',
       label: t('field.status'),
       onPhone: 'value',
-      show: ({ holds }) => <Holds holds={holds} />,
+      show: ({ holds }) => <CheckBadge holds={holds} />,
     },
   ];
 }
@@ -176,12 +178,12 @@ function checkColumns(): Column<Check>[] {
       name: 'holds',
       label: t('field.status'),
       onPhone: 'value',
-      show: ({ holds }) => <Holds holds={holds} />,
+      show: ({ holds }) => <CheckBadge holds={holds} />,
     },
   ];
 }
 
-function Holds({ holds }: { holds: boolean }) {
+function CheckBadge({ holds }: { holds: boolean }) {
   return (
     <Badge tone={holds ? 'good' : 'bad'}>
       {t(holds ? 'providerStatements.proof.ok' : 'providerStatements.proof.wrong')}

@@ -156,7 +156,7 @@ function Chosen({ payments, isAll, onAll }: ChosenProps) {
 
 function ReconcileDialog({ payments, onClose }: { payments: readonly Payment[]; onClose(): void }) {
   const reconcile = useWrite('post', '/api/payments/reconcile');
-  // Keeps the payments, because the list is read again before the dialog closes.
+  // Keeps the chosen payments: before the dialog closes, the list is read again, and no longer has them.
   const [chosen] = useState(payments);
   const count = format.number(chosen.length);
   return (

@@ -15,7 +15,7 @@ import type { Statement } from '../shared/provider-statement-results.ts';
 const MIB = 1024 * 1024;
 const MOST_MIB = 64;
 
-/** Sends a statement to the service, and opens it. */
+/** Uploads a statement, and opens its page. */
 export function UploadBox() {
   const queries = useQueryClient();
   const [, navigate] = useLocation();
@@ -42,10 +42,10 @@ export function UploadBox() {
       void queries.invalidateQueries();
       navigate(`/statements/${id}`);
     } catch (error) {
-      const known = problemOf(error);
-      const { id } = known?.details ?? {};
-      if (known?.code === 'DUPLICATE_ENTRY' && id) {
-        // Also if the answer to the first upload was lost.
+      const failure = problemOf(error);
+      const { id } = failure?.details ?? {};
+      if (failure?.code === 'DUPLICATE_ENTRY' && id) {
+        // This also happens if the answer to an earlier upload was lost.
         toast({ text: t('providerStatements.known') });
         navigate(`/statements/${id}`);
       } else if (!controller.signal.aborted) setProblem(explain(error));

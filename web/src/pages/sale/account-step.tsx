@@ -6,7 +6,7 @@ import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { DateField, Form, FormButtons } from '../../ui/form.tsx';
 import { totalOf } from '../shared/plan.ts';
 import { useConnection } from '../shared/use-connection.ts';
-import { describePlan, describePlanShortly, plansFor, useCatalogue } from './catalogue.ts';
+import { describePlan, describePlanBriefly, plansFor, useCatalogue } from './catalogue.ts';
 import { type FieldName, keepTyped, type StepProps } from './sales.ts';
 
 /** What is sold, and on which terms. */
@@ -27,7 +27,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
       <Loaded
         query={products}
         explain={explain}
-        skeleton={<Missing text={t('sale.products.notLoaded')} isIncomplete={isIncomplete} />}
+        skeleton={<NotLoaded text={t('sale.products.notLoaded')} isIncomplete={isIncomplete} />}
       >
         {({ data }) => (
           <Options
@@ -51,11 +51,11 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
         <Loaded
           query={plans}
           explain={explain}
-          skeleton={<Missing text={t('sale.plans.notLoaded')} isIncomplete={isIncomplete} />}
+          skeleton={<NotLoaded text={t('sale.plans.notLoaded')} isIncomplete={isIncomplete} />}
         >
           {({ data }) => (
             <Options
-              // Creates the options again, because another product has other plans.
+              // Clears the search text when another product is chosen.
               key={typed.productId}
               legend={t('account.plan')}
               name="payplanId"
@@ -66,7 +66,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
                 id: plan.id,
                 title: plan.name,
                 detail: describePlan(plan),
-                short: describePlanShortly(plan),
+                short: describePlanBriefly(plan),
                 value: format.money(totalOf(plan)),
               }))}
             />
@@ -84,10 +84,10 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
   );
 }
 
-/** Shown instead of choices that are not loaded. Says so if the request waits, or if the user has tried to continue. */
-function Missing({ text, isIncomplete }: { text: string; isIncomplete: boolean }) {
-  const isWaiting = useConnection() !== 'ok';
-  return isWaiting || isIncomplete ? <Notice tone="warning">{text}</Notice> : <Skeleton />;
+/** In place of options that are not loaded. Shows the text if the service does not answer, or if the user has tried to continue. */
+function NotLoaded({ text, isIncomplete }: { text: string; isIncomplete: boolean }) {
+  const isRetrying = useConnection() !== 'ok';
+  return isRetrying || isIncomplete ? <Notice tone="warning">{text}</Notice> : <Skeleton />;
 }
 
 /** A longer list gets a search box. */
@@ -97,7 +97,7 @@ interface Option {
   id: number;
   title: string;
   detail: string;
-  /** In place of the detail on a phone, until the option is chosen. Default: the beginning of the detail. */
+  /** Shown on a phone in place of the detail and the value, until the option is chosen. Default: the beginning of the detail. */
   short?: string;
   value: string;
   /** Options of one group are shown together. */
@@ -115,7 +115,7 @@ interface OptionsProps {
   options: readonly Option[];
 }
 
-/** One group of radio buttons, with a box to search if there are many. */
+/** Radio buttons, with a search box if there are many. */
 function Options({ legend, name, chosen, onChoose, problem, options }: OptionsProps) {
   const [search, setSearch] = useState('');
   const words = search.toLowerCase().split(/\s+/);
@@ -123,7 +123,7 @@ function Options({ legend, name, chosen, onChoose, problem, options }: OptionsPr
     words.every((word) => searched.includes(word)),
   );
   const isChosen = ({ id }: Option) => chosen === String(id);
-  // The choice stays visible, whatever is searched.
+  // The chosen option stays visible, even if the search does not find it.
   const shown = options.filter((option) => found.includes(option) || isChosen(option));
   const groups = [...new Set(shown.map(({ group }) => group))].sort();
   return (

@@ -32,7 +32,7 @@ export function describePlan(plan: Schemas['PayPlan']): string {
 }
 
 /** For a phone. Example: "KES 2,000.00 + 52 × 400.00, weekly". */
-export function describePlanShortly(plan: Schemas['PayPlan']): string {
+export function describePlanBriefly(plan: Schemas['PayPlan']): string {
   const instalments = describeInstalments(plan, format.amount);
   return t('sale.plan.short', { deposit: format.money(plan.deposit), instalments });
 }

@@ -167,7 +167,7 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
   );
 }
 
-/** Says that a customer has this phone already, who is often the same person. */
+/** Offers the customer who already has this phone number, because this is often the same person. */
 function SamePhone({
   results,
   onChoose,
@@ -197,7 +197,7 @@ function useCustomerSearch(text: string, shortest: number) {
   return { results: isLoaded ? search.data.data : NONE, isLoaded };
 }
 
-/** The typed text as a phone number or a name. */
+/** The fields of a new customer that the text of the search fills: the phone number or the name. */
 function fieldsOf(text: string): Sale['typed'] {
   const trimmed = text.trim();
   if (trimmed === '') return {};

@@ -5,7 +5,7 @@ import { KYC_TONES } from '../shared/tones.ts';
 import { VerificationTypeField } from '../shared/verification-type-field.tsx';
 import { keepTyped, type StepProps } from './sales.ts';
 
-/** The identity document of the customer, which staff verify later. It can also be added later. */
+/** The identity document of the customer. Staff verify it later. Without a number, the sale has no document. */
 export function IdentityStep({ sale, onDone, onBack }: StepProps) {
   const { typed, customer, parts } = sale;
   const number = typed.documentNumber ?? typed.nationalId ?? '';

@@ -47,7 +47,7 @@ type Step = (typeof STEPS)[number];
 /** Wide enough for `.columns` to have two columns. */
 const HAS_SUMMARY = '(width >= 72rem)';
 
-/** A sale in short steps. Nothing is saved before the last step, so the others work without a connection. */
+/** A sale in short steps. Nothing is saved before the last step, so the earlier steps work without a connection. */
 export function Page() {
   const { all, openId } = useSyncExternalStore(onSalesChange, currentSales);
   const [parameters, setParameters] = useSearchParams();
@@ -65,8 +65,8 @@ export function Page() {
   }, [refused, setParameters]);
   if (!sale) return null;
 
-  const asked = STEPS.find((step) => step === parameters.get('step')) ?? 'customer';
-  const step = STEPS.slice(0, STEPS.indexOf(asked)).find((earlier) => !isComplete(sale, earlier)) ?? asked;
+  const wanted = STEPS.find((step) => step === parameters.get('step')) ?? 'customer';
+  const step = STEPS.slice(0, STEPS.indexOf(wanted)).find((earlier) => !isComplete(sale, earlier)) ?? wanted;
   const goTo = (next: Step) => setParameters(next === 'customer' ? {} : { step: next });
   const goOn = () => {
     if (!hasSavingStarted(sale)) return goTo(STEPS[STEPS.indexOf(step) + 1] ?? 'review');
@@ -101,7 +101,7 @@ export function Page() {
         }
       />
       <Offline />
-      <Others
+      <OtherSales
         sales={others}
         onOpen={(id) => {
           openSale(id);
@@ -132,7 +132,7 @@ function isComplete({ typed, customer }: Sale, step: Step): boolean {
   return step !== 'account' || Boolean(typed.productId && typed.payplanId);
 }
 
-/** Keeps the text after each key. Moves the focus into the step before the browser draws the step, so that no key is lost. */
+/** Stores what the user types. Moves the focus into the step before the browser draws the step, so that no key is lost. */
 function StepFrame({ sale, step, children }: { sale: Sale; step: Step; children: ReactNode }) {
   const box = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
@@ -158,7 +158,7 @@ interface StepsProps {
   onChoose(step: Step): void;
 }
 
-/** The position in the sale. Buttons open the steps; a step that cannot be opened is disabled. */
+/** The position of the current step, and a button for each step. The button of a step that cannot be opened is disabled. */
 function Steps({ sale, current, onChoose }: StepsProps) {
   const at = STEPS.indexOf(current);
   return (
@@ -186,7 +186,7 @@ function Steps({ sale, current, onChoose }: StepsProps) {
 }
 
 /** Other sales that are not saved yet. */
-function Others({ sales, onOpen }: { sales: readonly Sale[]; onOpen(id: number): void }) {
+function OtherSales({ sales, onOpen }: { sales: readonly Sale[]; onOpen(id: number): void }) {
   if (sales.length === 0) return null;
   return (
     <Notice tone="warning" title={tCount('sale.waiting', sales.length)}>

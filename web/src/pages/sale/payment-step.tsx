@@ -11,7 +11,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
   const { plans, methods } = useCatalogue();
   const { today } = settings();
   const deposit = plans.data?.data.find(({ id }) => String(id) === typed.payplanId)?.deposit ?? 0;
-  const isPaid = Boolean(typed.amount);
+  const hasAmount = Boolean(typed.amount);
   return (
     <Form problem={parts.payment.problem} isSending={false} onSubmit={onDone}>
       <AmountField
@@ -35,7 +35,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
         }
         isFirst
       />
-      {isPaid && (
+      {hasAmount && (
         <>
           <PaymentMethodField
             value={typed.paymentMethodId ?? ''}
@@ -53,7 +53,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
         </>
       )}
       <FormButtons
-        submit={isPaid ? t('sale.next') : t('sale.amount.none')}
+        submit={hasAmount ? t('sale.next') : t('sale.amount.none')}
         onCancel={onBack}
         cancel={t('action.back')}
       />

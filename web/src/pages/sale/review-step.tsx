@@ -27,7 +27,7 @@ export function ReviewStep({ sale, onChange, onNextSale }: ReviewStepProps) {
   const parts = partsOf(sale);
   const isDone = parts.every((part) => sale.parts[part].progress === 'saved');
   const isBusy = isSending(sale);
-  const failed = PARTS.map((part) => sale.parts[part]).find(({ progress }) => progress === 'unknown');
+  const unconfirmed = PARTS.map((part) => sale.parts[part]).find(({ progress }) => progress === 'unknown');
   return (
     <>
       {isDone && sale.account && (
@@ -47,7 +47,7 @@ export function ReviewStep({ sale, onChange, onNextSale }: ReviewStepProps) {
               <PartSummary sale={sale} part={part} />
             </span>
             <span className="sale-state">
-              <State sale={sale} part={part} isPart={parts.includes(part)} />
+              <State sale={sale} part={part} isInSale={parts.includes(part)} />
               {canChange(sale, part) && !isBusy && !isDone && (
                 <Button kind="quiet" aria-label={labelOf(part)} onClick={() => onChange(part)}>
                   {t('sale.change')}
@@ -57,8 +57,8 @@ export function ReviewStep({ sale, onChange, onNextSale }: ReviewStepProps) {
           </li>
         ))}
       </ul>
-      {failed && (
-        <Notice tone="warning" title={failed.problem?.message || t('problem.connection')}>
+      {unconfirmed && (
+        <Notice tone="warning" title={unconfirmed.problem?.message || t('problem.connection')}>
           {t('sale.unknown')}
         </Notice>
       )}
@@ -96,15 +96,15 @@ const TONES: Record<Sale['parts'][Part]['progress'], Tone> = {
 };
 
 /** Shows whether a part is saved. An existing customer counts as saved. */
-function State({ sale, part, isPart }: { sale: Sale; part: Part; isPart: boolean }) {
-  const isWaiting = useConnection() !== 'ok';
+function State({ sale, part, isInSale }: { sale: Sale; part: Part; isInSale: boolean }) {
+  const isConnected = useConnection() === 'ok';
   const { progress } = sale.parts[part];
-  if (!isPart) return part === 'customer' ? <Badge tone="good">{t('sale.state.saved')}</Badge> : null;
-  const isHeld = progress === 'sending' && isWaiting;
+  if (!isInSale) return part === 'customer' ? <Badge tone="good">{t('sale.state.saved')}</Badge> : null;
+  const isRetrying = progress === 'sending' && !isConnected;
   return (
     <span role="status">
-      <Badge tone={isHeld ? 'warning' : TONES[progress]}>
-        {t(`sale.state.${isHeld ? 'waiting' : progress}`)}
+      <Badge tone={isRetrying ? 'warning' : TONES[progress]}>
+        {t(`sale.state.${isRetrying ? 'waiting' : progress}`)}
       </Badge>
     </span>
   );

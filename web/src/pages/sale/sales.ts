@@ -19,7 +19,7 @@ interface PartState {
   problem: Problem | undefined;
 }
 
-/** The names of the fields of all steps. Most are those of the API. */
+/** The fields of all steps. Most names are those of the API. */
 export type FieldName =
   | 'firstName'
   | 'lastName'
@@ -71,7 +71,7 @@ const listeners = new Set<() => void>();
 startSale();
 onSessionChange(() => {
   const userId = currentSession()?.user.id;
-  // After an expired session the same user continues. Nobody else sees the sales.
+  // After an expired session, the sales wait for the same user. Another user must not see them.
   const isInterrupted = userId === undefined && sessionHasEnded();
   if (isInterrupted || userId === ownerId) return;
   sales = { all: [], openId: 0 };
@@ -144,9 +144,9 @@ export function hasSavingStarted(sale: Sale): boolean {
 
 /** The parts that a sale has. */
 export function partsOf({ typed, customer, parts }: Sale): readonly Part[] {
-  const isFound = customer !== undefined && parts.customer.progress === 'open';
+  const isExistingCustomer = customer !== undefined && parts.customer.progress === 'open';
   return PARTS.filter((part) => {
-    if (part === 'customer') return !isFound;
+    if (part === 'customer') return !isExistingCustomer;
     if (part === 'identity') return Boolean(typed.documentNumber);
     return part === 'account' || Boolean(typed.amount);
   });

@@ -4,7 +4,7 @@ import { useDebounced } from '../../ui/use-debounced.ts';
 
 type Suggestion = Schemas['UnmatchedPayment']['suggestions'][number];
 
-/** An account for a payment. Only an account that the service suggests has reasons and a confidence. */
+/** An account to which a payment may belong. Only an account that the service suggests has reasons and a confidence. */
 export type Candidate = Omit<Suggestion, 'reason' | 'reasons' | 'confidence'> &
   Partial<Suggestion> & {
     /** The service no longer suggests the account, so its amounts here may be out of date. */

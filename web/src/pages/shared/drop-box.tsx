@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { useConnection } from './use-connection.ts';
 
-/** The names of spreadsheets, which the service cannot read. */
+/** Matches the names of spreadsheet files. The service cannot read them. */
 export const SPREADSHEET = /\.(xlsx?|ods|numbers)$/i;
 
 /** The file that is being sent. */
@@ -21,9 +21,9 @@ interface DropBoxProps {
   onFiles(files: readonly File[]): void;
   sending: Sending | undefined;
   statusOf(sending: Sending): string;
-  /** Shown below the reason while the connection is lost or the service is busy. */
+  /** Shown while the connection is lost or the service is busy, below a title that says which. */
   waiting: string;
-  /** The text of the button that stops. */
+  /** The text of the button that stops the upload. */
   stop: string;
   /** The content while no file is being sent. @param choose - opens the dialog in which the user chooses files. */
   children(choose: () => void): ReactNode;
@@ -71,7 +71,7 @@ export function DropBox(props: DropBoxProps) {
             accept=".csv,.txt,text/csv"
             onChange={({ target }) => {
               onFiles([...(target.files ?? [])]);
-              target.value = ''; // The same file can be chosen again.
+              target.value = ''; // So that the same file can be chosen again.
             }}
           />
           {children(() => input.current?.click())}

@@ -9,7 +9,7 @@ interface FormDialogProps<Data> {
   title: string;
   lead?: ReactNode;
   write: Pick<Write<never, unknown>, 'isSending' | 'problem' | 'stop'>;
-  /** The text of the button. */
+  /** The text of the submit button. */
   submit: string;
   kind?: 'primary' | 'danger';
   /** The message after success. */

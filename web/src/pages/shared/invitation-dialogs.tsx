@@ -9,7 +9,7 @@ import { SecretDialog } from './secret-dialog.tsx';
 
 const DAYS = 7;
 
-/** The link for the invited person, which is shown once. */
+/** Shows the link for the invited person. It is shown only once. */
 export function LinkDialog({
   invitation,
   onClose,

@@ -19,9 +19,9 @@ import { useMedia } from '../../ui/use-media.ts';
 /** A filter of a list. Its value is in the URL, so it must not be personal data. */
 export type Filter = ValueFilter | DayFilter;
 
-/** A filter by days: from and until, both included, in the time zone of the business. */
+/** A filter for a range of days, both ends included, in the time zone of the business. */
 interface DayFilter {
-  /** The date or the timestamp in the API. */
+  /** The field of the API: a date or a timestamp. */
   daysOf: string;
 }
 
@@ -31,8 +31,8 @@ interface ValueFilter {
   /** Values and their texts. Without them the user enters a value. */
   choices?: readonly (readonly [value: string, text: string])[];
   /**
-   * The label of the choice for no value. With it, `query` gets '' for no value or an unknown one. Without it, the label is "All"
-   * and no parameter is sent.
+   * The label of the choice without a value. Default: "All", and this choice sends no parameter. If a label is given, this choice
+   * sends the parameters of `query('')`, and an unknown value in the URL means this choice.
    */
   unset?: string;
   type?: 'number' | 'text';
@@ -91,7 +91,7 @@ function namesOf(filter: Filter): readonly string[] {
   return 'daysOf' in filter ? DAYS : [filter.name];
 }
 
-/** Clears the value of a filter with `unset` if the value is not one of its choices. */
+/** Clears each value that its filter does not have among its choices. Only for filters with `unset`. */
 function withoutUnknown(values: Values, filters: readonly Filter[]): Values {
   const known = { ...values };
   for (const filter of filters)
@@ -143,9 +143,9 @@ interface ResourcePageProps<Row> extends Omit<ListPanelProps<Row>, 'caption'> {
   title: string;
   /** The button for a new row, and its dialog. */
   create?: { label: string; dialog(close: () => void): ReactNode };
-  /** The dialog of a row. It makes the rows links. */
+  /** The dialog of a row. If it is given, each row is a link that opens its dialog. */
   dialogOf?: (row: Row, close: () => void) => ReactNode;
-  /** Needed with `dialogOf`: reads the list with `filter[id]`, to open a row that is not among the rows that are shown. */
+  /** Needed with `dialogOf`. Reads the list with `filter[id]`, for a row whose dialog is open but that the list does not show. */
   rowQuery?: (id: number) => RowQuery<Row>;
   /** Users without this permission can neither create a row nor open the dialog of a row. Default: everybody can. */
   permission?: Permission;
@@ -206,7 +206,7 @@ interface OpenedRowProps<Row> {
   onClose(): void;
 }
 
-/** The dialog of the row whose id is in the URL, or why there is none. */
+/** The dialog of the row whose id is in the URL, or a message that there is no such row. */
 function OpenedRow<Row extends { id: number }>(props: OpenedRowProps<Row>) {
   const { title, id, rows, rowQuery, dialogOf, onClose } = props;
   const shown = rows.find((row) => row.id === id);

@@ -8,7 +8,7 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 
-/** After this time without a notification, a provider may be unable to reach the service. */
+/** A provider that posts no notification for so long may be unable to reach the service. */
 const SILENT_AFTER_HOURS = 24;
 
 /** Work that waits for staff, and failures. */
@@ -98,7 +98,7 @@ function LastNotification() {
   );
 }
 
-/** Without several weeks of notifications, the service recognizes no silence. So a long time without a notification counts, too. */
+/** Does not rely on `silentSince` alone: the service sets it only if it has notifications of several earlier weeks. */
 function isSilent(lastHeardAt: string | null, silentSince: string | null): boolean {
   const hours = (Date.now() - Date.parse(lastHeardAt ?? '')) / 3_600_000;
   return silentSince !== null || hours > SILENT_AFTER_HOURS;

@@ -59,7 +59,7 @@ interface MoneyStatProps {
   of: 'day' | 'week';
   rate: Ratio | undefined;
   received: number | undefined;
-  /** The queries with its figures, except the summary of today. */
+  /** The queries for this figure. The summary of today is not one of them, because all figures wait for it. */
   queries: readonly { data: unknown; error: unknown; refetch(): unknown }[];
   /** The money of the same day or days one week before. */
   before: number | undefined;
@@ -140,7 +140,7 @@ export function MoneyPanel({ today }: { today: string }) {
   );
 }
 
-/** The last 14 days, which include all days of `before`. */
+/** The money of the last 14 days. They include all days of `before`. */
 function useDays(today: string) {
   const startDate = format.addDays(today, 1 - 2 * WEEK);
   return api.useQuery(

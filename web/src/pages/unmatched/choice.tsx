@@ -3,14 +3,14 @@ import type { ReactNode } from 'react';
 interface ChoiceProps {
   name: string;
   value: string | number;
-  /** The digit key that chooses this answer. From 10, there is no key. */
+  /** The digit key for this choice. Choices from number 10 on have no key. */
   number: number;
   isDisabled?: boolean;
   onChoose?: () => void;
   children: ReactNode;
 }
 
-/** One of the numbered answers for a row of the queue. */
+/** One of the numbered choices for a row of the queue. */
 export function Choice({ name, value, number, isDisabled = false, onChoose, children }: ChoiceProps) {
   return (
     <label className="choice-row">

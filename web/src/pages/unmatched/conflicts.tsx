@@ -22,7 +22,7 @@ type Notification = Schemas['Notification'];
 type Payment = Schemas['Payment'];
 
 const MOST_ROWS = 50;
-/** The answer that no manual payment is the transaction. */
+/** The value of the choice that no manual payment is the transaction. */
 const NONE = 'none';
 
 /** Notifications that contradict manual payments, the oldest first. */
@@ -72,18 +72,18 @@ function Conflict({ notification }: { notification: Notification }) {
         </section>
       )}
       <Loaded query={manual} explain={explain}>
-        {({ data }) => <Answers notification={notification} payments={data} />}
+        {({ data }) => <ResolveForm notification={notification} payments={data} />}
       </Loaded>
     </>
   );
 }
 
-interface AnswersProps {
+interface ResolveFormProps {
   notification: Notification;
   payments: readonly Payment[];
 }
 
-function Answers({ notification, payments }: AnswersProps) {
+function ResolveForm({ notification, payments }: ResolveFormProps) {
   const resolve = useWrite('post', '/api/notifications/{id}/resolve');
   const connection = useConnection();
   const [chosen, setChosen] = useState('');
@@ -91,9 +91,9 @@ function Answers({ notification, payments }: AnswersProps) {
   const [isMissing, setIsMissing] = useState(false);
   if (!may('payments:reverse')) return null;
 
-  const usual =
+  const usualReason =
     chosen === '' ? '' : t(chosen === NONE ? 'unmatched.conflict.noneReason' : 'unmatched.conflict.reason');
-  const reversed = payments.filter(({ id }) => String(id) !== chosen).length;
+  const reversedCount = payments.filter(({ id }) => String(id) !== chosen).length;
   return (
     <Form
       problem={resolve.problem}
@@ -130,15 +130,17 @@ function Answers({ notification, payments }: AnswersProps) {
         </Choice>
       </div>
       {isMissing && chosen === '' && <Notice tone="warning">{t('unmatched.chooseFirst')}</Notice>}
-      {chosen !== '' && reversed > 0 && (
-        <Notice tone="warning">{t('unmatched.conflict.reverses', { count: format.number(reversed) })}</Notice>
+      {chosen !== '' && reversedCount > 0 && (
+        <Notice tone="warning">
+          {t('unmatched.conflict.reverses', { count: format.number(reversedCount) })}
+        </Notice>
       )}
       {chosen !== '' && (
         <TextField
           label={t('unmatched.conflict.why')}
           name="reason"
           maxLength={500}
-          value={ownReason ?? usual}
+          value={ownReason ?? usualReason}
           onChange={(event) => setOwnReason(event.target.value)}
           required
         />

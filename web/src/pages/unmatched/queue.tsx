@@ -23,7 +23,7 @@ interface QueueProps<Row> {
   /** Content below the list. */
   foot?: ReactNode;
   onUndo?: () => void;
-  /** The id of a row that has come back, which takes the place of the current one. */
+  /** The id of a row that has come back to the list, for example after an undo. It becomes the current row. */
   returnedId?: number | undefined;
 }
 
@@ -38,9 +38,9 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
   const work = useRef<HTMLDivElement>(null);
   const [isListOpen, setIsListOpen] = useState(false);
   const [kept, setKept] = useState<Place>({ id: undefined, index: 0 });
-  const [shownReturn, setShownReturn] = useState<number>();
-  const isBack = returnedId !== shownReturn && rows.some(({ id }) => id === returnedId);
-  if (isBack || (returnedId === undefined && shownReturn !== undefined)) setShownReturn(returnedId);
+  const [shownReturnedId, setShownReturnedId] = useState<number>();
+  const isBack = returnedId !== shownReturnedId && rows.some(({ id }) => id === returnedId);
+  if (isBack || (returnedId === undefined && shownReturnedId !== undefined)) setShownReturnedId(returnedId);
   const place = isBack ? { id: returnedId, index: 0 } : kept;
   const found = rows.findIndex(({ id }) => id === place.id);
   const index = found >= 0 ? found : Math.max(0, Math.min(place.index, rows.length - 1));
@@ -68,7 +68,7 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
     if (key === 'n') go(index + 1);
     else if (key === 'p') go(index - 1);
     else if (key === 'u' && onUndo) onUndo();
-    else if (/^\d$/.test(key)) controlOf(region.current, Number(key))?.focus();
+    else if (/^\d$/.test(key)) onDigit(region.current, Number(key));
     else return;
     event.preventDefault();
   }
@@ -144,10 +144,10 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
   );
 }
 
-/** The control for a digit key: the candidate with this number, or the search for 0. */
-function controlOf(region: HTMLElement | null, number: number): HTMLElement | null | undefined {
-  if (number === 0) return region?.querySelector<HTMLElement>('[type=search]');
-  const radio = region?.querySelectorAll<HTMLInputElement>('[type=radio]')[number - 1];
+/** 0 moves the focus to the search field. Another digit chooses the candidate with this number, and moves the focus to it. */
+function onDigit(region: HTMLElement | null, digit: number): void {
+  const radio = region?.querySelectorAll<HTMLInputElement>('[type=radio]')[digit - 1];
   if (!radio?.disabled) radio?.click();
-  return radio;
+  const control = digit === 0 ? region?.querySelector<HTMLElement>('[type=search]') : radio;
+  control?.focus();
 }

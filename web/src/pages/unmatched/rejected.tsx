@@ -96,13 +96,13 @@ function Details({ notification }: { notification: Notification }) {
 /** What the provider sent. The list has only the beginning of a long body. */
 function Body({ notification: { id, rawBody } }: { notification: Notification }) {
   const [isWhole, setIsWhole] = useState(false);
-  const root = useLostFocus<HTMLDivElement>(isWhole, 'pre');
   const whole = api.useQuery(
     'get',
     '/api/notifications/{id}',
     { params: { path: { id } } },
     { enabled: isWhole },
   );
+  const root = useLostFocus<HTMLDivElement>(isWhole && !whole.error, 'pre');
   const text = whole.data?.data.rawBody ?? rawBody;
   return (
     <div ref={root} className="raw">

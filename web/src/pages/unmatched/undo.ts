@@ -26,7 +26,7 @@ export function useUndo(onUndone: (paymentId: number) => void): Undo {
   const done = useRef<Assigned[]>([]);
 
   async function run() {
-    const last = lastOf();
+    const last = lastAssigned();
     if (!last) return;
     const { paymentId } = last;
     const body = { reason: t('unmatched.undo.reason') };
@@ -35,18 +35,18 @@ export function useUndo(onUndone: (paymentId: number) => void): Undo {
     done.current = done.current.filter((one) => one !== last);
     if (isSentForApproval(answer)) return toast({ text: t('approval.sent') });
     onUndone(paymentId);
-    show([t('unmatched.undone'), lastOf()?.text].join(' ').trim());
+    show([t('unmatched.undone'), lastAssigned()?.text].join(' ').trim());
   }
 
-  /** Shows the text, with an Undo button if an assignment of the last ten seconds is left. The button undoes the latest one. */
+  /** Shows the text. If an assignment is not older than ten seconds, adds a button that undoes the latest one. */
   function show(text: string) {
-    const last = lastOf();
+    const last = lastAssigned();
     const seconds = last && (last.untilMs - Date.now()) / 1000;
     const action = { label: t('unmatched.undo'), run: () => void run() };
     toast(last && seconds ? { text, seconds, action } : { text });
   }
 
-  function lastOf(): Assigned | undefined {
+  function lastAssigned(): Assigned | undefined {
     done.current = done.current.filter(({ untilMs }) => untilMs > Date.now());
     return done.current.at(-1);
   }

@@ -49,15 +49,15 @@ function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
   // Hides assigned payments, because a list that is already being read may still contain them.
   const [assigned, setAssigned] = useState<ReadonlySet<number>>(new Set());
   const rows = payments.filter(({ id }) => !assigned.has(id));
-  // The ids of the payments that this page assigns, from the request on: the list may be read again before the answer arrives.
-  const own = useRef(new Set<number>());
+  // The payments that this page assigns. Each is added before its request: the list may be read again before the answer arrives.
+  const ownIds = useRef(new Set<number>());
   const [returnedId, setReturnedId] = useState<number>();
   const undo = useUndo((id) => {
-    own.current.delete(id);
+    ownIds.current.delete(id);
     setAssigned((last) => new Set([...last].filter((one) => one !== id)));
     setReturnedId(id);
   });
-  useNoticeOfOthers(payments, own.current);
+  useNoticeOfOthers(payments, ownIds.current);
   useEffect(() => {
     if (payments.length === 0 && page > 1) onPage(page - 1);
   }, [payments.length, page, onPage]);
@@ -79,8 +79,8 @@ function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
         {(payment) => (
           <PaymentForm
             payment={payment}
-            onSend={({ id }) => own.current.add(id)}
-            onRefused={({ id }) => own.current.delete(id)}
+            onSend={({ id }) => ownIds.current.add(id)}
+            onRefused={({ id }) => ownIds.current.delete(id)}
             onAssigned={({ id, amount }, name) => {
               setAssigned((last) => new Set([...last, id]));
               setReturnedId(undefined);
@@ -115,14 +115,14 @@ function Item({ payment: { amount, reference, payer, paymentDate, suggestions } 
 
 /**
  * Shows a notice when a payment has left the list because somebody else processed it.
- * @param own - the ids of the payments that this page assigns.
+ * @param ownIds - the payments that this page assigns.
  */
-function useNoticeOfOthers(payments: readonly Payment[], own: ReadonlySet<number>) {
+function useNoticeOfOthers(payments: readonly Payment[], ownIds: ReadonlySet<number>) {
   const before = useRef(payments);
   useEffect(() => {
-    const isGone = ({ id }: Payment) => !own.has(id) && !payments.some((one) => one.id === id);
+    const isGone = ({ id }: Payment) => !ownIds.has(id) && !payments.some((one) => one.id === id);
     const gone = payments.length < before.current.length ? before.current.find(isGone) : undefined;
     before.current = payments;
     if (gone) toast({ text: t('unmatched.gone', { amount: format.money(gone.amount) }) });
-  }, [payments, own]);
+  }, [payments, ownIds]);
 }

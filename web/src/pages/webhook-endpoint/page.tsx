@@ -106,7 +106,7 @@ function EndpointPage({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-/** Says that the endpoint is disabled, failing or paused, and that two secrets are valid. */
+/** Says whether the endpoint is disabled, failing or paused, and whether two secrets are valid. */
 function EndpointNotices({ endpoint }: { endpoint: Endpoint }) {
   const { disabledReason, disabledAt, failingSince, pausedUntil, previousSecretExpiresAt } = endpoint;
   return (

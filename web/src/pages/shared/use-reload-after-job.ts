@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 
 /** Reads all queries of the page again when a job has ended, because the job may have changed their rows. */
-export function useReadAgain(isRunning: boolean): void {
+export function useReloadAfterJob(isRunning: boolean): void {
   const queries = useQueryClient();
   const wasRunning = useRef(isRunning);
   useEffect(() => {
