@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, test, vi } from 'vitest';
-import { ended, uploadImport, work } from '../support/imports.ts';
+import { runImportJob, untilImportJobEnds, uploadImport } from '../support/imports.ts';
 import { expectVerifyToPass } from './books.ts';
 import { adminCalls, read, registerAdmin } from './client.ts';
 import { cleanUpAfterwards, NO_RATE_LIMITS, newDatabase, report, startService } from './process.ts';
@@ -39,7 +39,7 @@ test('an import whose service is killed in the middle of the run leaves nothing,
   const token = await registerAdmin(killed);
   const calls = adminCalls(killed, token);
   const id = await uploadImport(calls, FILES);
-  expect(await work(calls, id, 'check')).toMatchObject({ status: 'checked', errors: 0 });
+  expect(await runImportJob(calls, id, 'check')).toMatchObject({ status: 'checked', errors: 0 });
 
   const client = new pg.Client(database);
   await client.connect();
@@ -57,7 +57,7 @@ test('an import whose service is killed in the middle of the run leaves nothing,
 
     const startedAt = Date.now();
     const restarted = await startService(environment);
-    expect(await ended(adminCalls(restarted, token), id)).toMatchObject({
+    expect(await untilImportJobEnds(adminCalls(restarted, token), id)).toMatchObject({
       status: 'done',
       failure: null,
       rows: { customers: ACCOUNTS, accounts: ACCOUNTS, payments: ACCOUNTS },

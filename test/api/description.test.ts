@@ -24,7 +24,7 @@ import {
   providerSettings,
   startRealProvider,
 } from '../support/identity-providers.ts';
-import { ended } from '../support/imports.ts';
+import { untilImportJobEnds } from '../support/imports.ts';
 
 /** Sends the examples of the API description in the order of ../support/example-order.ts. */
 
@@ -253,11 +253,11 @@ describe('as a measure of answers, the description', () => {
 
   it('fails for an answer that it does not describe', () => {
     expect(answer({})).toBeUndefined();
-    expect(answer({ status: 409 })).toMatch(/names no answer 409/);
-    expect(answer({ contentType: 'text/html' })).toMatch(/names no text\/html/);
+    expect(answer({ status: 409 })).toMatch(/has no answer 409/);
+    expect(answer({ contentType: 'text/html' })).toMatch(/has no text\/html/);
     expect(answer({ body: { success: false } })).toMatch(/must have required property 'error'/);
     expect(answer({ status: 200 })).toMatch(/must have required property 'data'/);
-    expect(answer({ path: '/api/payments/unmatched', status: 404 })).toMatch(/names no answer 404/);
+    expect(answer({ path: '/api/payments/unmatched', status: 404 })).toMatch(/has no answer 404/);
   });
 });
 
@@ -320,7 +320,7 @@ async function replay(operation: Operation): Promise<void> {
       ...(cookie && { cookie }),
     };
     if (name.startsWith('POST /api/reconciliations/statements/{id}/')) await untilStatementRests();
-    if (name.includes(' /api/imports/{id}/')) await ended(service, 1);
+    if (name.includes(' /api/imports/{id}/')) await untilImportJobEnds(service, 1);
     const call = () =>
       createCaller(service.origin)(method, pathOf(operation), withLiveToken(sent), {
         headers,

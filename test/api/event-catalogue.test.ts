@@ -20,7 +20,7 @@ import {
   useService,
 } from '../support/harness.ts';
 import { type Answer, notification } from '../support/http.ts';
-import { importAll, uploadFile, work } from '../support/imports.ts';
+import { importAll, runImportJob, uploadFile } from '../support/imports.ts';
 import { REACHED_BY_MOVES, STATUS_MODEL } from '../support/status-model.ts';
 
 const service = useService();
@@ -131,9 +131,9 @@ describe('a change publishes', () => {
     await publishes([['account.suspended']], () => move(service, id, 'suspended'));
     await publishes([['account.reactivated']], () => move(service, id, 'active'));
     for (const status of REACHED_BY_MOVES) {
-      const { way, ends } = STATUS_MODEL[status];
+      const { movesFromActive, ends } = STATUS_MODEL[status];
       const { id } = await newAccount(service);
-      for (const step of way.slice(0, -1)) await move(service, id, step);
+      for (const step of movesFromActive.slice(0, -1)) await move(service, id, step);
       const type = `account.${status}` as EventType;
       const dueDateEnds: [EventType, object] = ['account.paid_until_changed', { nextDueDate: null }];
       await publishes(ends === null ? [[type]] : [[type], dueDateEnds], () => move(service, id, status));
@@ -475,18 +475,18 @@ describe('a portfolio import', () => {
         ['import.checking_started', { previousStatus: 'uploading' }],
         ['import.checked', found],
       ],
-      () => work(service, id, 'check'),
+      () => runImportJob(service, id, 'check'),
     );
     const counts = { customerCount: 1, accountCount: 0, paymentCount: 0 };
     await publishes([['import.running_started'], ['import.completed', counts]], () =>
-      work(service, id, 'run'),
+      runImportJob(service, id, 'run'),
     );
     const customer = await ok(service.call('GET', '/customers/by-external-id/CRM-7'));
     const account = await publishes([['account.opened']], () =>
       newAccount(service, { customerId: customer.id }),
     );
     await publishes([['import.undoing_started'], ['import.failed', { previousStatus: 'undoing' }]], () =>
-      work(service, id, 'undo'),
+      runImportJob(service, id, 'undo'),
     );
     expect(account.customerId).toBe(customer.id);
   });
@@ -495,7 +495,7 @@ describe('a portfolio import', () => {
     const file = 'external_id,first_name,last_name,phone\nCRM-8,Achieng,Otieno,+254733123988';
     const done = await importAll(service, { customers: file });
     await publishes([['import.undoing_started'], ['import.undone', {}]], () =>
-      work(service, done.id, 'undo'),
+      runImportJob(service, done.id, 'undo'),
     );
     setToday(service, '2026-11-04');
     await uploadFile(service, (await post('/imports')).id, 'customers', file);

@@ -118,7 +118,7 @@ describe('an account', () => {
   it.each([
     { moves: ['suspended', 'active'], type: 'account.reactivated', ends: null },
     ...REACHED_BY_MOVES.map((status) => ({
-      moves: STATUS_MODEL[status].way,
+      moves: STATUS_MODEL[status].movesFromActive,
       type: `account.${status}`,
       ends: STATUS_MODEL[status].ends,
     })),

@@ -17,7 +17,7 @@ import {
   startServiceForTest,
   useService,
 } from '../support/harness.ts';
-import { expectProof, importAll, problemsOf, uploadImport, work } from '../support/imports.ts';
+import { expectProof, importAll, problemsOf, runImportJob, uploadImport } from '../support/imports.ts';
 
 const service = useService();
 
@@ -229,8 +229,8 @@ it('an export of imported rows has every cell of the import', async () => {
   try {
     // The check warns of example rows, and imports them.
     const id = await uploadImport(service, Object.fromEntries(lines));
-    expect(await work(service, id, 'check')).toMatchObject({ status: 'checked', errors: 0 });
-    expect(await work(service, id, 'run')).toMatchObject({ status: 'done', failure: null });
+    expect(await runImportJob(service, id, 'check')).toMatchObject({ status: 'checked', errors: 0 });
+    expect(await runImportJob(service, id, 'run')).toMatchObject({ status: 'done', failure: null });
   } finally {
     await jobs.stop();
   }
@@ -295,7 +295,7 @@ it('an export of payments that were taken off accounts is imported again, with t
 
     const [header = '', row = ''] = files.payments.toString('utf8').split('\n');
     const id2 = await uploadImport(target, { payments: [header, row.replace('MOVED1', 'MOVED2')] });
-    await work(target, id2, 'check');
+    await runImportJob(target, id2, 'check');
     expect(await problemsOf(target, id2)).toContainEqual(
       expect.objectContaining({
         column: 'earlier_assignments',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { dammCheckDigit } from '../../src/accounts/account-number-rules.ts';
 import { newAccount, setToday, useJobs, useService, wrongFields } from '../support/harness.ts';
-import { importAll, problemsOf, uploadFile, uploadImport, work } from '../support/imports.ts';
+import { importAll, problemsOf, runImportJob, uploadFile, uploadImport } from '../support/imports.ts';
 
 const service = useService({ LOG_LEVEL: 'error' });
 useJobs(service);
@@ -92,7 +92,7 @@ it('reports more than thirty kinds of mistakes with their places, and writes not
     Object.entries(MISTAKES).map(([file, { header, rows }]) => [file, [header, ...rows.map(([row]) => row)]]),
   );
   const id = await uploadImport(service, files);
-  const checked = await work(service, id, 'check');
+  const checked = await runImportJob(service, id, 'check');
   expect(checked).toMatchObject({ status: 'checked' });
   const problems = await problemsOf(service, id);
   const expected = Object.entries(MISTAKES).flatMap(([file, { rows }]) =>
@@ -148,14 +148,14 @@ it.each([
   ['nothing', Buffer.from(' '), /is empty|has no header/],
 ])('explains a file with %s', async (_name, content, problem) => {
   const id = await uploadImport(service, { employees: content });
-  expect(await work(service, id, 'check')).toMatchObject({ status: 'checked', errors: 1 });
+  expect(await runImportJob(service, id, 'check')).toMatchObject({ status: 'checked', errors: 1 });
   const [found] = await problemsOf(service, id);
   expect(found).toMatchObject({ file: 'employees', problem: expect.stringMatching(problem) });
   const csv = await service.call('GET', `/imports/${id}/problems.csv`);
   expect(csv.text).toMatch(/^file,line,column,value,severity,problem,allowed\r\nemployees\.csv,/);
 
   await uploadFile(service, id, 'employees', 'Name\tEXTERNAL ID\tactive\r\nAchieng\tE-1\tTRUE\r\n');
-  expect(await work(service, id, 'check')).toMatchObject({
+  expect(await runImportJob(service, id, 'check')).toMatchObject({
     status: 'checked',
     errors: 0,
     rows: { employees: 1 },
@@ -199,7 +199,7 @@ it('refuses payments that a notification of their transaction would post again o
       'A-90,100,2026-09-01,mobile_money,TWICE6,,TWICE6',
     ],
   });
-  expect(await work(service, id, 'check')).toMatchObject({ status: 'checked' });
+  expect(await runImportJob(service, id, 'check')).toMatchObject({ status: 'checked' });
   const allowed = 'mobilemoney, tigopesa, or an empty cell';
   const provider = { column: 'provider', problem: 'is not one of the allowed values', allowed };
   expect(await problemsOf(service, id)).toMatchObject([
@@ -220,7 +220,7 @@ it('refuses an account number above which new accounts would have no numbers', a
   const account = (number: string) => [ACCOUNTS, `A-91,${number},C-90,T-90,Twice,2026-09-01`];
   for (const number of ['ACC90071992547409917', `ACC1000000000${dammCheckDigit('1000000000')}`]) {
     const id = await uploadImport(service, { ...files, accounts: account(number) });
-    expect(await work(service, id, 'check')).toMatchObject({ errors: 1 });
+    expect(await runImportJob(service, id, 'check')).toMatchObject({ errors: 1 });
     expect(await problemsOf(service, id)).toMatchObject([
       {
         ...{ file: 'accounts', line: 2, column: 'account_number', value: number },
@@ -255,7 +255,7 @@ it('shows a value that contradicts another one as it is in the file, once', asyn
       'A-95;;7,5;Paid twice;20/01/2026;cash',
     ],
   });
-  expect(await work(service, id, 'check')).toMatchObject({ status: 'checked' });
+  expect(await runImportJob(service, id, 'check')).toMatchObject({ status: 'checked' });
   const found = await problemsOf(service, id);
   expect(found.map(({ file, line, column, value }) => [file, line, column, value])).toEqual([
     ['accounts', 2, 'opened_at', '05/01/2027'],

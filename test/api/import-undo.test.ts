@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, it } from 'vitest';
 import { move, pay, reverse, setToday, useJobs, useService } from '../support/harness.ts';
-import { expectProof, importAll, work } from '../support/imports.ts';
+import { expectProof, importAll, runImportJob } from '../support/imports.ts';
 
 const service = useService({ LOG_LEVEL: 'error' });
 useJobs(service);
@@ -66,7 +66,7 @@ it('leaves as many rows in every table as before the import', async () => {
   const between = await countRows();
   for (const table of ['payments', 'ledger_entries', 'credit_moves', 'reconciliations', 'payment_methods'])
     expect(between[table], table).toBeGreaterThan(before[table] ?? 0);
-  expect(await work(service, id, 'undo')).toMatchObject({ status: 'undone', failure: null });
+  expect(await runImportJob(service, id, 'undo')).toMatchObject({ status: 'undone', failure: null });
   expect(await countRows()).toEqual(before);
   await expectProof(service);
 });
@@ -75,14 +75,14 @@ it('does not lose a change of status that staff make while an import is undone',
   const { id, account } = await importOne();
   const holder = new pg.Client(service.connection);
   await holder.connect();
-  let undone: ReturnType<typeof work>;
+  let undone: ReturnType<typeof runImportJob>;
   let changed: ReturnType<typeof service.call>;
   try {
     // The undo has looked for obstacles when it waits for this row.
     await holder.query('begin');
     // Without parameters, because the portal of a statement with parameters would keep a snapshot, for which the undo waits.
     await holder.query(`select from account_status_changes where account_id = ${account.id} for update`);
-    undone = work(service, id, 'undo');
+    undone = runImportJob(service, id, 'undo');
     await expect.poll(() => countOfWaiting(), { timeout: 10_000 }).toBe(1);
     let isAnswered = false;
     changed = service.call('PUT', `/accounts/${account.id}`, { status: 'suspended', reason: 'moved away' });
@@ -103,7 +103,7 @@ it('does not lose a change of status that staff make while an import is undone',
 it('is refused with the names of all rows that were used or changed', async () => {
   const { id, n, account, payment } = await importOne();
   const refusal = async () => {
-    const refused = await work(service, id, 'undo');
+    const refused = await runImportJob(service, id, 'undo');
     expect(refused.status).toBe('done');
     return refused.failure;
   };
@@ -141,7 +141,7 @@ it('names a payment without external id by its reference', async () => {
     paymentIds: [unreconciled],
     reconciliationDate: '2026-11-02',
   });
-  expect((await work(service, id, 'undo')).failure).toContain(
+  expect((await runImportJob(service, id, 'undo')).failure).toContain(
     `reconciliations (1, the first for payment UNDOREF${n}B)`,
   );
 });

@@ -2,7 +2,14 @@ import { expect, it } from 'vitest';
 import { suspendLateAccounts } from '../../src/accounts/commands.ts';
 import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
 import { move, notify, pay, setToday, useJobs, useService } from '../support/harness.ts';
-import { expectProof, importAll, problemsOf, uploadFile, uploadImport, work } from '../support/imports.ts';
+import {
+  expectProof,
+  importAll,
+  problemsOf,
+  runImportJob,
+  uploadFile,
+  uploadImport,
+} from '../support/imports.ts';
 
 const service = useService({ LOG_LEVEL: 'error' });
 useJobs(service);
@@ -52,7 +59,7 @@ it('imports customers, accounts and payments, and undoes the import as a whole',
   expect(second.body.data).toMatchObject({ status: 'completed', paid: 6000, balance: 0, credit: 0 });
   await expectProof(service);
 
-  const undone = await work(service, done.id, 'undo');
+  const undone = await runImportJob(service, done.id, 'undo');
   expect(undone).toMatchObject({ status: 'undone', failure: null });
   expect((await service.call('GET', '/accounts/by-external-id/A-1')).status).toBe(404);
   expect((await service.call('GET', '/customers/by-external-id/C-1')).status).toBe(404);
@@ -77,7 +84,7 @@ it('refuses to undo an import after a new payment on one of its accounts, and na
   const received = feed.body.data.events.filter(({ accountId }: { accountId: number }) => accountId === id);
   expect(received).toMatchObject([{ accountVersion: 1 }]);
 
-  expect(await work(service, done.id, 'undo')).toMatchObject({
+  expect(await runImportJob(service, done.id, 'undo')).toMatchObject({
     status: 'done',
     failure:
       'The import was not undone, because its rows have changed since, or other rows refer to them: ' +
@@ -87,7 +94,7 @@ it('refuses to undo an import after a new payment on one of its accounts, and na
   await expectProof(service);
 
   await move(service, id, 'suspended');
-  const refused = await work(service, done.id, 'undo');
+  const refused = await runImportJob(service, done.id, 'undo');
   expect(refused.failure).toContain(
     `account.status in the audit trail (1, the first for account ${accountNumber}, A-3)`,
   );
@@ -114,7 +121,7 @@ it('refuses to undo an import after one of its payments was reconciled', async (
   const reconciled = await service.call('POST', '/payments/reconcile', body);
   expect(reconciled.body.data.counts, reconciled.text).toMatchObject({ reconciled: 1 });
 
-  const refused = await work(service, done.id, 'undo');
+  const refused = await runImportJob(service, done.id, 'undo');
   expect(refused).toMatchObject({
     status: 'done',
     failure: expect.stringContaining('reconciliations (1, the first for payment P-51)'),
@@ -171,7 +178,7 @@ it('imports an account again under its number after an undo, although it was sus
   await suspendLateAccounts(service.context, new AbortController().signal);
   const { accountNumber, status } = (await service.call('GET', path)).body.data;
   expect(status).toBe('suspended');
-  expect(await work(service, first.id, 'undo')).toMatchObject({ status: 'undone' });
+  expect(await runImportJob(service, first.id, 'undo')).toMatchObject({ status: 'undone' });
 
   await importAll(service, {
     ...files,
@@ -186,7 +193,7 @@ it('records who checked, ran and undid an import, and the result of each', async
   const id = await uploadImport(service, {
     customers: ['external_id,first_name,last_name,phone', 'C-7,Achieng,Otieno,12'],
   });
-  await work(service, id, 'check');
+  await runImportJob(service, id, 'check');
   await uploadFile(
     service,
     id,
@@ -194,7 +201,7 @@ it('records who checked, ran and undid an import, and the result of each', async
     'external_id,first_name,last_name,phone\nC-7,Achieng,Otieno,0733 000 555',
   );
   const [file] = (await service.call('GET', `/imports/${id}`)).body.data.files;
-  for (const what of ['check', 'run', 'undo'] as const) await work(service, id, what);
+  for (const what of ['check', 'run', 'undo'] as const) await runImportJob(service, id, what);
   const { body } = await service.call(
     'GET',
     `/audit?filter[resource]=import&filter[resourceId]=${id}&sort=id:asc&limit=100`,
@@ -225,7 +232,7 @@ it('deletes the files and findings of an import on which nobody has worked for 3
   setToday(service, '2026-11-02');
   const customers = ['external_id,first_name,last_name,phone', 'C-8,Achieng,Otieno,12'];
   const abandoned = await uploadImport(service, { customers });
-  expect(await work(service, abandoned, 'check')).toMatchObject({ status: 'checked', errors: 1 });
+  expect(await runImportJob(service, abandoned, 'check')).toMatchObject({ status: 'checked', errors: 1 });
   setToday(service, '2026-12-01');
   const recent = await uploadImport(service, { customers });
   const clean = () => deleteAbandonedFiles(service.context, new AbortController().signal);

@@ -78,7 +78,7 @@ async function livePortfolio(service: TestService): Promise<void> {
     ['suspended', 'defaulted', 'repossessed'],
     ['suspended', 'written_off'],
     ['suspended', 'cancelled'],
-    ...REACHED_BY_MOVES.map((status) => STATUS_MODEL[status].way),
+    ...REACHED_BY_MOVES.map((status) => STATUS_MODEL[status].movesFromActive),
   ];
   for (let n = 0; n < 100; n += 1) {
     const activationDate = (n < 12 ? monthEnds[n % 6] : addDays(TODAY, 15 - random(420))) as PlainDate;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { setToday, useJobs, useService } from '../support/harness.ts';
-import { importAll, problemsOf, uploadImport, work } from '../support/imports.ts';
+import { importAll, problemsOf, runImportJob, uploadImport } from '../support/imports.ts';
 
 // The files are as LibreOffice 7.4 saves them after it has read what people typed: 0712345678, 05.01.2026, 700,50 and a reference
 // of 19 digits.
@@ -27,7 +27,7 @@ it('explains short dates and shortened numbers of a spreadsheet with a German lo
       'A-1;2000,5;05.01.26;mobile_money;1,23456789012346E+018',
     ],
   });
-  await work(service, id, 'check');
+  await runImportJob(service, id, 'check');
   const problems = await problemsOf(service, id);
   expect(problems.map(({ severity, file, line, column }) => [severity, file, line, column])).toEqual([
     ['error', 'accounts', 2, 'opened_at'],
@@ -65,7 +65,7 @@ it('does not read an amount in which a point or a comma may separate thousands',
   const header = 'account;amount;payment_date;payment_method';
   const rows = ['A-1;2.400;2026-01-05;cash', 'A-1;2,400;2026-01-05;cash', 'A-1;0,500;2026-01-05;cash'];
   const id = await uploadImport(service, { payments: [header, ...rows] });
-  await work(service, id, 'check');
+  await runImportJob(service, id, 'check');
   const problems = (await problemsOf(service, id)).filter(({ column }) => column === 'amount');
   expect(problems.map(({ line, value }) => [line, value])).toEqual([
     [2, '2.400'],
@@ -89,7 +89,7 @@ it('reports an unreadable file once, and not every row that refers to it', async
       'A-9;K-9;SHS-40;Weekly, one year;2026-01-05',
     ],
   });
-  await work(service, id, 'check');
+  await runImportJob(service, id, 'check');
   const problems = await problemsOf(service, id);
   expect(problems).toMatchObject([
     { file: 'customers', line: 2, problem: expect.stringContaining('letters that are not UTF-8') },
@@ -107,7 +107,7 @@ it('names the known pay plans beside a mistyped one, and the terms in which an a
       'A-8;K-8;SHS-40;Weekly, one year;05.01.2026;50;KES 10;06.01.2026',
     ],
   });
-  await work(service, id, 'check');
+  await runImportJob(service, id, 'check');
   const problems = await problemsOf(service, id);
   expect(problems.map(({ line, column }) => [line, column])).toEqual([
     [3, 'opening_paid'],
@@ -131,7 +131,7 @@ it('warns about the example row of a template', async () => {
     [text.replace(/^HR-17.*$/m, own.trim()), 0],
   ] as const) {
     const id = await uploadImport(service, { employees });
-    expect(await work(service, id, 'check')).toMatchObject({ errors: 0, warnings });
+    expect(await runImportJob(service, id, 'check')).toMatchObject({ errors: 0, warnings });
     const [problem] = await problemsOf(service, id);
     if (warnings === 1)
       expect(problem).toMatchObject({ line: 2, problem: expect.stringContaining('example') });

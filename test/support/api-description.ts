@@ -15,7 +15,7 @@ export interface Response {
 }
 
 export interface Operation {
-  /** As in `POST /api/accounts`, with parameters as {name}. */
+  /** Example: `PUT /api/users/{id}`. */
   name: string;
   operationId: string;
   method: string;
@@ -41,7 +41,7 @@ export interface Description {
 
 export interface GivenAnswer {
   method: string;
-  /** The path of the address, without the query. */
+  /** The path of the URL, without the query. */
   path: string;
   status: number;
   contentType: string | null;
@@ -56,7 +56,7 @@ export function examplesOfMedia({ example, examples = {} }: Media): unknown[] {
 
 export function readDescription(document: OpenAPIV3_1.Document): Description {
   const ajv = newAjv();
-  // Each component by its name, so that Ajv compiles it once. A reference into one large schema would be compiled for each answer.
+  // Adds each component by its name, so that Ajv compiles it once. It would compile references into one large schema for each answer.
   for (const [name, schema] of Object.entries(document.components?.schemas ?? {}))
     ajv.addSchema(JSON.parse(withNames(schema)), name);
   const compiled = new Map<object, ValidateFunction>();
@@ -82,21 +82,21 @@ export function readDescription(document: OpenAPIV3_1.Document): Description {
 
   function problemOfAnswer({ method, path, status, contentType, body }: GivenAnswer): string | undefined {
     const documented = path.replace(/^\/api\/v1(?=\/)/, '/api');
-    const asked = method === 'HEAD' ? 'GET' : method;
+    const documentedMethod = method === 'HEAD' ? 'GET' : method;
     const operation = patterns.find(
-      (one) => one.operation.method === asked && one.pattern.test(documented),
+      (one) => one.operation.method === documentedMethod && one.pattern.test(documented),
     )?.operation;
     if (!operation) return undefined;
-    const said = `The description of ${operation.name}`;
+    const subject = `The description of ${operation.name}`;
     const response = operation.responses[status];
-    if (!response) return `${said} names no answer ${status}.`;
+    if (!response) return `${subject} has no answer ${status}.`;
     if (method === 'HEAD') return undefined;
     const type = contentType?.split(';', 1)[0] ?? '';
     const media = response.content?.[type];
     if (!media)
-      return response.content || type !== '' ? `${said} names no ${type} for ${status}.` : undefined;
+      return response.content || type !== '' ? `${subject} has no ${type} for ${status}.` : undefined;
     const problem = type === 'application/json' ? problemOf(media.schema, body) : undefined;
-    return problem && `${said} is not what ${status} answered: ${problem}.`;
+    return problem && `${subject} does not match the answer ${status}: ${problem}.`;
   }
 
   return { document, operations, problemOf, problemOfAnswer };
@@ -112,7 +112,7 @@ export function committedDescription(): Description {
   return committed;
 }
 
-/** The schema as JSON, with references to the names of components. */
+/** The schema as JSON, in which references are the names of components. */
 function withNames(schema: object): string {
   return JSON.stringify(schema).replaceAll('"#/components/schemas/', '"');
 }

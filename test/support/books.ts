@@ -4,7 +4,7 @@ import type { Tx } from '../../src/core/database/db.ts';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
 import { runChecks } from '../../src/proof/checks-store.ts';
 
-/** Asserts every check of the books on the whole database; a violation is shown with its row. */
+/** Expects that every check of the books passes on the whole database. A failure shows the rows that break a check. */
 export async function expectBooksToBalance({ db }: Pick<Context, 'db'>): Promise<void> {
   await inSnapshot(db, expectChecksToPass);
 }

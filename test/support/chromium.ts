@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
-/** Debian's programs. The first one has no windows, so it needs less work for a page. */
+/** Chromium as Debian installs it. The first program has no windows, so it shows a page with less work. */
 const PROGRAMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 const ARGUMENTS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-  // Pages reach only this machine. Playwright's interception would stop each request, and disable the cache.
+  // Pages reach only this machine. To block requests with Playwright instead would delay each request, and disable the cache.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
 ];
 
@@ -17,7 +17,7 @@ if (!HAS_BROWSER) process.stdout.write(`No page is tested, because there is no $
 
 let launched: Promise<Browser> | undefined;
 
-/** The browser of this process, which the files of tests share. Each page has its own context. It ends with the process. */
+/** The browser that all test files of this process share. It ends with the process. Each page has its own context. */
 export async function sharedBrowser(): Promise<Browser> {
   if (!(await launched)?.isConnected()) {
     launched = chromium.launch({ executablePath: program, args: ARGUMENTS });
@@ -28,12 +28,12 @@ export async function sharedBrowser(): Promise<Browser> {
   return launched as Promise<Browser>;
 }
 
-/** Closes what the tests of a file have opened, also after a failure. */
+/** Closes the pages that the tests of a file have opened, also after a failure. */
 export async function closePages(): Promise<void> {
   await Promise.all(((await launched)?.contexts() ?? []).map((context) => context.close()));
 }
 
-/** Adds requests to other origins, and the errors and warnings of the browser, to the complaints. */
+/** Adds to the complaints each request to another origin, and each error and warning of the browser. */
 export function collectComplaints(
   page: Page,
   isAllowed: (url: string) => boolean,

@@ -9,7 +9,7 @@ export const LATER_DAY = '2029-05-31';
 
 /**
  * The writes in the order in which a newcomer could send them on a new service with the demo catalogue.
- * They make customer 1, account 1, payments 1 (by hand), 2 and 3 (notifications), invoice 1, commission 1.
+ * They create customer 1, account 1, payments 1 (manual), 2 and 3 (by notifications), invoice 1, commission 1.
  */
 export const STORY = [
   'PUT /api/test/clock',

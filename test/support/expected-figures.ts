@@ -3,8 +3,7 @@ import { STATUS_MODEL, STATUSES } from './status-model.ts';
 
 /**
  * Computes the figures of a portfolio from the accounts, status changes and payments of the API, account by account and day by
- * day. It shares no code with the service, so that it cannot share a mistake. Amounts are bigint in hundredths. Dates are counted
- * one by one.
+ * day. Shares no code with the service, so that both cannot have the same mistake. Amounts are bigint in hundredths.
  */
 
 /** The answers of the API for an account, a status change (`/accounts/:id/history`) and a payment. */
@@ -54,7 +53,7 @@ export interface Span {
   utcOffsetHours: number;
 }
 
-/** Answers a GET below /api with the body. */
+/** Sends a GET below /api. @returns the body of the answer. */
 // biome-ignore lint/suspicious/noExplicitAny: other tests compare the answers with openapi.json.
 export type Get = (path: string) => Promise<any>;
 
@@ -91,30 +90,30 @@ const BUCKETS = [
   [181, null],
 ] as const;
 
-/** The answer of `GET /reports/accounts/summary` for the span, without names and addresses of lists. */
+/** The expected answer of `GET /reports/accounts/summary` for the span, without names and URLs of lists. */
 export function portfolioOf(raw: RawPortfolio, span: Span) {
   const [asOf = span.today] = [span.endDate, span.today].sort();
   const moneyOf = new Map<number, Money[]>();
-  function note(accountId: number | null, date: string, amount: bigint): void {
+  function addMoney(accountId: number | null, date: string, amount: bigint): void {
     if (accountId === null) return;
     const list = moneyOf.get(accountId) ?? [];
     list.push({ date, amount });
     moneyOf.set(accountId, list);
   }
   for (const { accountId, status, paymentDate, amount } of raw.payments) {
-    if (status === 'matched') note(accountId, paymentDate, hundredths(amount));
+    if (status === 'matched') addMoney(accountId, paymentDate, hundredths(amount));
   }
   for (const { accountId, toAccountId, valueDate, amount } of raw.creditMoves) {
-    note(accountId, valueDate, -hundredths(amount));
-    note(toAccountId, valueDate, hundredths(amount));
+    addMoney(accountId, valueDate, -hundredths(amount));
+    addMoney(toAccountId, valueDate, hundredths(amount));
   }
   const all = raw.accounts.map((account) =>
     figuresOf(account, moneyOf.get(account.id) ?? [], raw.moves.get(account.id) ?? [], span, asOf),
   );
-  const there = all.filter((a) => a.standing !== undefined);
+  const existing = all.filter((a) => a.statusThen !== undefined);
   const sold = all.filter((a) => a.model?.ends !== 'undone');
-  const contracts = there.filter((a) => a.model?.ends !== 'undone');
-  const receivable = there.filter((a) => a.model?.isReceivable);
+  const contracts = existing.filter((a) => a.model?.ends !== 'undone');
+  const receivable = existing.filter((a) => a.model?.isReceivable);
   const outstanding = sum(receivable, (a) => a.balance);
   const ratio = (numerator: bigint, denominator: bigint, accounts: readonly unknown[]) => ({
     numerator: units(numerator),
@@ -131,7 +130,7 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
       late,
     );
   };
-  const group = (accounts: typeof all) => {
+  const totals = (accounts: typeof all) => {
     const owing = accounts.filter((a) => a.model?.isReceivable);
     return {
       count: accounts.length,
@@ -140,34 +139,39 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
       arrears: units(sum(owing, (a) => a.arrears)),
     };
   };
-  const only = (accounts: typeof all) => ({
+  const countAndValue = (accounts: typeof all) => ({
     count: accounts.length,
     contractValue: units(sum(accounts, (a) => a.total)),
   });
   return {
     period: { startDate: span.startDate, endDate: span.endDate },
     asOf,
-    opened: only(all.filter((a) => a.recorded >= span.startDate && a.recorded <= span.endDate)),
-    activated: only(
-      there.filter((a) => a.activationDate >= span.startDate && a.activationDate <= asOf && a.model?.isSold),
+    opened: countAndValue(all.filter((a) => a.recordedOn >= span.startDate && a.recordedOn <= span.endDate)),
+    activated: countAndValue(
+      existing.filter(
+        (a) => a.activationDate >= span.startDate && a.activationDate <= asOf && a.model?.isSold,
+      ),
     ),
     contractValue: units(sum(contracts, (a) => a.total)),
     collected: units(sum(all, (a) => a.collected)),
     outstanding: units(outstanding),
     arrears: units(sum(receivable, (a) => a.arrears)),
-    byStatus: STATUSES.map((status) => ({ status, ...group(there.filter((a) => a.standing === status)) })),
+    byStatus: STATUSES.map((status) => ({
+      status,
+      ...totals(existing.filter((a) => a.statusThen === status)),
+    })),
     byProduct: [...new Set(contracts.map((a) => a.productId))]
       .sort((a, b) => a - b)
-      .map((productId) => ({ productId, ...group(contracts.filter((a) => a.productId === productId)) })),
+      .map((productId) => ({ productId, ...totals(contracts.filter((a) => a.productId === productId)) })),
     collectionRate: ratio(
       sum(sold, (a) => a.collectedForInstalments),
       sum(sold, (a) => a.dueInPeriod),
-      sold.filter((a) => a.standing !== undefined),
+      sold.filter((a) => a.statusThen !== undefined),
     ),
     repaymentRate: ratio(
       sum(sold, (a) => a.repaid),
       sum(sold, (a) => a.dueToDate),
-      sold.filter((a) => a.standing !== undefined && a.activationDate <= asOf),
+      sold.filter((a) => a.statusThen !== undefined && a.activationDate <= asOf),
     ),
     par30: atRisk(30),
     par60: atRisk(60),
@@ -212,13 +216,13 @@ function figuresOf(
       ({ amount }) => amount,
     );
   const paid = paidBy(asOf);
-  // What is dated before the first day of the period. For a period in the future, nothing after asOf counts.
+  // The sum paid before the first day of the period. If the period begins after asOf, the sum paid by asOf.
   const paidBefore = sum(
     money.filter(({ date }) => date < startDate && date <= asOf),
     ({ amount }) => amount,
   );
 
-  // Counts for each day the items that fall due, and the days since the first uncovered item fell due.
+  // For each day: adds the item that falls due. Counts the day as past due if the items of earlier days are more than the sum paid.
   let dueToDate = 0n;
   let dueInPeriod = 0n;
   let due = 0n;
@@ -234,7 +238,7 @@ function figuresOf(
     }
   }
 
-  const standing = statusOn(account, moves, asOf, paid >= total);
+  const statusThen = statusOn(account, moves, asOf, paid >= total);
   const writeOff = moves.find(
     ({ from, to }) => STATUS_MODEL[to].ends === 'lost' && from !== 'completed',
   )?.date;
@@ -248,9 +252,9 @@ function figuresOf(
   return {
     productId: account.productId,
     activationDate: account.activationDate,
-    recorded: localDay(account.createdAt, utcOffsetHours),
-    standing,
-    model: standing && STATUS_MODEL[standing],
+    recordedOn: localDay(account.createdAt, utcOffsetHours),
+    statusThen,
+    model: statusThen && STATUS_MODEL[statusThen],
     total,
     balance: positive(total - paid),
     arrears: positive(due - paid),
@@ -266,9 +270,9 @@ function figuresOf(
 }
 
 /**
- * The status at the end of a day: that of the last change up to the day. Completions and their undoing are ignored, because they
- * follow from the sum paid. An account that was recorded after its activation date had its first status from that date. @returns
- * undefined if the account did not exist yet.
+ * The status of an account at the end of a day. Changes to and from `completed` are ignored, because they follow from the sum paid.
+ * An account that was recorded after its activation date had its first status from its activation date.
+ * @returns undefined if the account did not exist yet.
  */
 function statusOn(
   account: RawAccount,
@@ -285,7 +289,7 @@ function statusOn(
   return status !== undefined && isPaid && STATUS_MODEL[status].completesWhenPaid ? 'completed' : status;
 }
 
-/** Returns a function to call for each day after the activation date, in order. It returns whether an instalment falls due. */
+/** @returns a function that says whether an instalment falls due on a day. Call it for every day after the activation date, in order. */
 function itemCalendar({ activationDate, frequency, instalmentCount }: RawAccount): (day: string) => boolean {
   const anchor = Number(activationDate.slice(8));
   let days = 0;

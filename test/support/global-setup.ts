@@ -14,7 +14,7 @@ import { useTemporaryFolder } from './temporary-folder.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where databases can be created: settings of a connection to the server's maintenance database. */
+    /** The settings of a connection on which databases can be created: to the maintenance database of the server. */
     server: pg.ClientConfig;
     redisUrl: string;
     /** The migrated database that each test file clones. Each run has its own. */
@@ -34,9 +34,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const { server, stop } = url
     ? { server: { connectionString: url }, stop: async () => {} }
     : await startEmbedded();
-  process.stdout.write(`Tests run on ${url ? 'TEST_DATABASE_URL' : 'an embedded PostgreSQL'} `);
+  process.stdout.write(`Tests run on ${url ? 'TEST_DATABASE_URL' : 'an embedded PostgreSQL'}`);
   process.stdout.write(
-    redisUrl ? 'and TEST_REDIS_URL.\n' : '; tests of Redis are skipped (TEST_REDIS_URL is not set).\n',
+    redisUrl ? ' and TEST_REDIS_URL.\n' : '. Tests of Redis are skipped (TEST_REDIS_URL is not set).\n',
   );
 
   const template = `ams_test_template_${randomUUID().replaceAll('-', '')}`;

@@ -31,7 +31,7 @@ export interface TestService {
   connection: ReturnType<typeof databaseOn>;
   /** http://127.0.0.1:port */
   origin: string;
-  /** The admin's token: the first user who registered. */
+  /** The token of the admin, who is the first registered user. */
   adminToken: string;
   /** Sends a request below /api, with the body as JSON. Default token: the admin's. `token: null` sends no token. */
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
@@ -238,7 +238,7 @@ export async function newAccount(service: TestService, fields: Record<string, un
   return dataOf(service.call('POST', '/accounts', body), 201);
 }
 
-/** Opens an account, and changes it to the status as the status model says. */
+/** Opens an account, and changes its status by the moves of the status model. */
 export async function newAccountThatIs(
   service: TestService,
   status: AccountStatus,
@@ -246,7 +246,7 @@ export async function newAccountThatIs(
 ) {
   const activation = status === 'pending' && { activationDate: addDays(today(service.context), 8) };
   const { id, total } = await newAccount(service, { ...fields, ...activation });
-  for (const step of STATUS_MODEL[status].way) await move(service, id, step);
+  for (const step of STATUS_MODEL[status].movesFromActive) await move(service, id, step);
   if (status === 'completed') await pay(service, id, total);
   return accountNow(service, id);
 }
@@ -299,8 +299,8 @@ export function runJobs({ context, parts }: TestService): Promise<boolean> {
 }
 
 /**
- * Does the work while another connection has a transaction in which it has run the statement. The transaction is rolled back
- * after the work, or earlier by the work.
+ * Runs the statement in a transaction of another connection, such as `lock table`, and does the work while the transaction is
+ * open. The transaction is rolled back after the work, unless the work ends it.
  */
 export async function whileHolding<T>(
   { connection }: Pick<TestService, 'connection'>,
@@ -341,7 +341,7 @@ function isQueryConfig(given: unknown): given is pg.QueryConfig {
   return typeof given === 'object' && given !== null && 'text' in given;
 }
 
-/** Makes posting of payments of one amount fail. @returns a function that ends this. */
+/** Makes each insert of a payment with this amount fail. @returns a function that lets the inserts succeed again. */
 export async function breakPosting(
   { context: { db } }: TestService,
   amountMinor: number,

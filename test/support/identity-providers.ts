@@ -24,7 +24,7 @@ export interface Person {
   name?: string;
 }
 
-/** Starts a server without answers, because the answers contain its address. */
+/** Starts a server that does not answer yet, because its answers contain the port that it gets now. */
 async function listen(port = 0): Promise<{ server: Server; issuer: string; close(): Promise<void> }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -94,13 +94,13 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** The content of the next token answer of the forged provider. */
+/** How the token endpoint of the forged provider answers. */
 export interface Forgery {
   claims?: JWTPayload;
   /** Claims to omit. */
   without?: string[];
   sign?: 'own key' | 'another key' | 'none' | 'client secret';
-  /** The connection breaks instead of an answer. */
+  /** Whether the connection breaks before an answer. */
   broken?: boolean;
   status?: number;
   body?: unknown;
@@ -176,7 +176,7 @@ export async function startForgedProvider(port = 0) {
 }
 
 export interface Browser {
-  /** One request with the cookies of its host; redirects are not followed. */
+  /** Sends one request with all stored cookies. Does not follow redirects. */
   send(url: string, init?: RequestInit): Promise<Response>;
   cookies: Map<string, string>;
 }

@@ -6,10 +6,10 @@ import type { ICruiseOptions, IRegularForbiddenRuleType } from 'dependency-cruis
 export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   // A statement lists the terms and the money of an account.
   'account-statements': ['account-status', 'accounts', 'ledger', 'pay-plans'],
-  // An account shows its customer, copies the terms of a pay plan, and checks that the product is sold and that the employee sells.
+  // An account shows its customer, copies the terms of a pay plan, and checks that the product and the employee are active.
   // A write-off or a cancellation may need approval.
   accounts: ['account-status', 'approvals', 'customers', 'employees', 'ledger', 'pay-plans', 'products'],
-  // A session belongs to a user. A request is identified by a session or an API key.
+  // A session belongs to a user. A session or an API key identifies the caller of a request.
   auth: ['api-keys', 'users'],
   // An employee earns a commission for accounts, and sees their statuses.
   commissions: ['account-status', 'employees'],
@@ -35,7 +35,7 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   'provider-statements': ['api-keys', 'payment-methods', 'payments', 'reconciliations', 'users'],
   // Reports print account numbers, statuses and the names of payment methods.
   reports: ['account-status', 'accounts', 'payment-methods', 'payments'],
-  // A search reads account numbers, and folds names as the search of customers does.
+  // A search reads account numbers, and normalizes names like the search of customers.
   search: ['accounts', 'customers'],
   // Staff ask the provider about a payment or a notification. An answer that fits no query becomes a rejected notification.
   'status-queries': ['payments'],
@@ -52,14 +52,14 @@ const WITHOUT_ROLE: Record<string, string> = {
   'src/auth/browser-cookies.ts':
     'cookies of sign-in and sessions, and the check that a page of this service uses them',
   'src/auth/identity-providers.ts': 'client of OpenID Connect providers',
-  'src/events/feed-horizon.ts': 'follows up to which id the feed is complete',
+  'src/events/feed-horizon.ts': 'finds the id up to which the feed is complete',
   'src/events/feed.ts': 'looks for new events on behalf of all readers',
   'src/events/server-sent-events.ts': 'writes events as Server-Sent Events',
   'src/users/passwords.ts': 'hashes passwords in threads',
 };
 
 const FEATURE = '^src/(?!(?:core|platform|cli|demo)/)([^/]+)/';
-/** Every feature publishes and records its changes by these files. They import only core. */
+/** Every feature publishes and records its changes through these files. They import only core. */
 const CHANGES = '^src/events/(catalogue-schema|change-rules|change-schema|change-store)[.]ts$';
 const ASSEMBLY = '^src/[^/]+[.]ts$';
 const CONFIG = '^src/config[a-z-]*[.]ts$';
@@ -94,7 +94,7 @@ export const FORBIDDEN = [
     { path: '^src/platform/', pathNot: '^src/platform/(printing/printer|jobs/queue|outbound/[^/]+)[.]ts$' },
   ),
   forbid(
-    'the files by which features publish changes import only core and each other',
+    'the files through which features publish changes import only core and each other',
     { path: CHANGES },
     { path: '^src/', pathNot: [CORE, CHANGES] },
   ),
@@ -119,7 +119,7 @@ export const FORBIDDEN = [
     {
       path: '[/-]routes[.]ts$',
       pathNot: [
-        // Not routes of a feature: it adds the same two routes for each resource with an external id.
+        // This file belongs to no feature: it adds the same two routes for each resource with an external id.
         '^src/core/http/external-id-routes[.]ts$',
       ],
     },
@@ -167,7 +167,7 @@ export const OPTIONS: ICruiseOptions = {
   enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
 };
 
-/** Whether a file is of a feature, but has neither a role nor a reason in WITHOUT_ROLE. */
+/** Whether a file belongs to a feature, but has neither a role nor a reason in WITHOUT_ROLE. */
 export function hasNoRole(path: string): boolean {
   const isFeature = new RegExp(FEATURE).test(path) && !path.startsWith('src/payments/providers/');
   return isFeature && !new RegExp(ROLE).test(path) && !(path in WITHOUT_ROLE);

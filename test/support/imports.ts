@@ -9,9 +9,9 @@ export type ImportAnswer = Answer['body'];
 /** A service in this process or another one, with the calls of an admin. */
 export type AdminCalls = Pick<TestService, 'origin' | 'adminToken' | 'call'>;
 
-const LONGEST_WORK_MS = 60_000;
+const LONGEST_JOB_MS = 60_000;
 
-/** Starts an import with the files. A file is text, bytes, or lines. */
+/** Creates an import, and uploads its files. A file is text, bytes, or lines. */
 export async function uploadImport(
   service: AdminCalls,
   files: Partial<Record<FileName, string | readonly string[] | Buffer>>,
@@ -38,23 +38,23 @@ export async function uploadFile(
   expect(response.status, await response.text()).toBe(200);
 }
 
-/** Asks for work on an import and waits until it ends. */
-export async function work(
+/** Starts a job of an import, and waits until it ends. */
+export async function runImportJob(
   service: AdminCalls,
   id: number,
-  what: 'check' | 'run' | 'undo',
-  longestMs = LONGEST_WORK_MS,
+  job: 'check' | 'run' | 'undo',
+  longestMs = LONGEST_JOB_MS,
 ): Promise<ImportAnswer> {
-  const asked = await service.call('POST', `/imports/${id}/${what}`);
-  expect(asked.status, asked.text).toBe(200);
-  return ended(service, id, longestMs);
+  const started = await service.call('POST', `/imports/${id}/${job}`);
+  expect(started.status, started.text).toBe(200);
+  return untilImportJobEnds(service, id, longestMs);
 }
 
 /** Waits until no job works on an import. */
-export async function ended(
+export async function untilImportJobEnds(
   service: AdminCalls,
   id: number,
-  longestMs = LONGEST_WORK_MS,
+  longestMs = LONGEST_JOB_MS,
 ): Promise<ImportAnswer> {
   const endsAt = Date.now() + longestMs;
   for (;;) {
@@ -72,22 +72,22 @@ export async function problemsOf(service: AdminCalls, id: number): Promise<Impor
   return body.data;
 }
 
-/** Checks an import without errors, and runs it. */
+/** Uploads the files, expects that the check finds no problem, and runs the import. */
 export async function importAll(
   service: AdminCalls,
   files: Parameters<typeof uploadImport>[1],
-  longestMs = LONGEST_WORK_MS,
+  longestMs = LONGEST_JOB_MS,
 ): Promise<ImportAnswer> {
   const id = await uploadImport(service, files);
-  const checked = await work(service, id, 'check', longestMs);
+  const checked = await runImportJob(service, id, 'check', longestMs);
   expect(await problemsOf(service, id)).toEqual([]);
   expect(checked).toMatchObject({ status: 'checked', errors: 0, failure: null });
-  const done = await work(service, id, 'run', longestMs);
+  const done = await runImportJob(service, id, 'run', longestMs);
   expect(done).toMatchObject({ status: 'done', failure: null });
   return done;
 }
 
-/** All checks of the books. */
+/** Expects that all checks of the books pass. */
 export async function expectProof(service: AdminCalls): Promise<void> {
   const { status, body, text } = await service.call('GET', '/reports/proof');
   expect(status, text).toBe(200);

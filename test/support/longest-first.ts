@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The files that start programs take longest. At the end of the run, one of them would leave the other workers idle. */
+/** Runs the files that start programs first, because they take longest. If one of them ran last, the other workers would be idle. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // The empty text is part of every path.

@@ -4,7 +4,7 @@ import { addPartition } from '../../src/core/database/partitions.ts';
 /** The tables that `npm run partition` divides. */
 export const PARTITIONED = ['ledger_entries', 'audit_entries'];
 
-/** Divides the tables of a new database into three partitions. Tests write to the first two after a few dozen rows. */
+/** Divides each table of a new database into three partitions. A test that writes a few dozen rows writes to the first two. */
 export async function partitionTables(client: pg.ClientBase): Promise<void> {
   for (const table of PARTITIONED) {
     await addPartition(client, table, 20n);

@@ -15,7 +15,7 @@ export interface ProviderTest {
   pull: PullOperations;
   /** The provider's book. Payments of other tests are in it, too. */
   book: Book;
-  /** The customer pays. @returns the body of the notification, which is not posted. */
+  /** Adds a payment of a customer to the book. @returns the body of its notification, which is not posted. */
   pays(reference: string, amountMinor: bigint, time?: Date): Record<string, string>;
   /** Posts the body of a notification. @returns its outcome. */
   delivers(body: Record<string, string>): Promise<string>;
@@ -33,7 +33,7 @@ interface PullState {
   isDue: boolean;
 }
 
-/** @param settings - in addition to those that turn pulling on. */
+/** @param settings - settings in addition to those that turn pulling on. */
 export function useProvider(settings: Record<string, string> = {}): ProviderTest {
   const environment: Record<string, string> = {
     PAYBILL_NUMBERS: SHORT_CODE,

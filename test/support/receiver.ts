@@ -7,7 +7,7 @@ export interface Received {
   body: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into events whose shape they assert.
   event: any;
-  /** Real time. */
+  /** The time of arrival in milliseconds, by the real clock. */
   at: number;
 }
 

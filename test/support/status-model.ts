@@ -3,30 +3,30 @@ import type { AccountStatus } from '../../src/core/database/tables.ts';
 interface StatusModel {
   /** The statuses to which staff may change the account. */
   moves: readonly AccountStatus[];
-  /** Moves that lead an active account to the status. Empty for statuses that only the system gives. */
-  way: readonly AccountStatus[];
+  /** The moves of an active account to this status. Empty for `active`, and for statuses to which staff cannot move it. */
+  movesFromActive: readonly AccountStatus[];
   needsReason: boolean;
-  /** A payment that names the customer, not the account, is matched. */
+  /** A payment that names only the customer is matched to the account. */
   isOpen: boolean;
-  /** The balance counts in the gross receivables. */
+  /** The balance is part of the gross receivables. */
   isReceivable: boolean;
   completesWhenPaid: boolean;
   /** The suspension policy may suspend the account. */
   isSuspendedWhenLate: boolean;
-  /** How the status ends the sale: the price is no longer owed, or the debt is a loss. */
+  /** How the status ends the sale. `undone`: the price is no longer owed. `lost`: the debt is a loss. */
   ends: null | 'undone' | 'lost';
   /** The account counts as activated, and earns a commission. */
   isSold: boolean;
 }
 
 /**
- * What tests expect of each status. Written independently of the table in src/account-status/rules.ts, so that a change of that table
- * is deliberate.
+ * What tests expect of each status. Does not use the table in src/account-status/rules.ts, so that an accidental change of that table
+ * fails the tests.
  */
 export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
   pending: {
     moves: ['active', 'suspended', 'cancelled'],
-    way: [],
+    movesFromActive: [],
     needsReason: false,
     isOpen: true,
     isReceivable: false,
@@ -37,7 +37,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
   },
   active: {
     moves: ['suspended', 'defaulted', 'cancelled'],
-    way: [],
+    movesFromActive: [],
     needsReason: false,
     isOpen: true,
     isReceivable: true,
@@ -48,7 +48,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
   },
   suspended: {
     moves: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
-    way: ['suspended'],
+    movesFromActive: ['suspended'],
     needsReason: false,
     isOpen: true,
     isReceivable: true,
@@ -59,7 +59,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
   },
   defaulted: {
     moves: ['active', 'repossessed', 'written_off'],
-    way: ['defaulted'],
+    movesFromActive: ['defaulted'],
     needsReason: true,
     isOpen: true,
     isReceivable: true,
@@ -70,7 +70,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
   },
   repossessed: {
     moves: ['active', 'written_off'],
-    way: ['defaulted', 'repossessed'],
+    movesFromActive: ['defaulted', 'repossessed'],
     needsReason: true,
     isOpen: false,
     isReceivable: true,
@@ -81,7 +81,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
   },
   completed: {
     moves: [],
-    way: [],
+    movesFromActive: [],
     needsReason: false,
     isOpen: false,
     isReceivable: false,
@@ -92,7 +92,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
   },
   written_off: {
     moves: [],
-    way: ['defaulted', 'written_off'],
+    movesFromActive: ['defaulted', 'written_off'],
     needsReason: true,
     isOpen: false,
     isReceivable: false,
@@ -103,7 +103,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
   },
   cancelled: {
     moves: [],
-    way: ['cancelled'],
+    movesFromActive: ['cancelled'],
     needsReason: true,
     isOpen: false,
     isReceivable: false,
@@ -128,5 +128,5 @@ export const GIVEN_BY_STAFF = STATUSES.filter(
   (to) => statusesWhere(({ moves }) => moves.includes(to)).length > 0,
 );
 
-/** The statuses to which staff can change an active account, at once or by other statuses. */
-export const REACHED_BY_MOVES = statusesWhere(({ way }) => way.length > 0);
+/** The statuses to which staff can change an active account, directly or through other statuses. */
+export const REACHED_BY_MOVES = statusesWhere(({ movesFromActive }) => movesFromActive.length > 0);

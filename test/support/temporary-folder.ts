@@ -10,13 +10,13 @@ const PREFIX = 'ams-tests-';
 
 /**
  * Makes a folder for the temporary files of this run and points TMPDIR to it. The folder is in memory where that is
- * possible: on a disk, the tests wait for fsync longer than for anything else. Returns how to remove the folder.
+ * possible: on a disk, the tests wait for fsync longer than for anything else. @returns a function that removes the folder.
  */
 export async function useTemporaryFolder(): Promise<() => void> {
   const before = process.env.TMPDIR;
   if (before === undefined && hasRoom(MEMORY)) process.env.TMPDIR = MEMORY;
   removeAbandoned(tmpdir());
-  // A name with the process id shows later runs whether this one still needs the folder.
+  // The process id in the name shows later runs whether this run still needs the folder.
   let folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
   if (!canRunPrograms(folder)) {
     rmSync(folder, { recursive: true });
