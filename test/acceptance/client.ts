@@ -27,7 +27,7 @@ export function createAdmin(
   return runCli('create-admin', { ...environment, ADMIN_PASSWORD: password }, '--email', email, ...names);
 }
 
-/** @returns the access token of a new session. */
+/** Signs in. @returns the access token of the new session. */
 export async function signIn(service: RunningService, email: string, password = PASSWORD): Promise<string> {
   const answer = await service.call('POST', '/auth/login', { email, password });
   expect(answer.status, answer.text).toBe(200);
@@ -39,7 +39,7 @@ export function adminCalls({ origin, call }: RunningService, token: string): Adm
   return { origin, adminToken: token, call: (method, path, body) => call(method, path, body, { token }) };
 }
 
-/** An account of the weekly demo plan (2,000 and 52 × 400) for a new customer. */
+/** Opens an account with the weekly demo plan (deposit 2,000, 52 × 400) for a new customer. */
 export async function openAccount(
   service: RunningService,
   token: string,
@@ -116,10 +116,10 @@ export function median(numbers: readonly number[]): number {
   return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
-/** The item for turn `n`: the items take turns. @throws RangeError if there is no item. */
+/** The item at index `n` of the items repeated without end. @throws RangeError if there is no item. */
 export function inTurn<T>(items: readonly T[], n: number): T {
   const item = items[n % items.length];
-  if (item === undefined) throw new RangeError('There is no item that could take a turn.');
+  if (item === undefined) throw new RangeError('The list has no items.');
   return item;
 }
 

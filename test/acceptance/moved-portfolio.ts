@@ -1,6 +1,6 @@
 // What must be the same after a portfolio has moved to another database.
 
-/** An answer without the ids that a database gives its rows. */
+/** An answer without the ids that a database gives its rows, and without the URLs with such ids. */
 export function withoutIds(answer: unknown): unknown {
   return JSON.parse(
     JSON.stringify(answer, (key, value) =>
@@ -9,13 +9,13 @@ export function withoutIds(answer: unknown): unknown {
   );
 }
 
-/** The checks of rows that an export does not have. */
+/** The checks of rows that an export does not contain. */
 const NOT_EXPORTED =
   /^(notifications|reported_transactions|statement_lines|invoice_|commission_|approvals|events_)/;
 
 /**
- * The number of rows and the sums of every check of `npm run verify`, except those of rows that an export does not have. The number
- * of ledger entries does not count, because an export has only the last assignment of a payment.
+ * The number of rows and the sums of each check of `npm run verify` whose rows an export contains. Leaves out the number of
+ * ledger entries, because an export contains only the last assignment of a payment.
  */
 export function sumsOf(output: string): Record<string, string> {
   const checks = [...output.matchAll(/^passes (\w+): .*\n +(.*)$/gm)].map(([, check = '', figures = '']) => [

@@ -2,7 +2,7 @@ import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Ended, type Environment, newFolder, ROOT, runToEnd } from './process.ts';
 
-/** This version with additional migrations. @returns a function that migrates to it. */
+/** Creates a copy of this version with additional migrations. @returns a function that runs its migrations. */
 export async function nextVersion(
   migrations: Record<string, string>,
 ): Promise<(environment: Environment) => Promise<Ended>> {

@@ -8,11 +8,11 @@ import { freePort, newFolder } from './process.ts';
 
 /** A PgBouncer in transaction mode that a test may stop and start. */
 export interface PgBouncer {
-  /** The same role and database, through the pooler. */
+  /** The URL for the same role and database through the pooler. */
   throughPooler(url: string): string;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Closes each connection to PostgreSQL when it becomes idle. New connections have the new settings of the role. */
+  /** Closes each connection to PostgreSQL when it becomes idle, so that new settings of the role apply to the next one. */
   reconnect(): Promise<void>;
 }
 

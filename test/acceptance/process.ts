@@ -25,11 +25,11 @@ export interface RunningService {
   origin: string;
   port: number;
   pid: number;
-  /** From the start of the process to the first ready answer. */
+  /** The time from the start of the process until it was ready. */
   readyMs: number;
   /** Sends a request below /api. */
   call: ReturnType<typeof createCaller>;
-  /** The output so far: at most the last millions of characters. */
+  /** The output so far, without its beginning if the output is very long. */
   output(): string;
   /** Sends SIGTERM, as a service manager does. */
   stop(signal?: NodeJS.Signals): Promise<Ended>;
@@ -57,7 +57,7 @@ const children = new Map<ChildProcess, Promise<Ended>>();
 const folders: string[] = [];
 const databases: string[] = [];
 
-/** Call once in each file. Ends the processes and removes the folders of its tests, also after a failure. */
+/** Call once in each file. After its tests, passed or failed, ends their processes, and removes their databases and folders. */
 export function cleanUpAfterwards(): void {
   afterAll(async () => {
     for (const child of children.keys()) killGroup(child);
@@ -72,9 +72,9 @@ export function cleanUpAfterwards(): void {
 }
 
 /**
- * Starts `node dist/server.js`, or another command that runs the service, with nothing in its environment but PATH,
- * HOME and what is given, and waits until it answers that it is ready. Unless a folder is given, it works in a new
- * one, so that no `.env` is read.
+ * Starts `node dist/server.js`, or another command that runs the service, and waits until the service is ready. Its
+ * environment contains only PATH, HOME and the given variables. By default it runs in a new folder, so that it reads no
+ * `.env`.
  */
 export async function startService(
   environment: Environment = {},
@@ -91,12 +91,12 @@ export async function startService(
     ...environment,
     PORT: String(port),
   });
-  let over: Ended | undefined;
-  void ended.then((end) => {
-    over = end;
+  let end: Ended | undefined;
+  void ended.then((result) => {
+    end = result;
   });
   while (!(await answers(`${origin}/readyz`))) {
-    if (over) throw new Error(`The service ended with ${over.status ?? over.signal}:\n${output()}`);
+    if (end) throw new Error(`The service ended with ${end.status ?? end.signal}:\n${output()}`);
     if (Date.now() - began > readyTimeoutMs) throw new Error(`The service is not ready:\n${output()}`);
     await sleep(50);
   }
@@ -175,7 +175,7 @@ export function databaseUrl(name: string): string {
   return url.href;
 }
 
-/** When a program lets the system choose a port, it gets one above 32767. So no such program takes these ports. */
+/** These ports are below 32768. A port that the system chooses for a program is higher, so it is never one of these. */
 const FIRST_PORT = 20_000 + 1_000 * Number(process.env.VITEST_POOL_ID ?? 0);
 let portsGiven = 0;
 
@@ -197,7 +197,7 @@ function canListen(port: number): Promise<boolean> {
   });
 }
 
-/** The processes that work in a folder or name it; for PostgreSQL that is the server and all its children. */
+/** Descriptions of the processes that run in a folder or whose command contains it, such as a PostgreSQL server and its children. */
 export async function processesIn(folder: string): Promise<string[]> {
   if (process.platform !== 'linux') {
     const { stdout } = await runToEnd(['ps', '-axww', '-o', 'pid=,command=']);
@@ -228,7 +228,7 @@ export function report(text: string): void {
   process.stdout.write(`  ${text}\n`);
 }
 
-/** Starts a program that is ended with the tests of the file. */
+/** Starts a program. It is ended after the tests of the file. */
 export function launch([file = '', ...args]: string[], cwd: string, environment: Environment) {
   const { PATH = '', HOME = '' } = process.env;
   // The Node.js of the tests comes first in the PATH, so that npm and its scripts use the same one.

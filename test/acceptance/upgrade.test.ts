@@ -49,7 +49,7 @@ afterAll(() => service.stop());
 const readiness = async () => (await createCaller(service.origin)('GET', '/readyz')).status;
 
 describe('a migration of the next version', () => {
-  test('gives up a lock that it does not get, so that payments continue, and tries again until it gets the lock', async () => {
+  test('stops waiting for a lock so that payments continue, and tries again until it gets the lock', async () => {
     const migrate = await nextVersion(COMPATIBLE);
     const paying = await startPaying([service.origin], service, token, { clients: 8, pauseMs: 10 });
     const reader = new pg.Client(environment.DATABASE_URL);

@@ -165,7 +165,7 @@ describe.skipIf(!HAS_BROWSER)('a clerk', () => {
     expect((await console.call('GET', `/payments/${known?.paymentId}`)).reconciliationId).toBeGreaterThan(0);
   });
 
-  it('needs few clicks and keys for each, and leaves no message in the console of the browser', () => {
+  it('needs few clicks and keys for each task, and leaves no message in the console of the browser', () => {
     report(
       `A clerk's day: times × job, and for each: clicks, keys, seconds of the console\n${lines.join('\n')}`,
     );

@@ -30,11 +30,11 @@ export interface ConsoleTest {
   readonly origin: string;
   /** Sends a request below /api as the admin amina@example.com. */
   call(method: string, path: string, body?: unknown): Promise<Answer['data']>;
-  /** A user of a role, who signs in with PASSWORD. */
+  /** Creates a user with the role and PASSWORD. @returns the e-mail of the user. */
   createUser(role: string): Promise<string>;
   /**
-   * Opens a separate window, signed in as a user. Nobody is signed in if the e-mail is ''. A window that a test opens is closed at
-   * its end.
+   * Opens a separate window, signed in as a user. Nobody is signed in if the e-mail is ''. If a test opens the window, it is closed
+   * at the end of the test.
    */
   open(path: string, options?: { viewport?: typeof DESKTOP; email?: string; locale?: string }): Promise<Page>;
   /** Requests to other hosts and messages in the console of the browser. */
@@ -72,7 +72,7 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
     const admin = { email: ADMIN, password: PASSWORD, firstName: 'Amina', lastName: 'Otieno' };
     token = (await service.call('POST', '/auth/register', admin)).body.data.accessToken;
   });
-  beforeEach(() => opened.clear()); // A window that `beforeAll` has opened stays open.
+  beforeEach(() => opened.clear()); // So that a window that `beforeAll` has opened stays open.
   afterEach(() => Promise.all([...opened].map((context) => context.close())));
   afterAll(closePages);
 
@@ -82,7 +82,7 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
     return answer.body.data;
   }
 
-  /** Gets the session cookie by a request, because to type into the sign-in page takes longer. */
+  /** Gets the session cookie by a request, because typing into the sign-in page takes longer. */
   async function startSession(context: BrowserContext, email: string): Promise<void> {
     const url = `${service.origin}/api/auth/session`;
     const answer = await context.request.post(url, { data: { email, password: PASSWORD } });
@@ -127,7 +127,7 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
   await page.locator('.avatar').waitFor();
 }
 
-/** The figure of a page with this name. */
+/** The value of the figure with this name on a page. */
 export function statValue(page: Page, name: string): Locator {
   return page.locator('.stat', { hasText: name }).locator('.stat-value');
 }
@@ -141,7 +141,7 @@ export async function clickTwice(button: Locator): Promise<void> {
 }
 
 /**
- * Loses the answer to the first POST, although the service does its work. The browser complains about the lost answer.
+ * Loses the answer to the first POST after the service has done the work. The browser complains about the lost answer.
  *
  * @returns the Idempotency-Keys of all requests so far.
  */
@@ -169,8 +169,8 @@ export async function refuseFirst(page: Page, url: string, retryAfterSeconds: nu
 }
 
 /**
- * Notes whether a control has the focus when the page first shows new content. If the focus came later, the keys of a fast user
- * would be lost. Call it before the action that shows the content.
+ * Observes whether a control has the focus when the page first shows new content. If the focus came later, the keys of a fast user
+ * would be lost. Call this function before the action that shows the content.
  *
  * @param shown - a JavaScript expression that is true in the page when the content is shown.
  * @param control - the selector of the control.
@@ -203,7 +203,7 @@ export async function textOf(locator: Locator): Promise<string> {
   return ((await locator.textContent()) ?? '').replaceAll('\u00a0', ' ');
 }
 
-/** The rules of axe for each theme. For the dark theme only those about colours, because it differs in nothing else. */
+/** The rules of axe for each theme: for the dark theme only rules about colours, because the themes differ only in colours. */
 const THEMES = [
   ['light', {}],
   ['dark', { runOnly: ['color-contrast', 'link-in-text-block'] }],
@@ -232,7 +232,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(width, `width of ${page.url()}`).toBeLessThanOrEqual(page.viewportSize()?.width ?? 0);
 }
 
-/** A customer with an account of the weekly demo plan (deposit 2,000, 52 × 400). */
+/** Creates a customer with an account of the weekly demo plan (deposit 2,000, 52 × 400). */
 export async function newAccount(
   console: ConsoleTest,
   { firstName = 'Wanjiru', lastName = 'Kamau', activationDate = '' } = {},
@@ -246,7 +246,7 @@ export async function newAccount(
 
 let phones = 0;
 
-/** A payment whose reference has one wrong digit, and the account that it is meant for. */
+/** Creates an account, and a payment that is meant for it but has one wrong digit in the reference. */
 export async function newMistypedPayment(console: ConsoleTest, amount = '400.00') {
   const { id: accountId, accountNumber } = await newAccount(console);
   const wrongDigit = (Number(accountNumber.at(-1)) + 1) % 10;
@@ -284,7 +284,7 @@ export function csvFile(name: string, lines: readonly string[]) {
   return { name, mimeType: 'text/csv', buffer: Buffer.from(`${lines.join('\r\n')}\r\n`) };
 }
 
-/** A day before today (after it if negative) as YYYY-MM-DD, in the time zone of the service. */
+/** The date that is this number of days ago as YYYY-MM-DD, in the time zone of the service. Negative: in the future. */
 export function dayBefore(days: number): string {
   const day = new Date(Date.now() - days * 86_400_000);
   return new Intl.DateTimeFormat('en-CA', { timeZone: 'Africa/Nairobi' }).format(day);

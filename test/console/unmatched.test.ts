@@ -438,7 +438,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     expect(othersShown).toBe(false);
   });
 
-  it('give way to the next payment at the answer, and can be undone before the list is read again', async () => {
+  it('are replaced by the next payment when the service answers, and can be undone before the list is read again', async () => {
     await emptyList();
     const earlier = await newMistypedPayment(console);
     const later = await newMistypedPayment(console);
