@@ -145,12 +145,12 @@ export async function newFolder(): Promise<string> {
   return folder;
 }
 
-/** A database as a first start leaves it, with the demo catalogue, on the server of the test run. @returns a DATABASE_URL. */
+/** Creates a database as after a first start, with the demo catalogue, on the server of the test run. @returns a DATABASE_URL. */
 export function newDatabase(): Promise<string> {
   return createDatabase(`template ${inject('template')}`);
 }
 
-/** An empty database on the server of the test run. @returns a DATABASE_URL. */
+/** Creates an empty database on the server of the test run. @returns a DATABASE_URL. */
 export function emptyDatabase(): Promise<string> {
   return createDatabase();
 }

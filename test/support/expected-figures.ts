@@ -3,10 +3,10 @@ import { STATUS_MODEL, STATUSES } from './status-model.ts';
 
 /**
  * Computes the figures of a portfolio from the accounts, status changes and payments of the API, account by account and day by
- * day. Shares no code with the service, so that both cannot have the same mistake. Amounts are bigint in hundredths.
+ * day. Shares no code with the service, so that a mistake in the service is found. Amounts are bigint in hundredths.
  */
 
-/** The answers of the API for an account, a status change (`/accounts/:id/history`) and a payment. */
+/** Fields of the API: of an account, a status change (`/accounts/:id/history`), a payment and a move of credit. */
 export interface RawAccount {
   id: number;
   productId: number;

@@ -14,7 +14,7 @@ import { useTemporaryFolder } from './temporary-folder.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The settings of a connection on which databases can be created: to the maintenance database of the server. */
+    /** The settings of a connection to the maintenance database of the server, for creating databases. */
     server: pg.ClientConfig;
     redisUrl: string;
     /** The migrated database that each test file clones. Each run has its own. */

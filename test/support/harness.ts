@@ -299,8 +299,8 @@ export function runJobs({ context, parts }: TestService): Promise<boolean> {
 }
 
 /**
- * Runs the statement in a transaction of another connection, such as `lock table`, and does the work while the transaction is
- * open. The transaction is rolled back after the work, unless the work ends it.
+ * Runs a statement such as `lock table` in a transaction of another connection, and does the work while the transaction is open.
+ * The transaction is rolled back after the work, unless the work ends it.
  */
 export async function whileHolding<T>(
   { connection }: Pick<TestService, 'connection'>,

@@ -6,7 +6,7 @@ import type { Answer } from './http.ts';
 
 export type ImportAnswer = Answer['body'];
 
-/** A service in this process or another one, with the calls of an admin. */
+/** A service in this process or another one, and the function that calls it as an admin. */
 export type AdminCalls = Pick<TestService, 'origin' | 'adminToken' | 'call'>;
 
 const LONGEST_JOB_MS = 60_000;

@@ -197,7 +197,7 @@ function useCustomerSearch(text: string, shortest: number) {
   return { results: isLoaded ? search.data.data : NONE, isLoaded };
 }
 
-/** The fields of a new customer that the text of the search fills: the phone number or the name. */
+/** Reads the text of the search as the phone number or the name of a new customer. */
 function fieldsOf(text: string): Sale['typed'] {
   const trimmed = text.trim();
   if (trimmed === '') return {};

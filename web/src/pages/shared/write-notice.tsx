@@ -2,7 +2,7 @@ import type { Problem } from '../../api/problem.ts';
 import { t } from '../../i18n/index.ts';
 import { Notice } from '../../ui/feedback.tsx';
 
-/** Shows why a change without a form failed, or that nobody knows whether it failed. */
+/** Shows why a change without a form failed. If no answer came, says that the change may be saved. */
 export function WriteNotice({ problem, title }: { problem: Problem | undefined; title?: string }) {
   if (!problem) return null;
   if (problem.code === 'CONNECTION')
