@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
-import { activateDueAccounts, suspendLateAccounts } from './accounts/commands.ts';
+import { suspendLateAccounts } from './account-status/suspension-commands.ts';
+import { activateDueAccounts } from './accounts/commands.ts';
 import { endOutdatedApprovals } from './approvals/commands.ts';
 import {
   deleteExpiredRefreshTokens,

@@ -1,4 +1,4 @@
-const PREFIX = 'ACC';
+export const PREFIX = 'ACC';
 const FIRST_NUMBER = 1_000_000;
 
 // The limit is checked before NFKC, because NFKC can turn one character into eighteen.
@@ -49,8 +49,8 @@ export function formatAccountNumber(id: number): string {
  *   digit is wrong.
  */
 export function readAccountNumber(reference: string): number | undefined {
-  if (reference.length > MAX_REFERENCE_LENGTH) return undefined;
-  return readFolded(fold(reference));
+  const folded = foldReference(reference);
+  return folded === undefined ? undefined : readFoldedNumber(folded);
 }
 
 /**
@@ -59,47 +59,14 @@ export function readAccountNumber(reference: string): number | undefined {
  */
 export const LARGEST_IMPORTED_ID = 999_999_999 - FIRST_NUMBER;
 
-const ACCOUNT_NUMBER_CHARACTERS = [...'0123456789', 'A', 'C'];
-/** The length of the longest account number, plus one. */
-const MAX_NEAR_LENGTH = PREFIX.length + 18;
-/** The length of the shortest account number without its prefix, minus one. */
-const MIN_NEAR_LENGTH = 7;
-
-/**
- * Finds account numbers that differ from the reference by one edit: one character is wrong, missing or added, or two neighbours
- * are swapped. There are about 300 such texts for a usual number, and the check digit is right in only a few.
- *
- * @returns ascending ids, without the id of the reference itself. Accounts with these ids may not exist.
- */
-export function nearAccountNumbers(reference: string): number[] {
-  if (reference.length > MAX_REFERENCE_LENGTH) return [];
-  const typed = fold(reference);
-  if (typed.length < MIN_NEAR_LENGTH || typed.length > MAX_NEAR_LENGTH) return [];
-  const ids = new Set<number>();
-  for (const text of oneEditFrom(typed)) {
-    const id = readFolded(text);
-    if (id !== undefined) ids.add(id);
-  }
-  const exact = readFolded(typed);
-  return [...ids].filter((id) => id !== exact).sort((a, b) => a - b);
-}
-
-function* oneEditFrom(text: string): Generator<string> {
-  for (let at = 0; at <= text.length; at++) {
-    const [before, after] = [text.slice(0, at), text.slice(at)];
-    for (const character of ACCOUNT_NUMBER_CHARACTERS) yield before + character + after;
-    if (after === '') return;
-    yield before + after.slice(1);
-    for (const character of ACCOUNT_NUMBER_CHARACTERS) yield before + character + after.slice(1);
-    if (after.length > 1) yield `${before}${after[1]}${after[0]}${after.slice(2)}`;
-  }
-}
-
-function fold(reference: string): string {
+/** The characters of a typed reference that matter, in upper case. Undefined if the reference is too long. */
+export function foldReference(reference: string): string | undefined {
+  if (reference.length > MAX_REFERENCE_LENGTH) return undefined;
   return reference.normalize('NFKC').replace(DROPPED, '').toUpperCase();
 }
 
-function readFolded(text: string): number | undefined {
+/** @param text - from `foldReference`. @returns as `readAccountNumber`. */
+export function readFoldedNumber(text: string): number | undefined {
   const match = NUMBER.exec(text);
   if (match === null) return undefined;
   const [, digits = '', check = ''] = match;

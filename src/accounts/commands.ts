@@ -1,8 +1,6 @@
 import { adjustStatusToPaidAmount, changeStatus, type StatusChange } from '../account-status/commands.ts';
 import { checkStatusMove, moneyEventOf, statusOn } from '../account-status/rules.ts';
 import { insertStatusChanges } from '../account-status/store.ts';
-import { describeLateness } from '../account-status/suspension-rules.ts';
-import { lockAccountsToSuspend } from '../account-status/suspension-store.ts';
 import { type ApprovableAction, requestApproval } from '../approvals/commands.ts';
 import { type ApprovalRow, accountIdOf, type DoneOrRequested } from '../approvals/rules.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
@@ -241,38 +239,6 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
     if (batch < batchSize) break;
   }
   return activated;
-}
-
-/**
- * Suspends accounts that are past their days of grace, if their pay plan has `auto_suspend`. Each batch is one transaction.
- *
- * @param signal - stops the job between two batches.
- * @param onBatch - called after each commit with the number of accounts suspended so far.
- * @returns the number of suspended accounts.
- */
-export async function suspendLateAccounts(
-  context: Context,
-  signal: AbortSignal,
-  onBatch: (suspended: number) => void = () => {},
-): Promise<number> {
-  const batchSize = 200;
-  let suspended = 0;
-  while (!signal.aborted) {
-    const batch = await inTransaction(context.db, async (tx) => {
-      const day = today(context);
-      const accounts = await lockAccountsToSuspend(tx, day, batchSize);
-      for (const account of accounts) {
-        const reason = describeLateness(account, day);
-        await moveAccount(tx, context, SYSTEM, account, { to: 'suspended', reason, cause: 'non_payment' });
-      }
-      return accounts.length;
-    });
-    // Do not stop after a short batch: a batch skips accounts that other transactions have locked.
-    if (batch === 0) break;
-    suspended += batch;
-    onBatch(suspended);
-  }
-  return suspended;
 }
 
 /** Reads the products, pay plans and employees that new accounts refer to. Each one is read only once. */

@@ -8,9 +8,7 @@ import { AppError, notFound } from '../core/http/errors.ts';
 import type { Minor } from '../core/values/money.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
-import { requireAll } from '../rights.ts';
 import {
-  ACTION_PERMISSIONS,
   type ApprovalRow,
   alreadyPending,
   changedFacts,
@@ -19,6 +17,7 @@ import {
   isRequester,
   needsApproval,
   outdated,
+  requireDecider,
   type Subject,
 } from './rules.ts';
 import {
@@ -110,7 +109,7 @@ export async function approve(
 ): Promise<ApprovalRow> {
   return inTransaction(context.db, async (tx) => {
     const seen = await getApproval(tx, id);
-    await requireDecider(tx, actor, seen);
+    await checkDecider(tx, actor, seen);
     if (seen.status !== 'pending') throw illegalApprovalMove(seen, 'approved');
     const action = actions[seen.action];
     await action.lock(tx, context, seen);
@@ -131,7 +130,7 @@ export async function reject(
   reason: string,
 ): Promise<ApprovalRow> {
   return inTransaction(context.db, async (tx) => {
-    await requireDecider(tx, actor, await getApproval(tx, id));
+    await checkDecider(tx, actor, await getApproval(tx, id));
     const row = await lockPending(tx, id, 'rejected');
     return end(tx, actor, row, { status: 'rejected', decidedBy: actor.userId, decisionReason: reason });
   });
@@ -193,17 +192,11 @@ export async function getApproval(db: Db, id: number): Promise<ApprovalRow> {
   return row;
 }
 
-/** @throws AppError FORBIDDEN if the actor may not decide on the request. */
-async function requireDecider(tx: Tx, actor: Actor, row: ApprovalRow): Promise<void> {
-  requireAll(actor, [ACTION_PERMISSIONS[row.action]]);
+async function checkDecider(tx: Tx, actor: Actor, row: ApprovalRow): Promise<void> {
   const { userId } = actor;
-  if (userId === null) throw new AppError('FORBIDDEN', 'Only a person may decide on a request.');
-  const isOwn = row.responsible_user_id === userId;
-  if (isOwn || (row.api_key_id !== null && (await hasSeenSecret(tx, userId, row.api_key_id))))
-    throw new AppError(
-      'FORBIDDEN',
-      'You may not decide on your own request, or on a request of an API key that you created or rotated.',
-    );
+  const knowsKey =
+    userId !== null && row.api_key_id !== null && (await hasSeenSecret(tx, userId, row.api_key_id));
+  requireDecider(actor, row, knowsKey);
 }
 
 async function lockPending(tx: Tx, id: number, to: Ending['status']): Promise<ApprovalRow> {

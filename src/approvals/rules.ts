@@ -8,7 +8,7 @@ import type {
 } from '../core/database/tables.ts';
 import { AppError, type FieldProblem, illegalMove } from '../core/http/errors.ts';
 import type { Minor } from '../core/values/money.ts';
-import type { Permission } from '../rights.ts';
+import { type Permission, requireAll } from '../rights.ts';
 
 /** The actions that may need approval, and the permission that the requester and the approver need. */
 export const ACTION_PERMISSIONS: Readonly<Record<ApprovalAction, Permission>> = {
@@ -152,6 +152,21 @@ export function outdated(row: ApprovalRow, now: Facts, currency: Currency): Outd
 function formatFact(name: FactName, value: string | number | null, currency: Currency): string {
   if (value === null) return 'none';
   return String(name.endsWith('Minor') ? amountOf(Number(value), currency) : value);
+}
+
+/**
+ * Refuses a decision on the actor's own request.
+ * @param knowsKey - whether the actor has seen the secret of the API key that sent the request.
+ * @throws AppError FORBIDDEN if the actor may not decide on the request.
+ */
+export function requireDecider(actor: Actor, row: ApprovalRow, knowsKey: boolean): void {
+  requireAll(actor, [ACTION_PERMISSIONS[row.action]]);
+  if (actor.userId === null) throw new AppError('FORBIDDEN', 'Only a person may decide on a request.');
+  if (row.responsible_user_id === actor.userId || knowsKey)
+    throw new AppError(
+      'FORBIDDEN',
+      'You may not decide on your own request, or on a request of an API key that you created or rotated.',
+    );
 }
 
 /** Whether the actor sent the request. A request of an API key belongs to the key, not to a user. */

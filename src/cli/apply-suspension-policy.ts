@@ -1,7 +1,7 @@
+import { suspendLateAccounts } from '../account-status/suspension-commands.ts';
 import { describeLateness } from '../account-status/suspension-rules.ts';
 import { type AccountToSuspend, findAccountsToSuspend } from '../account-status/suspension-store.ts';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
-import { suspendLateAccounts } from '../accounts/commands.ts';
 import { type Context, today } from '../core/context.ts';
 import { findAutoSuspendPlanIds } from '../pay-plans/store.ts';
 import { readArguments, runCommand, withDatabase } from './connect.ts';

@@ -2,13 +2,9 @@ import { Readable } from 'node:stream';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { isStatusIn } from '../account-status/rules.ts';
+import { suspendLateAccounts } from '../account-status/suspension-commands.ts';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
-import {
-  activateDueAccounts,
-  changeAccount,
-  openAccount,
-  suspendLateAccounts,
-} from '../accounts/commands.ts';
+import { activateDueAccounts, changeAccount, openAccount } from '../accounts/commands.ts';
 import { calculateCommission, changeCommission } from '../commissions/commands.ts';
 import { type Actor, amountOf, type Context, readAmount, SYSTEM } from '../core/context.ts';
 import type { CopyPool } from '../core/database/copy-pool.ts';

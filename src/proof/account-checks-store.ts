@@ -1,54 +1,13 @@
 import { sql } from 'kysely';
 import { ACCOUNT_STATUSES, moneyEventOf, statusesIn } from '../account-status/rules.ts';
 import { literalList } from '../core/database/literal-list.ts';
-import { type Check, CUSTOMER_LEDGER_ACCOUNTS } from './store.ts';
-
-/** The whole price, or 0 if the sale is undone. */
-const SOLD_MINOR = sql`case when a.status in ${literalList(statusesIn('saleUndone'))} then 0 else a.total_minor end`;
+import { type Check, CUSTOMER_LEDGER_ACCOUNTS, SOLD_MINOR } from './store.ts';
 
 const WRITTEN_OFF = literalList(
   ACCOUNT_STATUSES.filter((status) => moneyEventOf(status) === 'account_written_off'),
 );
 
 export const ACCOUNT_CHECKS: readonly Check[] = [
-  {
-    name: 'balances_equal_ledger',
-    rule: 'The balances of every account equal the sums of its ledger entries.',
-    checked: sql`
-      select a.id, a.paid_minor, a.receivable_minor, a.credit_minor, a.written_off_minor,
-        ${SOLD_MINOR} as sold_minor,
-        coalesce(e.paid, 0) as paid, coalesce(e.receivable, 0) as receivable, coalesce(e.credit, 0) as credit,
-        coalesce(e.lost, 0) as lost, coalesce(e.recovered, 0) as recovered, coalesce(e.sold, 0) as sold
-      from accounts a left join (
-        select account_id,
-          -sum(amount_minor) filter (
-            where ledger_account in ${CUSTOMER_LEDGER_ACCOUNTS} and not starts_with(event::text, 'account_')) as paid,
-          sum(amount_minor) filter (where ledger_account = 'receivable') as receivable,
-          -sum(amount_minor) filter (where ledger_account = 'customer_credit') as credit,
-          sum(amount_minor) filter (where ledger_account = 'bad_debt') as lost,
-          -sum(amount_minor) filter (where ledger_account = 'recovery') as recovered,
-          -sum(amount_minor) filter (where ledger_account = 'sales') as sold
-        from ledger_entries where account_id is not null group by account_id
-      ) e on e.account_id = a.id`,
-    figures: sql`
-      select count(*) as checked_row_count, sum(sold) as sold, sum(paid) as paid, sum(receivable) as receivable,
-        sum(credit) as credit, sum(lost) as written_off, sum(recovered) as recovered
-      from checked`,
-    violations: sql`
-      select 'accounts', id, v.what, v.expected::text, v.found::text, null::date
-      from checked cross join lateral (values
-        ('paid_minor', paid, paid_minor::numeric),
-        ('receivable_minor', receivable, receivable_minor),
-        ('credit_minor', credit, credit_minor),
-        ('written_off_minor', lost, written_off_minor),
-        ('entries in sales', sold_minor, sold),
-        ('entries in recovery', case when written_off_minor = 0 then 0
-          else written_off_minor - greatest(0, sold_minor - paid_minor) end, recovered),
-        -- The recovered amount is never negative: a larger reversal adds to the loss instead.
-        ('entries in recovery, at least 0', greatest(0, recovered), recovered)
-      ) as v (what, expected, found)
-      where v.expected <> v.found`,
-  },
   {
     name: 'balances_follow_payments',
     rule:

@@ -1,5 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
+import { statusesIn } from '../account-status/rules.ts';
 import type { Tx } from '../core/database/db.ts';
+import { literalList } from '../core/database/literal-list.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { MAX_VIOLATIONS } from './schema.ts';
 
@@ -28,6 +30,9 @@ export interface Check {
 
 /** The ledger accounts that payments and credit moves change on a customer's account. */
 export const CUSTOMER_LEDGER_ACCOUNTS = sql`('receivable', 'customer_credit', 'recovery', 'bad_debt')`;
+
+/** The whole price of the account `a`, or 0 if the sale is undone. */
+export const SOLD_MINOR = sql`case when a.status in ${literalList(statusesIn('saleUndone'))} then 0 else a.total_minor end`;
 
 export interface Violation {
   table: string;

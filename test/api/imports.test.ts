@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { suspendLateAccounts } from '../../src/accounts/commands.ts';
+import { suspendLateAccounts } from '../../src/account-status/suspension-commands.ts';
 import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
 import { move, notify, pay, setToday, useJobs, useService } from '../support/harness.ts';
 import {

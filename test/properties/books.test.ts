@@ -4,13 +4,9 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { toStatement } from '../../src/account-statements/json-view.ts';
 import { makeStatement } from '../../src/account-statements/view.ts';
+import { suspendLateAccounts } from '../../src/account-status/suspension-commands.ts';
 import { formatAccountNumber } from '../../src/accounts/account-number-rules.ts';
-import {
-  activateDueAccounts,
-  changeAccount,
-  openAccount,
-  suspendLateAccounts,
-} from '../../src/accounts/commands.ts';
+import { activateDueAccounts, changeAccount, openAccount } from '../../src/accounts/commands.ts';
 import { nextItem, position, type Terms } from '../../src/accounts/schedule-rules.ts';
 import { findAccountRow } from '../../src/accounts/store.ts';
 import { toAccount } from '../../src/accounts/view.ts';

@@ -5,12 +5,8 @@ import type { Cover } from '../../src/account-statements/allocation-rules.ts';
 import { quoteOf } from '../../src/account-statements/quote-rules.ts';
 import type { Row } from '../../src/account-statements/rules.ts';
 import { makeStatement } from '../../src/account-statements/view.ts';
-import {
-  activateDueAccounts,
-  changeAccount,
-  openAccount,
-  suspendLateAccounts,
-} from '../../src/accounts/commands.ts';
+import { suspendLateAccounts } from '../../src/account-status/suspension-commands.ts';
+import { activateDueAccounts, changeAccount, openAccount } from '../../src/accounts/commands.ts';
 import { termsOf } from '../../src/accounts/schedule-rules.ts';
 import { findAccountRow } from '../../src/accounts/store.ts';
 import { toAccount } from '../../src/accounts/view.ts';

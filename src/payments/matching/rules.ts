@@ -1,13 +1,10 @@
-import {
-  formatAccountNumber,
-  nearAccountNumbers,
-  readAccountNumber,
-} from '../../accounts/account-number-rules.ts';
+import { formatAccountNumber, readAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { MatchMethod } from '../../core/database/tables.ts';
 import { foldCase } from '../../core/values/case-folding.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { callingCode, phoneSha256, readPhone } from '../../core/values/phone.ts';
 import { nationalIdKey } from '../../customers/rules.ts';
+import { nearAccountNumbers } from './typing-error-rules.ts';
 
 // Finds the account that a payer meant. A payment matches if all interpretations of its reference point to one account, or if
 // staff have assigned the same reference from the same payer before.

@@ -1,4 +1,3 @@
-import { nearAccountNumbers } from '../../accounts/account-number-rules.ts';
 import { toAccount } from '../../accounts/view.ts';
 import { type Context, today } from '../../core/context.ts';
 import type { Db } from '../../core/database/db.ts';
@@ -28,6 +27,7 @@ import {
   nameWords,
   rankSuggestions,
 } from './suggestion-rules.ts';
+import { nearAccountNumbers } from './typing-error-rules.ts';
 
 /** Names per query. If the search by names reaches its time limit, the results of earlier queries are still used. */
 const NAMES_AT_ONCE = 10;

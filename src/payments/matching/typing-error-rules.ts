@@ -1,0 +1,36 @@
+import { foldReference, PREFIX, readFoldedNumber } from '../../accounts/account-number-rules.ts';
+
+const ACCOUNT_NUMBER_CHARACTERS = [...'0123456789', 'A', 'C'];
+/** The length of the longest account number, plus one. */
+const MAX_NEAR_LENGTH = PREFIX.length + 18;
+/** The length of the shortest account number without its prefix, minus one. */
+const MIN_NEAR_LENGTH = 7;
+
+/**
+ * Finds account numbers that differ from the reference by one edit: one character is wrong, missing or added, or two neighbours
+ * are swapped. There are about 300 such texts for a usual number, and the check digit is right in only a few.
+ *
+ * @returns ascending ids, without the id of the reference itself. Accounts with these ids may not exist.
+ */
+export function nearAccountNumbers(reference: string): number[] {
+  const typed = foldReference(reference) ?? '';
+  if (typed.length < MIN_NEAR_LENGTH || typed.length > MAX_NEAR_LENGTH) return [];
+  const ids = new Set<number>();
+  for (const text of oneEditFrom(typed)) {
+    const id = readFoldedNumber(text);
+    if (id !== undefined) ids.add(id);
+  }
+  const exact = readFoldedNumber(typed);
+  return [...ids].filter((id) => id !== exact).sort((a, b) => a - b);
+}
+
+function* oneEditFrom(text: string): Generator<string> {
+  for (let at = 0; at <= text.length; at++) {
+    const [before, after] = [text.slice(0, at), text.slice(at)];
+    for (const character of ACCOUNT_NUMBER_CHARACTERS) yield before + character + after;
+    if (after === '') return;
+    yield before + after.slice(1);
+    for (const character of ACCOUNT_NUMBER_CHARACTERS) yield before + character + after.slice(1);
+    if (after.length > 1) yield `${before}${after[1]}${after[0]}${after.slice(2)}`;
+  }
+}
