@@ -75,12 +75,12 @@ import { webhookEndpointRoutes } from './webhook-endpoints/routes.ts';
 export interface AppParts
   extends Pick<Pools, 'pool' | 'copies' | 'verifier' | 'summaries' | 'reports' | 'replica' | 'probe'> {
   context: Context;
-  /** Shared by all readers of events of this instance. */
+  /** Everything in this instance that reads events shares it. */
   horizon: HorizonReader;
   log: Log;
   redis: SharedRedis | undefined;
   version: string;
-  /** The build of the staff console. If undefined, a start page is served instead. */
+  /** The folder with the built staff console. If undefined, a start page is served instead. */
   consoleFolder: string | undefined;
   /** The kind of database that /metrics shows, such as `embedded PostgreSQL`. */
   databaseKind: string;
@@ -91,12 +91,12 @@ export interface AppParts
   /** How many calls about payment requests this instance made to the provider, by result. */
   requestCounts(): Readonly<Record<string, number>>;
   /** False after the process has started to stop. */
-  accepting(): boolean;
+  isAccepting(): boolean;
   /** Only with TEST_CLOCK=on. */
   testClock?: SettableClock;
 }
 
-/** Assembles the HTTP service, and opens no connection. */
+/** Assembles the HTTP service. Opens no connection. */
 export function buildApp({
   context,
   horizon,
@@ -115,7 +115,7 @@ export function buildApp({
   jobsCompletedAt,
   deliveryCounts,
   requestCounts,
-  accepting,
+  isAccepting,
   testClock,
 }: AppParts): HttpServer {
   const { config } = context;
@@ -136,7 +136,7 @@ export function buildApp({
   const bulkSlots = openBulkSlots(config.DATABASE_POOL_SIZE);
 
   const app = createHttpServer(context, log);
-  // Compression comes before load shedding, because load shedding counts the compressed bytes.
+  // Compression comes first, so that load shedding counts the compressed bytes.
   compressJson(app, { mayHoldTokens: (route) => /^\/api(\/v1)?\/auth\//.test(route) });
   shedLoad(app);
   guardRoutes(app, {
@@ -218,16 +218,16 @@ export function buildApp({
     { probe, redis, replica },
     createCachedReader(context.db, findSilentProviders),
   );
-  app.register(async (root) => healthRoutes(root, { check, probe, accepting }));
+  app.register(async (root) => healthRoutes(root, { check, probe, isAccepting }));
   if (!sendConsole) startPageRoute(app, { check, version, registration: config.registration.open });
   docsRoutes(app);
-  // To add an API version, add a line here with its features and prefix.
+  // To add an API version, register its routes here with a prefix.
   app.register(async (api) => v1(api), { prefix: '/api' });
   app.register(async (api) => v1(undocumented(api)), { prefix: '/api/v1' });
   return app;
 }
 
-/** Hides the second address of the same routes in the API description. */
+/** Keeps the routes of `api` out of the API description. */
 function undocumented(api: Api): Api {
   api.addHook('onRoute', (route) => {
     route.schema = { ...route.schema, hide: true };

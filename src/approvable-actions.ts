@@ -3,7 +3,7 @@ import type { ApprovableActions } from './approvals/commands.ts';
 import { CREDIT_ACTIONS } from './credit/commands.ts';
 import { PAYMENT_ACTIONS } from './payments/approval-commands.ts';
 
-/** The functions that do the actions after their approval. The features import `approvals/`, so `approvals/` cannot import them. */
+/** The functions that run approved actions. `approvals/` cannot import them, because their features import `approvals/`. */
 export const APPROVABLE_ACTIONS: ApprovableActions = {
   ...PAYMENT_ACTIONS,
   ...CREDIT_ACTIONS,

@@ -12,7 +12,7 @@ import { checkWebAddress, commaList, type Reading } from './config-values.ts';
 import { domainKey } from './core/values/email.ts';
 import { USER_ROLES } from './rights.ts';
 
-/** Reads the identity providers, by name in lower case. Each provider needs the variables of PROVIDER_PARTS. */
+/** Reads the identity providers. The keys are their names in lower case. Each provider needs the variables of PROVIDER_PARTS. */
 export function readProviders(
   values: Readonly<Record<string, string>>,
   reading: Reading,
@@ -32,11 +32,11 @@ export function readProviders(
     const issuerVariable = providerVariable(capitals, 'ISSUER');
     if (!canNameProvider(capitals)) {
       problems.push(
-        `${issuerVariable} contains a provider name that is too long or is one of ${RESERVED_PROVIDER_NAMES.join(', ')}`,
+        `${issuerVariable} contains a provider name that is too long or reserved (${RESERVED_PROVIDER_NAMES.join(', ')})`,
       );
     }
     checkWebAddress(issuerVariable, issuer, reading);
-    // If the address of the metadata document were given, the library would not verify the issuer.
+    // With the address of the metadata document, the library would not verify the issuer.
     if (issuer.includes('/.well-known/')) problems.push(`${issuerVariable} must end before /.well-known/`);
     return {
       name: capitals.toLowerCase(),

@@ -37,12 +37,12 @@ export const settingsSchema = Type.Object({
   DATABASE_REPLICA_MAX_LAG: setting(
     Type.Integer({ minimum: 2, maximum: 300 }),
     5,
-    'How many seconds a report waits for the standby to have everything that the primary had when the report started. If the standby takes longer, the report reads the primary.',
+    'How many seconds a report waits until the standby has all data that the primary had at the start of the report. If the standby takes longer, the report reads the primary.',
   ),
   DATABASE_POOL_SIZE: setting(
     Type.Integer({ minimum: 2, maximum: 100 }),
     8,
-    'Connections of one instance for requests and the work of jobs.',
+    'Number of connections of one instance for requests and jobs.',
   ),
   DATABASE_PREPARE: setting(
     Type.Enum(['on', 'off']),
@@ -134,7 +134,7 @@ export const settingsSchema = Type.Object({
   MOBILEMONEY_PULL_NUMBER: setting(
     Type.String({ pattern: '^([0-9]{9,15})?$' }),
     '',
-    'Phone number of your company that is registered for queries of payments, such as 254712345678. With it, the service asks the mobile-money provider for payments whose notification was lost. Requires MOBILEMONEY_API_URL, PAYBILL_NUMBERS and PUBLIC_URL. Empty: off.',
+    'Phone number that is registered with your short codes at the mobile-money provider, such as 254712345678. With it, the service asks the provider for payments whose notification was lost. Requires MOBILEMONEY_API_URL, PAYBILL_NUMBERS and PUBLIC_URL. Empty: off.',
   ),
   MOBILEMONEY_PASSKEY: text(
     'Passkey of MOBILEMONEY_SHORT_CODE for payment requests (STK push). Requires MOBILEMONEY_API_URL. Empty: payment requests are off.',
@@ -202,7 +202,7 @@ export const settingsSchema = Type.Object({
   RATE_LIMIT_GENERAL: setting(
     Type.Integer({ minimum: 0 }),
     100,
-    'All other calls per minute of each user, or of each address without a valid token. 0: no limit.',
+    'All other calls per minute of each user or, without a valid token, of each address. 0: no limit.',
   ),
   RATE_LIMIT_API_KEY: setting(
     Type.Integer({ minimum: 0 }),
@@ -229,10 +229,10 @@ export const settingsSchema = Type.Object({
   TEST_CLOCK: setting(Type.Enum(['on', 'off']), 'off', 'on adds PUT /api/test/clock. Refused in production.'),
 });
 
-/** Descriptions of the variables OAUTH_<NAME>_… of each identity provider, for `.env.example`. */
+/** For `.env.example`: the descriptions of the variables OAUTH_<NAME>_… of an identity provider. */
 export const PROVIDER_SETTINGS: Readonly<Record<ProviderPart, string>> = {
   ISSUER:
-    'Issuer of an identity provider (OpenID Connect). With the name GOOGLE, the service has the route /api/auth/google. Register PUBLIC_URL/api/auth/google/callback as the redirect URI at the provider.',
+    'Issuer of an identity provider (OpenID Connect). If <NAME> is GOOGLE, sign-in starts at /api/auth/google. Register PUBLIC_URL/api/auth/google/callback as the redirect URI at the provider.',
   CLIENT_ID: 'Client id of this service at the provider.',
   CLIENT_SECRET: 'Client secret of this service at the provider.',
   DOMAINS:

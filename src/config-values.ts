@@ -12,7 +12,7 @@ export interface Reading {
   readonly problems: string[];
 }
 
-/** Checks the settings without which a feature cannot work. @param feature - the setting that turns the feature on. */
+/** Checks that all settings that a feature needs are set. @param feature - the setting that turns the feature on. */
 export function checkRequired(
   feature: keyof Settings,
   names: readonly (keyof Settings)[],
@@ -21,7 +21,7 @@ export function checkRequired(
   for (const name of names) if (settings[name] === '') problems.push(`${name} is required with ${feature}`);
 }
 
-/** Checks that the other settings of a feature are empty. Only for a feature that is off. */
+/** For a feature that is off: checks that its other settings are empty. */
 export function checkUnused(
   feature: keyof Settings,
   names: readonly (keyof Settings)[],
@@ -53,7 +53,7 @@ export function readOrigins(name: 'CORS_ORIGINS', { settings, problems }: Readin
   return list;
 }
 
-/** The shortest allowed prefixes. The largest private network is 10.0.0.0/8. */
+/** The shortest allowed prefixes of networks. The largest private network is 10.0.0.0/8. */
 const WIDEST = { ipv4: 8, ipv6: 16 };
 
 interface NetworkRule {

@@ -192,8 +192,8 @@ describe('a value', () => {
       'TRUST_PROXY must not contain every address; list only the networks of your proxies',
     ]);
     expect(problems({ TRUST_PROXY: '0.0.0.0/1' })).toEqual([
-      'TRUST_PROXY must not contain a network wider than /8 (IPv4) or /16 (IPv6), because everyone in it can write any ' +
-        'client address; list only the networks of your proxies',
+      'TRUST_PROXY must not contain a network wider than /8 (IPv4) or /16 (IPv6), because every host in it can send a ' +
+        'false client address; list only the networks of your proxies',
     ]);
     expect(problems({ WEBHOOK_ALLOWED_IPS: '0.0.0.0/1' })).toEqual([
       'WEBHOOK_ALLOWED_IPS must not contain a network wider than /8 (IPv4) or /16 (IPv6), because without WEBHOOK_SECRET ' +

@@ -29,9 +29,9 @@ import { callingCode } from './core/values/phone.ts';
 import { rolesWith, USER_ROLES } from './rights.ts';
 
 const MAX_LOGO_BYTES = 1024 * 1024;
-/** The minimum length, in production, of secrets that programs send. */
+/** The minimum length of WEBHOOK_SECRET and METRICS_TOKEN in production. */
 const MIN_SECRET_LENGTH = 16;
-/** The minimum number of different characters. Repeated characters make a secret long but not strong. */
+/** The minimum number of different characters of a secret. Repeated characters make a secret long but not strong. */
 const MIN_SECRET_CHARACTERS = 3;
 const POSTGRES = ['postgres:', 'postgresql:'];
 
@@ -88,7 +88,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   const proxies = readNetworks(
     {
       name: 'TRUST_PROXY',
-      danger: 'everyone in it can write any client address',
+      danger: 'every host in it can send a false client address',
       remedy: 'list only the networks of your proxies',
     },
     reading,
@@ -203,7 +203,7 @@ function checkDatabases(reading: Reading, pooled: boolean): void {
     problems.push('DATABASE_DIRECT_URL requires DATABASE_URL, the address of the pooler');
   if (pooled && settings.TEST_CLOCK === 'on')
     problems.push(
-      'TEST_CLOCK must be off behind a pooler: other callers share the connections of a pooler, so their clock would move, too',
+      'TEST_CLOCK must be off behind a pooler: other callers share the connections of a pooler, so it would change their clock, too',
     );
 }
 
@@ -246,7 +246,7 @@ function checkProduction({ settings, problems }: Reading): void {
   }
 }
 
-/** Reads APPROVAL_LIMIT, an amount in the currency of the books. An unknown currency is reported elsewhere. */
+/** Reads APPROVAL_LIMIT, an amount in the currency of the books. `readConfig` reports an unknown currency. */
 function readApprovalLimit({ settings, problems }: Reading): Minor | undefined {
   const { CURRENCY: currency, APPROVAL_LIMIT: text } = settings;
   if (text === '' || !Intl.supportedValuesOf('currency').includes(currency)) return undefined;

@@ -76,7 +76,7 @@ async function checkTimeZone(db: Kysely<DB>, name: string): Promise<void> {
 }
 
 /**
- * Runs the work under a lock, for which other instances wait during their start. Instances that already serve requests do not wait.
+ * Runs the work under a lock. Other instances wait for this lock when they start. Instances that already serve requests do not wait.
  */
 export async function withPreparationLock<T>(
   connection: Connection,
@@ -86,8 +86,8 @@ export async function withPreparationLock<T>(
   const { pool, client, close } = await connectDirectly(connection, config);
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   try {
-    // Polls, because a statement that waited for the lock would keep its snapshot meanwhile. A `create index concurrently` under
-    // the lock would wait for this snapshot.
+    // Polls, because a statement that waits for the lock has a snapshot. A `create index concurrently` of the instance with the
+    // lock would wait for the end of this snapshot, so neither instance could continue.
     while (!(await tryLock(client))) await sleep(LOCK_POLL_MS);
     return await work(db, client, pool);
   } finally {
@@ -119,7 +119,7 @@ export async function connectDirectly(connection: Connection, config: Config) {
   });
   const variable = config.pooled ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
   const client = await pool.connect().catch((error: unknown) => {
-    throw typeof connection === 'string' ? cannotConnect(error, variable) : error;
+    throw typeof connection === 'string' ? connectionError(error, variable) : error;
   });
   async function close(): Promise<void> {
     client.release(true);
@@ -163,17 +163,17 @@ type AddressVariable = 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
  * The error for a failed connection. It names the variable, because the operator can correct server, database, user and password
  * there.
  */
-function cannotConnect(cause: unknown, variable: AddressVariable): PreparationError {
+function connectionError(cause: unknown, variable: AddressVariable): PreparationError {
   const causes = cause instanceof AggregateError ? cause.errors : [cause];
   const reasons = causes.map((each) => (each instanceof Error ? each.message : String(each)));
   // A pooler refuses time-outs as startup parameters.
-  if (reasons.some((reason) => /startup parameter/i.test(reason))) return leadsThroughPooler(variable, cause);
+  if (reasons.some((reason) => /startup parameter/i.test(reason))) return poolerError(variable, cause);
   return new PreparationError(`The database of ${variable} cannot be reached: ${reasons.join('; ')}.`, {
     cause,
   });
 }
 
-function leadsThroughPooler(variable: AddressVariable, cause?: unknown): PreparationError {
+function poolerError(variable: AddressVariable, cause?: unknown): PreparationError {
   return new PreparationError(
     `${variable} is the address of a pooler. A pooler supports neither sessions nor time-outs. Set DATABASE_DIRECT_URL to the address of PostgreSQL, and DATABASE_URL to the address of the pooler.`,
     { cause },
@@ -191,11 +191,11 @@ async function checkServer(client: pg.PoolClient, variable: AddressVariable): Pr
     );
   }
   // Some poolers ignore time-outs in startup parameters instead of refusing them.
-  if (rows[0]?.timeoutMs !== PREPARATION_TIMEOUT_MS) throw leadsThroughPooler(variable);
+  if (rows[0]?.timeoutMs !== PREPARATION_TIMEOUT_MS) throw poolerError(variable);
 }
 
 /**
- * Checks that connections through the pooler have time-outs, and lead to the database that is being prepared. If they do, the
+ * Checks that connections through the pooler have time-outs, and lead to the database that is being prepared. In that database, the
  * preparation lock is not free, because this process holds it.
  */
 async function checkPooler(url: string): Promise<void> {
@@ -225,7 +225,7 @@ async function checkPooler(url: string): Promise<void> {
       );
     }
   } catch (error) {
-    throw error instanceof PreparationError ? error : cannotConnect(error, 'DATABASE_URL');
+    throw error instanceof PreparationError ? error : connectionError(error, 'DATABASE_URL');
   } finally {
     await client.end();
   }
@@ -240,7 +240,7 @@ function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>
   });
 }
 
-/** Sets up a new database: stores the currency, and may add the demo catalogue. In any other database, checks the currency. */
+/** Sets up a new database: stores the currency, and may add the demo catalogue. In an existing database, checks the currency. */
 async function openBooks(tx: Tx, config: Config, { code, decimals }: Currency): Promise<boolean> {
   const wanted = `${code} with ${decimals} decimals`;
   const { value, isNew } = await storeOnce(tx, 'currency', wanted);

@@ -76,7 +76,7 @@ const STEPS: readonly Step[] = [
     name: 'queue the daily check of the books',
     run: async (context) => {
       await queueDailyCheck(context);
-      return 0; // No log line: it would follow the addresses that a first start prints last.
+      return 0; // 0 writes no log line. At a first start, a line would follow the addresses, which must stay visible.
     },
   },
   {
@@ -125,7 +125,7 @@ export async function runMinuteJobs(
 }
 
 /** The tasks of the job queue, except the minute jobs and the check of the books. */
-export function requestTasks(
+export function createTasks(
   context: Context,
   copies: CopyPool,
   log: Log,
@@ -149,7 +149,7 @@ export interface Jobs extends JobQueue {
    * later.
    */
   lastCompletedAt(): Date | undefined;
-  /** Runs the minute jobs now, after a run that is under way in this instance. @returns whether every step ran and none failed. */
+  /** Runs the minute jobs. Waits first if this instance is already running them. @returns whether every step ran and none failed. */
   runMinuteJobsNow(): Promise<boolean>;
 }
 
@@ -172,7 +172,7 @@ export function startJobs(
     log,
     everyMinute: [MINUTE_TASK],
     tasks: {
-      ...requestTasks(context, copies, log),
+      ...createTasks(context, copies, log),
       [PROOF_TASK]: (_payload, attempt) =>
         checkBooksUnattended(context.db, { connection, replica }, log, attempt),
       [MINUTE_TASK]: async (_payload, { signal }) => {

@@ -17,7 +17,7 @@ import { SUMMARY_READS } from './reports/summary-store.ts';
 
 /**
  * The database connections of an instance. Slow work has separate connections, so that requests never wait for it. The job queue
- * opens its own.
+ * opens its own connections.
  */
 export interface Pools {
   db: Database;

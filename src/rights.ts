@@ -53,7 +53,7 @@ export const RIGHTS = {
   'invoices:create': ['admin', 'manager', 'finance', 'agent'],
   'invoices:void': ['admin', 'manager', 'finance'],
   'catalogue:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
-  // Contains the personal data of all customers.
+  // Exports contain the personal data of all customers.
   'exports:read': ['admin'],
   'imports:run': ['admin'],
 } as const satisfies Record<string, readonly UserRole[]>;
@@ -81,7 +81,7 @@ const API_KEYS_NEED: Readonly<Partial<Record<Permission, Permission | null>>> = 
   'api-keys:administer': null,
   // Somebody who stole a key could send every event to another address.
   'webhook-endpoints:administer': null,
-  // The decision must be made by a person.
+  // A person must decide.
   'approvals:decide': null,
   // An import changes all books at once. A person must judge the result of its check before it runs.
   'imports:run': null,

@@ -62,7 +62,7 @@ export async function startService(config: Config): Promise<Service> {
     onConnectionLost: (name, error) => log.warn(`The ${name} pool lost a connection: ${error.message}`),
   });
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
-  let accepting = true;
+  let isAccepting = true;
   let jobs: Jobs | undefined;
   let dispatcher: Dispatcher | undefined;
   let requestWorker: RequestWorker | undefined;
@@ -87,7 +87,7 @@ export async function startService(config: Config): Promise<Service> {
     jobsCompletedAt: () => jobs?.lastCompletedAt(),
     deliveryCounts: () => dispatcher?.counts ?? {},
     requestCounts: () => requestWorker?.counts ?? {},
-    accepting: () => accepting,
+    isAccepting: () => isAccepting,
     ...(testClock && { testClock }),
   });
   const address = await app.listen({ host: config.HOST, port: config.PORT });
@@ -102,7 +102,7 @@ export async function startService(config: Config): Promise<Service> {
     log,
     async stop(reason) {
       log.info({ reason }, 'Stopping');
-      accepting = false;
+      isAccepting = false;
       // Jobs and deliveries finish their current batches while requests continue.
       const workStopped = Promise.all([jobs?.stop(), dispatcher?.stop(), requestWorker?.stop()]);
       // Load balancers check readiness about every second. They must see "not ready" before the first request is refused.

@@ -26,7 +26,7 @@ export interface Context {
   readonly clock: Clock;
   readonly config: Config;
   readonly currency: Currency;
-  /** Signs access tokens, and is the HMAC key for session tokens and for hashes of request bodies. All instances have the same. */
+  /** Signs access tokens, and is the HMAC key for session tokens and hashes of request bodies. All instances share this secret. */
   readonly secret: string;
 }
 
@@ -84,7 +84,7 @@ export function totalOf(minor: Minor, currency: Currency, remedy: { path: string
 }
 
 /**
- * Reads an amount that passed the keyword `x-amount`.
+ * Converts an amount that validation has accepted (keyword `x-amount`).
  * @throws RangeError for any other number.
  */
 export function readAmount(value: number, { decimals }: Currency): Minor {

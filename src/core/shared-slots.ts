@@ -5,8 +5,8 @@ export interface SharedSlots {
   /**
    * Waits for a slot. Call the returned function to release it.
    * @param caller - see `callerOf` in http/access.ts.
-   * @throws AppError 429 if the caller has reached its limit, or still has a slot when the wait ends. 503 if too much work
-   * waits already, or if no slot is free in time.
+   * @throws AppError 429 if the caller has too much running and waiting work, or if its earlier work still has a slot when the wait
+   * ends. 503 if too much work of all callers is waiting, or if no slot becomes free in time.
    */
   enter(caller: string): Promise<() => void>;
   /** Refuses all waiting work. */
@@ -14,7 +14,7 @@ export interface SharedSlots {
 }
 
 interface SlotOptions {
-  /** The work that the slots are for, as a plural noun. */
+  /** The work that the slots are for, as a plural noun such as `exports`. */
   what: string;
   slots: number;
   /** The limit of running and waiting work of one caller. */

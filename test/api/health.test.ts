@@ -127,7 +127,7 @@ describe('under overload', () => {
 describe('GET /readyz', () => {
   it('is not ready once the process has begun to stop', async () => {
     expect((await createCaller(service.origin)('GET', '/readyz')).body).toEqual({ status: 'ready' });
-    const stopping = buildApp({ ...service.parts, accepting: () => false });
+    const stopping = buildApp({ ...service.parts, isAccepting: () => false });
     try {
       const answer = await stopping.inject('/readyz');
       expect(answer.statusCode).toBe(503);

@@ -12,7 +12,7 @@ import { createLog } from '../../src/core/log.ts';
 import { addDays } from '../../src/core/values/dates.ts';
 import { currencyOf } from '../../src/database-preparation.ts';
 import { createHorizonReader } from '../../src/events/feed-horizon.ts';
-import { requestTasks, runMinuteJobs } from '../../src/jobs.ts';
+import { createTasks, runMinuteJobs } from '../../src/jobs.ts';
 import { type JobQueue, startJobQueue } from '../../src/platform/jobs/queue.ts';
 import { createSettableClock, type SettableClock } from '../../src/platform/test-clock/settable-clock.ts';
 import { openPools } from '../../src/pools.ts';
@@ -77,7 +77,7 @@ export function useJobs(service: TestService): void {
 }
 
 export function startRequestJobs({ context, connection, parts: { copies, log } }: TestService): JobQueue {
-  return startJobQueue({ connection, db: context.db, log, tasks: requestTasks(context, copies, log) });
+  return startJobQueue({ connection, db: context.db, log, tasks: createTasks(context, copies, log) });
 }
 
 export async function startTestService(environment: Record<string, string> = {}) {
@@ -103,7 +103,7 @@ export async function startTestService(environment: Record<string, string> = {})
     jobsCompletedAt: () => undefined,
     deliveryCounts: () => ({}),
     requestCounts: () => ({}),
-    accepting: () => true,
+    isAccepting: () => true,
     testClock: clock,
   };
   const app = buildApp(parts);

@@ -17,7 +17,7 @@ export function foldCase(text: string): string {
     .normalize('NFKC');
 }
 
-/** Like `foldCase`, but texts may also differ in blanks, so that only visible characters count. */
+/** Like `foldCase`, but also ignores blanks, so that only visible characters are compared. */
 export function foldVisible(text: string): string {
   return withoutBlanks(foldCase(withoutBlanks(text))).normalize('NFKC');
 }

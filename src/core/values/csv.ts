@@ -1,10 +1,10 @@
-// CSV (RFC 4180) of rows in memory; copy-pool.ts streams large files. Both must keep spreadsheets from running the same
-// texts as formulas. csv-stringify is not used, because its rule for formulas differs from that of the database function csv_text.
+// CSV (RFC 4180) of rows in memory. Text that a spreadsheet could run as a formula must be written as in large reports, which use
+// the database function csv_text. The package csv-stringify has another rule for formulas.
 
 /** The start of a CSV file. Without this mark, a spreadsheet may use the legacy encoding of its locale instead of UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/** One line, with CRLF. Text is quoted, so that programs that respect quotes do not convert it. Null is an empty cell. */
+/** One line, ended by CRLF. Quotes around text keep many programs from converting it to a number or date. Null is an empty cell. */
 export function csvLine(cells: readonly (Bare | string | null)[]): string {
   return `${cells.map((cell) => (cell === null ? '' : typeof cell === 'string' ? quoted(csvText(cell)) : cell.bare)).join(',')}\r\n`;
 }
@@ -26,8 +26,8 @@ export function bare(value: string | number): Bare {
 
 /**
  * A cell with text that a person wrote. An apostrophe is added before text that a spreadsheet would run as a formula or round as
- * a number. It is also added after a character at which the spreadsheet may split the cell. Line breaks become spaces. The
- * database function csv_text does the same.
+ * a number. It is also added after a separator that such a formula follows, because the spreadsheet may split the cell there. Line
+ * breaks become spaces. The database function csv_text does the same.
  */
 export function csvText(value: string): string {
   const line = value.replace(/[\r\n]/g, ' ').replace(FORMULA_WITHIN, "$1'");

@@ -239,8 +239,7 @@ function daysInMonth(year: number, month: number): number {
 
 // The next two functions are days_from_civil and civil_from_days of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"
 // (https://howardhinnant.github.io/date_algorithms.html): days since 1970-01-01 in the proleptic Gregorian calendar. Years begin
-// in March, so that the leap day comes last. List answers compute several dates for each row, for which Temporal would be many
-// times slower.
+// in March, so that the leap day comes last. Temporal would be many times slower, and lists compute several dates for each row.
 
 function daysFromCivil(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;

@@ -47,11 +47,11 @@ interface HealthOptions {
   check: HealthCheck;
   probe: DatabaseProbe;
   /** False after the process has started to stop. */
-  accepting(): boolean;
+  isAccepting(): boolean;
 }
 
 /** Routes for load balancers and people, outside /api and without the envelope. */
-export function healthRoutes(app: Api, { check, probe, accepting }: HealthOptions): void {
+export function healthRoutes(app: Api, { check, probe, isAccepting }: HealthOptions): void {
   const config = { access: 'public', rate: 'none' } as const;
   const tags = ['Health'];
 
@@ -130,7 +130,7 @@ export function healthRoutes(app: Api, { check, probe, accepting }: HealthOption
       },
     },
     async (_request, reply) => {
-      if (!accepting()) return reply.status(503).send({ status: 'stopping' });
+      if (!isAccepting()) return reply.status(503).send({ status: 'stopping' });
       const database = await probe.state();
       if (database === 'up') return { status: 'ready' };
       return reply.status(503).send({ status: UNREADY[database] });
