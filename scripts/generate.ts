@@ -143,7 +143,7 @@ async function generateDescription(): Promise<string> {
     jobsCompletedAt: () => undefined,
     deliveryCounts: () => ({}),
     requestCounts: () => ({}),
-    accepting: () => true,
+    isAccepting: () => true,
   });
   await app.ready();
   const text = `${JSON.stringify(app.swagger(), null, 2)}\n`;

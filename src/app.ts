@@ -137,7 +137,7 @@ export function buildApp({
 
   const app = createHttpServer(context, log);
   // Compression comes first, so that load shedding counts the compressed bytes.
-  compressJson(app, { mayHoldTokens: (route) => /^\/api(\/v1)?\/auth\//.test(route) });
+  compressJson(app, { mayContainTokens: (route) => /^\/api(\/v1)?\/auth\//.test(route) });
   shedLoad(app);
   guardRoutes(app, {
     identify: sessions.identify,

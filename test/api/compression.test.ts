@@ -66,7 +66,7 @@ describe('never compressed is', () => {
 
   it('the refusal of a larger answer, which has no headers of that answer', async () => {
     const app = createHttpServer(service.context, service.parts.log);
-    compressJson(app, { mayHoldTokens: () => false });
+    compressJson(app, { mayContainTokens: () => false });
     app.addHook('onSend', async (_request, reply) => {
       if (reply.statusCode === 200) throw busy('The service is busy.', 1);
     });

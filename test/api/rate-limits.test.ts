@@ -41,7 +41,7 @@ function expectRefused(answer: Answer): void {
 async function expectDefaults(environment: Record<string, string> = {}): Promise<void> {
   const unset = { RATE_LIMIT_AUTH: '', RATE_LIMIT_BULK: '', RATE_LIMIT_GENERAL: '', RATE_LIMIT_WEBHOOK: '' };
   const { call, redis } = await limited({ ...unset, ...environment });
-  if (redis) await expect.poll(() => redis.usable(), { timeout: 5_000 }).toBe(true);
+  if (redis) await expect.poll(() => redis.isUsable(), { timeout: 5_000 }).toBe(true);
   const token = await service.signInAs('manager');
   const me = (await service.call('GET', '/auth/me', undefined, { token })).body.data.id;
   const address = `203.0.113.${me}`;
@@ -267,8 +267,8 @@ describe('without Redis', () => {
 const redisUrl = inject('redisUrl');
 
 describe.skipIf(redisUrl === '')('with Redis', () => {
-  const ready = async ({ redis }: { redis: { usable(): boolean } | undefined }) =>
-    expect.poll(() => redis?.usable(), { timeout: 5_000 }).toBe(true);
+  const ready = async ({ redis }: { redis: { isUsable(): boolean } | undefined }) =>
+    expect.poll(() => redis?.isUsable(), { timeout: 5_000 }).toBe(true);
 
   it('the defaults are the same', () => expectDefaults({ REDIS_URL: redisUrl }));
 

@@ -20,7 +20,7 @@ export function useThreeInstances(service: TestService, environment: Record<stri
       instances.push(await startInstance(service, { REDIS_URL: redis.url, ...environment }));
     }
     for (const { redis: shared } of instances) {
-      while (!shared?.usable()) await sleep(20);
+      while (!shared?.isUsable()) await sleep(20);
     }
   });
   afterAll(async () => {

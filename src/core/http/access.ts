@@ -57,11 +57,11 @@ export function guardRoutes(
   });
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public' } = request.routeOptions.config;
-    const unidentified = access === 'public' ? undefined : await identifyRequest(request, identify);
+    const identityRefusal = access === 'public' ? undefined : await identifyRequest(request, identify);
     const rate = request.is404 ? rateWithoutRoute(request) : rateClassOf(request);
     const state = await limiters[rate]?.count(budgetKey(request, rate));
     if (state) announceLimit(reply, rate, state);
-    const refusal = unidentified ?? (request.actor && refusalOf(request.actor, access));
+    const refusal = identityRefusal ?? (request.actor && refusalOf(request.actor, access));
     if (refusal) throw refusal;
   });
 }
@@ -72,6 +72,7 @@ export function actorOf(request: FastifyRequest): Actor {
   return request.actor;
 }
 
+/** Sets the actor of the request. @returns the error if the caller cannot be identified. */
 async function identifyRequest(request: FastifyRequest, identify: Identify): Promise<AppError | undefined> {
   try {
     request.actor = await identify(request);
@@ -99,12 +100,12 @@ function budgetKey(request: FastifyRequest, rate: RateClass): string {
   return callerOf(request);
 }
 
-/** The name under which limits and shares of a resource count the caller: the user, the API key, or the client address. */
+/** The name of the caller for limits: the user, the API key, or the client address. */
 export function callerOf({ actor, ip }: FastifyRequest): string {
   return actor ? nameCaller(actor) : clientKey(ip);
 }
 
-/** A unique name of a user or an API key, for rate limits, shares of a resource and idempotency keys. */
+/** A unique name of a user or an API key, for limits and idempotency keys. */
 export function nameCaller({ userId, apiKey }: Actor): string {
   if (apiKey) return `api key ${apiKey.id}`;
   if (userId === null)

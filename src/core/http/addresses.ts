@@ -52,8 +52,8 @@ export function sizeOf(
   const ip = ipaddr.parse(address);
   if (ip instanceof ipaddr.IPv4)
     return bits === 0 ? 'every address' : bits < widest.ipv4 ? 'too wide' : 'allowed';
-  const holdsIPv4 = bits <= MAPPED_BITS && ALL_IPV4.match(ip, bits);
-  if (bits === 0 || holdsIPv4) return 'every address';
+  const containsAllIPv4 = bits <= MAPPED_BITS && ALL_IPV4.match(ip, bits);
+  if (bits === 0 || containsAllIPv4) return 'every address';
   const isMapped = bits > MAPPED_BITS && ip.isIPv4MappedAddress();
   return bits < (isMapped ? MAPPED_BITS + widest.ipv4 : widest.ipv6) ? 'too wide' : 'allowed';
 }

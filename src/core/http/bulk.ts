@@ -39,8 +39,8 @@ import { type Checked, closed } from './validation.ts';
 
 const MAX_ITEMS = 1_000;
 /**
- * The number of items that one transaction creates. A longer transaction would delay the events of all other changes. A slice of
- * payments fits in one batch, so that single payments need not wait for several batches.
+ * The number of items that one transaction creates. A longer transaction would delay the events of all other changes. The payments
+ * of a slice fit in one batch of the posting queue, so that a single payment does not wait for several batches.
  */
 const SLICE = 100;
 const CHECKED_AT_ONCE = 50;
@@ -74,7 +74,7 @@ export function openBulkSlots(poolSize: number): SharedSlots {
  */
 export function BulkBody<T extends TSchema>(item: T, title: string) {
   // The API description shows the examples of an item beside the schema of the body, not inside it.
-  const { examples: _shownBeside, ...described } = item as T & { examples?: unknown[] };
+  const { examples: _examples, ...described } = item as T & { examples?: unknown[] };
   const unchecked = Type.Unsafe<Static<T>>({ 'x-described-as': closed(described) });
   return Type.Object(
     { items: Type.Array(unchecked, { minItems: 1, maxItems: MAX_ITEMS }) },
@@ -82,7 +82,7 @@ export function BulkBody<T extends TSchema>(item: T, title: string) {
   );
 }
 
-/** This schema has no details for each code, because the serializer would compare each error with the schema of each code. */
+/** Like `Problem`, but serialized without the schemas of the error codes: the serializer would compare each error with all of them. */
 const UncheckedProblem = Type.Unsafe<Static<typeof Problem>>({
   type: 'object',
   additionalProperties: true,
@@ -93,7 +93,7 @@ const ExistingItem = Type.Object(
   {
     index: Type.Integer(),
     status: Type.Literal('existing'),
-    id: { ...Id, description: 'The row that has the `externalId` of the item.' },
+    id: { ...Id, description: 'The id of the row that already has the `externalId` of the item.' },
   },
   { title: 'ExistingItem' },
 );
@@ -158,7 +158,7 @@ interface BulkRoute<Item extends TSchema, Data> {
   answer: TSchema;
   /**
    * Creates the items of a slice.
-   * @param key - the key of the call. `keyOfItem` makes the key of an item, so that a repeat after a crash finds what was created.
+   * @param key - the key of the call. `keyOfItem` derives the key of each item, so that a repeat after a crash finds the created items.
    * @returns the results in the order of the items.
    */
   create(
@@ -221,7 +221,7 @@ export function bulkRoute<Item extends TSchema, Data>(
           const results: ItemResult<Data>[] = [];
           for (let start = 0; start < valid.length; start += SLICE) {
             results.push(...(await create(actorOf(request), valid.slice(start, start + SLICE), key)));
-            // If the transaction of the key were idle for too long, PostgreSQL would end it.
+            // Keep the transaction of the key active: PostgreSQL ends a transaction that is idle for too long.
             if (key) await sql`select 1`.execute(db);
           }
           const items = outcomesOf(request, checked, results);
@@ -242,7 +242,7 @@ export function bulkRoute<Item extends TSchema, Data>(
  */
 function refuseInterrupted(context: Context, key: IdempotencyKey): Promise<void> {
   return inTransaction(context.db, async (tx) => {
-    // The interrupted call may still be committing its last slice.
+    // Wait: the interrupted call may still be committing its last slice.
     await takeLock(tx, lockNameOf(key));
     await refuseOtherBody(tx, key, MAX_ITEMS);
   });
@@ -262,7 +262,7 @@ export function createMissing<Body extends ExternalValues, Data>(
 ): Promise<ItemResult<Data>[]> {
   return inTransaction(context.db, async (tx) => {
     const keyed = items.map((item) => ({ ...item, key: key && keyOfItem(key, item.index) }));
-    // The interrupted call may still be committing its last slice.
+    // Wait: an interrupted call may still be committing its last slice.
     if (key) await takeLock(tx, lockNameOf(key));
     const answers = await findAnswers(
       tx,
@@ -342,6 +342,7 @@ function errorOf(
   const error = 'busy' in result ? result.busy : result.error;
   const known = knownError(error);
   if (error instanceof StillRunning) throw error;
+  // For example, the connection was lost during the commit.
   if (known && known !== error && sqlState(error) === undefined) throw error;
   if (!known) request.log.error({ err: error }, 'an item of a bulk call failed');
   return known ?? internalError();

@@ -7,19 +7,19 @@ interface CompressionOptions {
   /**
    * Whether answers of the route may contain tokens. Such answers are not compressed, because their length could reveal a token.
    */
-  mayHoldTokens(route: string): boolean;
+  mayContainTokens(route: string): boolean;
 }
 
 /** Compresses larger JSON answers for clients that accept it. Streams, documents and static content are sent as they are. */
-export function compressJson(app: HttpServer, { mayHoldTokens }: CompressionOptions): void {
+export function compressJson(app: HttpServer, { mayContainTokens }: CompressionOptions): void {
   app.addHook<unknown>('onSend', (request, reply, payload, done) => {
-    if (!isLargeJson(reply, payload) || mayHoldTokens(request.routeOptions.url ?? ''))
+    if (!isLargeJson(reply, payload) || mayContainTokens(request.routeOptions.url ?? ''))
       return done(null, payload);
     varyBy(reply, 'accept-encoding');
     const encoding = encodingFor(request.headers['accept-encoding'], payload.length);
     if (encoding === 'identity') return done(null, payload);
     compressAnswer(encoding, payload).then((compressed) => {
-      if (reply.raw.headersSent) return; // Another answer was sent after the time limit.
+      if (reply.raw.headersSent) return; // The time limit for the answer has passed, and 503 was sent.
       reply.header('content-encoding', encoding);
       done(null, compressed);
     }, done);

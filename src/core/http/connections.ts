@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import type { Log } from '../log.ts';
 
 /**
- * Limits that Node does not provide, for each connection: the unanswered requests, and the time for which an answer stays unread.
+ * Limits for each connection, which Node does not provide: the number of unanswered requests, and how long an answer may stay unread.
  */
 
 /** Clients that pipeline send at most a few dozen requests. Browsers and proxies send one at a time. */
@@ -109,8 +109,8 @@ function begin(socket: Socket): Activity {
 
 /**
  * Checks whether a client has left its answer unread for too long. The kernel accepts more of an answer only when a third of its
- * buffer is free. The buffer may have megabytes, so a slow client may need long to empty a third of it. Until then, only the number
- * of bytes in the buffer shows that the client reads.
+ * send buffer is free. This buffer may have megabytes, so a slow client may need long to empty a third of it. Until then, only the
+ * number of bytes in the buffer shows that the client reads.
  */
 function checkProgress(
   socket: Socket,
@@ -121,10 +121,10 @@ function checkProgress(
   const { bytesWritten, writableLength, localPort, remotePort } = socket;
   // If the queue length is 0 while data is pending, the kernel does not report the length.
   const queued = queues?.get(`${localPort} ${remotePort}`) || undefined;
-  const now = `${bytesWritten} ${writableLength} ${queued}`;
-  const silent = now === position ? silentIntervals + 1 : 0;
-  const most = queued === undefined ? MAX_UNCERTAIN_INTERVALS : MAX_SILENT_INTERVALS;
-  return { position: now, silentIntervals: silent, isStalled: silent >= most };
+  const newPosition = `${bytesWritten} ${writableLength} ${queued}`;
+  const silent = newPosition === position ? silentIntervals + 1 : 0;
+  const limit = queued === undefined ? MAX_UNCERTAIN_INTERVALS : MAX_SILENT_INTERVALS;
+  return { position: newPosition, silentIntervals: silent, isStalled: silent >= limit };
 }
 
 /** Bytes that the kernel holds for the other end of each connection, by local and remote port. */

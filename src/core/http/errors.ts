@@ -72,11 +72,17 @@ export const ERROR_DETAILS = {
     resource: Type.Optional(Choice('Resource', RESOURCES)),
     field: Type.Optional(REFERRED_FIELD),
     id: Type.Optional(
-      Type.Union([Type.Integer(), Type.String()], { description: 'The id for which there is no resource.' }),
+      Type.Union([Type.Integer(), Type.String()], { description: 'The id that does not exist.' }),
     ),
-    firstId: Type.Optional(Type.Integer({ description: 'For deleted events: the first id that is kept.' })),
+    firstId: Type.Optional(
+      Type.Integer({
+        description: 'If the requested events were deleted: the id of the oldest event that is kept.',
+      }),
+    ),
     missing: Type.Optional(
-      Type.Array(Type.String(), { description: 'The settings that would add the identity provider.' }),
+      Type.Array(Type.String(), {
+        description: 'The settings that are needed to add the identity provider.',
+      }),
     ),
   }),
   VALIDATION_ERROR: Type.Object({
@@ -84,10 +90,10 @@ export const ERROR_DETAILS = {
       Type.Array(
         Type.Object(
           {
-            path: Type.String({ description: 'The field as the caller wrote it: salesData[0].amount.' }),
+            path: Type.String({ description: 'The path of the field, such as salesData[0].amount.' }),
             message: Type.String({
               description:
-                'What is wrong with the value, or what is allowed. It follows the name of the field.',
+                'What is wrong with the value, or what is allowed, as the end of a sentence that starts with the field: `is required`.',
             }),
           },
           { title: 'FieldProblem' },
@@ -96,7 +102,7 @@ export const ERROR_DETAILS = {
       ),
     ),
     from: Type.Optional(
-      Type.String({ description: 'For a change of status that is not allowed: the present status.' }),
+      Type.String({ description: 'For a change of status that is not allowed: the current status.' }),
     ),
     to: Type.Optional(Type.String({ description: 'The requested status.' })),
     allowed: Type.Optional(Type.Array(Type.String(), { description: 'The allowed statuses.' })),

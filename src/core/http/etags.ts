@@ -17,8 +17,8 @@ interface Editable {
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * The schema of the body of PUT. Routes that read or change the resource declare it, and their answers have an ETag of its
-     * fields.
+     * The schema of the body of PUT. Routes that read or change the resource declare this schema, and their answers have an ETag of
+     * its fields.
      */
     editable?: Editable;
   }
@@ -39,8 +39,8 @@ export function addEtags(app: HttpServer): void {
 /**
  * Runs a change if `If-Match` lists the ETag of the resource, or if the request has no such header. `change` must use the context
  * that it receives.
- * @param lock - prevents other changes until the transaction ends. It returns the data of the answer to GET, or undefined if there
- *   is no such resource.
+ * @param lock - locks the resource until the transaction ends. Returns the same data as GET, or undefined if there is no such
+ *   resource.
  * @throws AppError VALIDATION_ERROR (412).
  */
 export async function ifUnchanged<Result>(

@@ -41,7 +41,7 @@ export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, 
   const tags = [capitalized(plural)];
   const params = externalIdParams(example);
   const name = capitalized(resource);
-  const oneOf = `${/^[aeiou]/.test(resource) ? 'an' : 'a'} ${resource}`;
+  const withArticle = `${/^[aeiou]/.test(resource) ? 'an' : 'a'} ${resource}`;
 
   api.get(
     path,
@@ -50,7 +50,7 @@ export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, 
       schema: {
         tags,
         operationId: `find${name}`,
-        summary: `Find ${oneOf} by external id`,
+        summary: `Find ${withArticle} by external id`,
         params,
         ...(query && { querystring: query }),
         response: { 200: Envelope<TSchema>(answer, `${name} found.`) },
@@ -70,7 +70,7 @@ export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, 
       schema: {
         tags,
         operationId: `upsert${name}`,
-        summary: `Create or change ${oneOf}`,
+        summary: `Create or change ${withArticle}`,
         description: `Safe to repeat. Creates the ${resource} with this external id (201), or changes the given fields if the ${resource} exists (200).`,
         params,
         body: upsert.body as TSchema,

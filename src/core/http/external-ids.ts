@@ -139,8 +139,8 @@ export async function upsertByExternalId<T>(
     try {
       return { result: await create(tx), isNew: true };
     } catch (error) {
-      const isLost = error instanceof AppError && error.details.field === 'externalId';
-      throw isLost ? new LostRace('another transaction has created the resource') : error;
+      const isTaken = error instanceof AppError && error.details.field === 'externalId';
+      throw isTaken ? new LostRace('another transaction has created the resource') : error;
     }
   });
 }

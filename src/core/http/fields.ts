@@ -94,7 +94,7 @@ export function choicesOf<T extends string>(text: ChoiceText<T> | undefined): Re
 /** A key such as `region`. */
 export const METADATA_KEY = {
   pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,39}$',
-  description: 'must be a letter and up to 39 more letters, digits, "_", "-" or "."',
+  description: 'must be a letter, followed by up to 39 letters, digits, "_", "-" or "."',
 };
 export const METADATA_VALUE = { type: 'string', maxLength: 500, format: 'query-text' };
 

@@ -11,7 +11,7 @@ interface StreamedFile {
   open(): Promise<Snapshot<Readable>>;
 }
 
-/** Sends a file from one snapshot of the database while it is read. If reading fails after the first bytes, the connection is reset. */
+/** Streams a file from one snapshot of the database. If reading fails after the first bytes, the connection is reset. */
 export async function sendFileStream(
   request: FastifyRequest,
   reply: FastifyReply,

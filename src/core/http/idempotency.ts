@@ -37,7 +37,7 @@ export async function repeatable<Answer>(
   const answered = inTransaction(context.db, async (tx) => {
     if (await insertKey(tx, key)) {
       const answer = await work({ ...context, db: tx }, key);
-      // If the work took too long, the client has already received 503, and the reply has this status.
+      // If the work took longer than the time limit, the client has already received 503, and `reply` may have this status.
       const status = reply.statusCode < 400 ? reply.statusCode : 200;
       await keepAnswer(tx, key, status, answer);
       return answer;
@@ -192,7 +192,7 @@ function readKey(request: FastifyRequest): string | undefined {
 
 /**
  * The path of the route with its parsed parameters. Clients can write the same path in many ways (percent-encoding, absolute form,
- * version prefix), and all must find the same key. Repeatable routes have no query.
+ * version prefix), and a key must be found under each of them. Repeatable routes have no query.
  */
 function addressOf({ routeOptions, params }: FastifyRequest): string {
   const values = params as Record<string, string | number>;
@@ -202,8 +202,8 @@ function addressOf({ routeOptions, params }: FastifyRequest): string {
 }
 
 /**
- * The HMAC of a body, because a password in it could be guessed from a plain hash. A long body, such as that of a bulk call, is
- * hashed in parts, and other requests run in between.
+ * The HMAC of a body. From a hash without a secret, somebody could guess a password in the body. A long body, such as that of a bulk
+ * call, is hashed in parts, and other requests run in between.
  */
 async function hashOf(body: unknown, secret: string): Promise<Buffer> {
   const hmac = createHmac('sha256', secret);

@@ -34,10 +34,10 @@ export function shedLoad(app: HttpServer): void {
   const endCall = limitCalls(app);
   const unread = createUnreadLimit();
   app.addHook<unknown>('onSend', (request, reply, payload, done) => {
-    // The work is done. A client that reads slowly must not cause refusals.
+    // The work is done, so the request no longer counts, even if the client reads the answer slowly.
     if (!(payload instanceof Stream)) endCall(reply);
     const bytes = largeAnswer(request, payload);
-    // A closed connection emits no second 'close' event.
+    // If the connection is already closed, no 'close' event would subtract the bytes again.
     if (!bytes || request.raw.socket.destroyed) return done(null, payload);
     const caller = callerOf(request);
     const refusal = request.method === 'GET' ? unread.refusal(caller) : undefined;
@@ -53,39 +53,39 @@ export function shedLoad(app: HttpServer): void {
  * @returns a function to call when a request is done. The end of the connection also calls this function.
  */
 function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
-  const calls = { inFlight: 0, most: MAX_IN_FLIGHT };
-  const notifications = { inFlight: 0, most: MAX_NOTIFICATIONS_IN_FLIGHT };
-  const waiting = { inFlight: 0, most: MAX_WAITING };
+  const calls = { inFlight: 0, limit: MAX_IN_FLIGHT };
+  const notifications = { inFlight: 0, limit: MAX_NOTIFICATIONS_IN_FLIGHT };
+  const waiting = { inFlight: 0, limit: MAX_WAITING };
   const waitingOfCaller = new Map<string, number>();
   /** The functions that reduce the counters of a request when it is done. */
   const releases = new WeakMap<FastifyReply, (() => void)[]>();
-  let closing = false;
+  let isClosing = false;
 
   app.addHook('preClose', async () => {
-    closing = true;
+    isClosing = true;
   });
   app.addHook('onRequest', async (request, reply) => {
-    if (closing) {
+    if (isClosing) {
       reply.header('connection', 'close'); // The next attempt should reach another instance.
       throw busy('The service is stopping.', RETRY_AFTER_SECONDS);
     }
     // Health checks must be answered under overload too.
     const { rate, mayWait } = request.routeOptions.config;
     if (rate === 'none') return;
-    const room = rate === 'webhook' ? notifications : mayWait ? waiting : calls;
-    if (room.inFlight >= room.most) throw busy('The service is busy.', RETRY_AFTER_SECONDS);
-    room.inFlight += 1;
-    releases.set(reply, [() => (room.inFlight -= 1)]);
+    const counter = rate === 'webhook' ? notifications : mayWait ? waiting : calls;
+    if (counter.inFlight >= counter.limit) throw busy('The service is busy.', RETRY_AFTER_SECONDS);
+    counter.inFlight += 1;
+    releases.set(reply, [() => (counter.inFlight -= 1)]);
     reply.raw.once('close', () => release(reply));
   });
-  // The caller is known now.
+  // In this hook, the caller is known.
   app.addHook('preHandler', async (request, reply) => {
     const isConnected = releases.has(reply);
     if (!request.routeOptions.config.mayWait || !isConnected) return;
     const caller = callerOf(request);
     const own = waitingOfCaller.get(caller) ?? 0;
     if (own >= MAX_WAITING_OF_CALLER) {
-      throw busyByCaller(`${own} of your requests for events have not ended.`, RETRY_AFTER_SECONDS);
+      throw busyByCaller(`You already have ${own} open requests for events.`, RETRY_AFTER_SECONDS);
     }
     addTo(waitingOfCaller, caller, 1);
     releases.get(reply)?.push(() => addTo(waitingOfCaller, caller, -1));

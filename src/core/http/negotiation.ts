@@ -30,6 +30,6 @@ export function varyBy(reply: FastifyReply, header: string): FastifyReply {
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   if (header.trim() === '*') return true;
-  const strong = (tag: string) => tag.trim().replace(/^W\//, '');
-  return header.split(',').some((tag) => strong(tag) === strong(etag));
+  const withoutWeakMark = (tag: string) => tag.trim().replace(/^W\//, '');
+  return header.split(',').some((tag) => withoutWeakMark(tag) === withoutWeakMark(etag));
 }

@@ -6,8 +6,8 @@ export function pathOf(url: string): string {
 }
 
 /**
- * Makes paths that are safe to log. They contain only ids and words that occur in routes. Other parts may contain a secret such as
- * `;token=…`. The name of the parameter replaces them, or an ellipsis if the path has no route.
+ * Makes paths that are safe to log, with only ids and words that occur in routes. Any other part may contain a secret such as
+ * `;token=…`. It is replaced by the name of the route's parameter, or by an ellipsis if the path has no route.
  */
 export function createPathLogger(app: FastifyInstance): (request: FastifyRequest) => string {
   const words = new Set(['']);

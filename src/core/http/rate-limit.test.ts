@@ -13,10 +13,10 @@ afterEach(() => {
 describe('a limiter without Redis', () => {
   it('counts down to 0, then refuses calls and returns the time to wait', async () => {
     const limiter = createLimiter('test', 2, 60);
-    expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, exceeded: false });
+    expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, isExceeded: false });
     vi.advanceTimersByTime(20_500);
-    expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 0, resetSeconds: 40, exceeded: false });
-    expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 0, resetSeconds: 40, exceeded: true });
+    expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 0, resetSeconds: 40, isExceeded: false });
+    expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 0, resetSeconds: 40, isExceeded: true });
   });
 
   it('starts a window with the first call, and a new window after its end', async () => {
@@ -24,9 +24,9 @@ describe('a limiter without Redis', () => {
     vi.advanceTimersByTime(30_000);
     await limiter.count('a');
     vi.advanceTimersByTime(59_000);
-    expect(await limiter.count('a')).toMatchObject({ exceeded: true });
+    expect(await limiter.count('a')).toMatchObject({ isExceeded: true });
     vi.advanceTimersByTime(1_001);
-    expect(await limiter.count('a')).toMatchObject({ remaining: 0, exceeded: false });
+    expect(await limiter.count('a')).toMatchObject({ remaining: 0, isExceeded: false });
   });
 
   it('counts every key separately, and resets one on request', async () => {
@@ -34,8 +34,8 @@ describe('a limiter without Redis', () => {
     await limiter.count('a');
     await limiter.count('b');
     await limiter.forget('a');
-    expect(await limiter.count('a')).toMatchObject({ exceeded: false });
-    expect(await limiter.count('b')).toMatchObject({ exceeded: true });
+    expect(await limiter.count('a')).toMatchObject({ isExceeded: false });
+    expect(await limiter.count('b')).toMatchObject({ isExceeded: true });
   });
 
   it('checks without counting, and refuses once the budget is used up', async () => {
@@ -68,8 +68,8 @@ describe('a limiter whose Redis fails', () => {
     };
     const redis = {
       client: client as unknown as SharedRedis['client'],
-      usable: () => failures === 0,
-      failed: () => {
+      isUsable: () => failures === 0,
+      pauseAfterFailure: () => {
         failures += 1;
       },
       ping: async () => false,
@@ -83,7 +83,7 @@ describe('a limiter whose Redis fails', () => {
     const limiter = createLimiter('test', 2, 60, redis);
     expect(await limiter.count('a')).toMatchObject({ remaining: 1 });
     expect(await limiter.count('a')).toMatchObject({ remaining: 0 });
-    expect(await limiter.count('a')).toMatchObject({ exceeded: true });
+    expect(await limiter.count('a')).toMatchObject({ isExceeded: true });
     expect(failures()).toBe(1);
   });
 });

@@ -1,4 +1,4 @@
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate as afterThisTurn } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import {
   type RateLimiterAbstract,
@@ -8,7 +8,7 @@ import {
 } from 'rate-limiter-flexible';
 import type { Config } from '../context.ts';
 import { AppError } from './errors.ts';
-import { inTime, type SharedRedis } from './redis.ts';
+import { type SharedRedis, withRedisTimeout } from './redis.ts';
 
 const WINDOW_SECONDS = 60;
 /** The maximum number of failed sign-ins for one e-mail address. */
@@ -25,7 +25,7 @@ interface LimitState {
   remaining: number;
   resetSeconds: number;
   /** Whether the budget of the window was used up before this call. */
-  exceeded: boolean;
+  isExceeded: boolean;
 }
 
 /** Limits the calls per key in a window that starts with the key's first call. */
@@ -47,7 +47,7 @@ interface Turn {
 
 /**
  * Counts in Redis if Redis is configured and answers, otherwise in this process. A call waits for Redis only until the time-out of
- * `inTime`. For a while after a failure, calls do not use Redis.
+ * `withRedisTimeout`. For a while after a failure, calls do not use Redis.
  */
 export function createLimiter(
   name: string,
@@ -60,14 +60,14 @@ export function createLimiter(
   const shared =
     redis && new RateLimiterRedis({ ...options, storeClient: redis.client, useRedisPackage: false });
 
-  /** Asks Redis, or this process if Redis does not answer. A refusal counts as an answer. */
+  /** Asks Redis, or this process if Redis does not answer. The refusal of a call is also an answer. */
   async function ask<T>(question: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> {
-    if (redis?.usable() && shared) {
+    if (redis?.isUsable() && shared) {
       try {
-        return await inTime(question(shared));
+        return await withRedisTimeout(question(shared));
       } catch (refusal) {
         if (refusal instanceof RateLimiterRes) throw refusal;
-        redis.failed();
+        redis.pauseAfterFailure();
       }
     }
     return question(local);
@@ -87,7 +87,7 @@ export function createLimiter(
   function nextTurn(key: string): Turn {
     const turn: Turn = {
       calls: 0,
-      counted: turnOfTheLoop().then(() => {
+      counted: afterThisTurn().then(() => {
         turns.delete(key);
         return consume(key, turn.calls);
       }),
@@ -100,9 +100,9 @@ export function createLimiter(
     async count(key) {
       const turn = turns.get(key) ?? nextTurn(key);
       turn.calls += 1;
-      const place = turn.calls;
+      const callsUntilThis = turn.calls;
       const { consumedPoints, msBeforeNext } = await turn.counted;
-      return stateOf(limit, consumedPoints - (turn.calls - place), msBeforeNext);
+      return stateOf(limit, consumedPoints - (turn.calls - callsUntilThis), msBeforeNext);
     },
     async check(key) {
       const state = await ask((limiter) => limiter.get(key));
@@ -140,7 +140,7 @@ export function createLimiters(
 export function announceLimit(reply: FastifyReply, rate: RateClass, state: LimitState): void {
   reply.header('ratelimit-policy', `"${rate}";q=${state.limit};w=${WINDOW_SECONDS}`);
   reply.header('ratelimit', `"${rate}";r=${state.remaining};t=${state.resetSeconds}`);
-  if (state.exceeded) throw limited(state, WINDOW_SECONDS);
+  if (state.isExceeded) throw limited(state, WINDOW_SECONDS);
 }
 
 function stateOf(limit: number, consumed: number, msBeforeNext: number): LimitState {
@@ -148,7 +148,7 @@ function stateOf(limit: number, consumed: number, msBeforeNext: number): LimitSt
     limit,
     remaining: Math.max(0, limit - consumed),
     resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
-    exceeded: consumed > limit,
+    isExceeded: consumed > limit,
   };
 }
 

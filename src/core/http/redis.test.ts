@@ -1,21 +1,21 @@
 import { stat } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { inTime } from './redis.ts';
+import { withRedisTimeout } from './redis.ts';
 
 it('rejects if no answer arrives in time', async () => {
   const start = performance.now();
-  await expect(inTime(new Promise(() => {}))).rejects.toThrow('Redis did not answer in time.');
+  await expect(withRedisTimeout(new Promise(() => {}))).rejects.toThrow('Redis did not answer in time.');
   expect(performance.now() - start).toBeGreaterThanOrEqual(199);
 });
 
 it('accepts an answer that arrived while this process was too busy to read it', async () => {
   await new Promise((resolve) => setImmediate(resolve)); // then timers run, and then answers are read
-  const answer = inTime(stat(import.meta.filename));
+  const answer = withRedisTimeout(stat(import.meta.filename));
   for (const start = performance.now(); performance.now() - start < 400; );
   await expect(answer).resolves.toBeDefined();
 });
 
 it('passes an error of Redis on unchanged', async () => {
   const refusal = { consumedPoints: 5 };
-  await expect(inTime(Promise.reject(refusal))).rejects.toBe(refusal);
+  await expect(withRedisTimeout(Promise.reject(refusal))).rejects.toBe(refusal);
 });

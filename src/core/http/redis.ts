@@ -8,9 +8,9 @@ const PAUSE_AFTER_FAILURE_MS = 2_000;
 export interface SharedRedis {
   readonly client: Redis;
   /** False while Redis is not connected, and for 2 s after a failed command. */
-  usable(): boolean;
+  isUsable(): boolean;
   /** Must be called after each failed command. */
-  failed(): void;
+  pauseAfterFailure(): void;
   ping(): Promise<boolean>;
   close(): void;
 }
@@ -23,28 +23,28 @@ export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedR
     retryStrategy: (attempt) => Math.min(attempt * 100, 1_000),
   });
   let pausedUntil = 0;
-  let reachable = true;
+  let isReachable = true;
   client.on('error', () => {
     // ioredis reports each failed attempt to reconnect. Log only changes.
-    if (reachable)
+    if (isReachable)
       log.warn('Redis cannot be reached. Until it is back, each instance counts rate limits alone.');
-    reachable = false;
+    isReachable = false;
   });
   client.on('ready', () => {
-    if (!reachable) log.info('Redis is back. Instances share rate limits again.');
-    reachable = true;
+    if (!isReachable) log.info('Redis is back. Instances share rate limits again.');
+    isReachable = true;
   });
 
   return {
     client,
-    usable: () => client.status === 'ready' && Date.now() >= pausedUntil,
-    failed: () => {
+    isUsable: () => client.status === 'ready' && Date.now() >= pausedUntil,
+    pauseAfterFailure: () => {
       pausedUntil = Date.now() + PAUSE_AFTER_FAILURE_MS;
     },
     async ping() {
       if (client.status !== 'ready') return false;
       try {
-        return (await inTime(client.ping())) === 'PONG';
+        return (await withRedisTimeout(client.ping())) === 'PONG';
       } catch {
         return false; // The health check needs no reason.
       }
@@ -57,7 +57,7 @@ export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedR
  * Waits at most 200 ms for Redis. If this process was busy, Node runs timers before it reads answers that have already arrived.
  * So the time-out waits one more turn of the event loop.
  */
-export function inTime<T>(answer: Promise<T>): Promise<T> {
+export function withRedisTimeout<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       setImmediate(() => reject(new Error('Redis did not answer in time.')));

@@ -17,8 +17,8 @@ function withNullables(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withNullables);
   if (!isObject(schema)) return schema;
   const { anyOf, ...others } = schema;
-  const [value, none, ...more] = Array.isArray(anyOf) ? anyOf : [];
-  if (isObject(value) && typeof value.type === 'string' && none?.type === 'null' && more.length === 0) {
+  const [value, nullPart, ...more] = Array.isArray(anyOf) ? anyOf : [];
+  if (isObject(value) && typeof value.type === 'string' && nullPart?.type === 'null' && more.length === 0) {
     return withNullables({ ...others, ...value, nullable: true });
   }
   return Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, withNullables(part)]));

@@ -38,7 +38,7 @@ const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
 /** The time limit for receiving the body. A route may have another limit. */
 const BODY_TIMEOUT_MS = 10_000;
-/** Node's time limit for receiving a whole request. The limit of a route for its body must be shorter. */
+/** Node's time limit for receiving a whole request. The `bodyTimeoutMs` of every route must be shorter. */
 const LONGEST_REQUEST_MS = 15 * 60_000;
 /** How often Node checks for late headers and requests. */
 const CONNECTIONS_CHECK_MS = 1_000;
@@ -47,7 +47,7 @@ const ANSWER_TIMEOUT_MS = 5_500;
 /** Longer than 60 s, the time that load balancers usually keep an idle connection open. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
-/** Recursive functions call themselves once for each level of a body. Every schema needs less than half of these levels. */
+/** Limits the depth of recursive functions, such as `hasAtMostLevels`. Every schema needs less than half of these levels. */
 const MAX_BODY_LEVELS = 32;
 const SERVER_OPTIONS = {
   headersTimeout: HEADERS_TIMEOUT_MS,
@@ -287,7 +287,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   const earlier = answersOn(socket).findLast(({ req }) => req.complete);
   if (earlier) {
     earlier.shouldKeepAlive = false; // Adds `Connection: close`, unless the headers were sent.
-    earlier.off('close', endConnection).once('close', endConnection); // More unreadable bytes may arrive.
+    earlier.off('close', endConnection).once('close', endConnection); // Only once, if more unreadable bytes arrive.
     return;
   }
   const [status, text] = UNREADABLE[error.code ?? ''] ?? [400, 'Bad Request'];
@@ -346,7 +346,7 @@ function partError(request: FastifyRequest, part: Part, given: unknown): AppErro
     | ((given: unknown) => Checked | true)
     | object
     | undefined;
-  // A body with several content types has one validation for each. Files are validated when they are read.
+  // A body with several content types has a function for each type. It is a file, and is validated when it is read.
   if (check !== undefined && typeof check !== 'function') return undefined;
   const checked = check?.(given ?? null);
   return typeof checked === 'object' && 'error' in checked ? checked.error : undefined;
@@ -370,7 +370,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
     .send({ success: false, error: { code: answer.code, message: answer.message, details: answer.details } });
 }
 
-/** The answer to an error that a request, the database or the load may cause; undefined for a defect. */
+/** The answer to an error that the request, the database or the load has caused. Undefined if the error is a defect. */
 export function knownError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   const { statusCode: status } = error instanceof Error ? (error as FastifyError) : {};

@@ -9,7 +9,7 @@ import { type AppError, type FieldProblem, invalid, MAX_PROBLEMS } from './error
 
 /**
  * Validation of requests. Bodies are validated unchanged: no value is coerced, added or removed. Path and query values are text, so
- * canonical numbers and flags are converted first.
+ * `readText` first converts numbers, `true` and `false`.
  */
 
 interface TextFormat {
@@ -203,7 +203,7 @@ type JsonSchema = {
   [key: string]: unknown;
 };
 
-/** Refuses unknown properties at every depth of `properties` and `items`, but not inside `anyOf`, unless a schema allows them. */
+/** Sets `additionalProperties: false` at every depth of `properties` and `items`, but not inside `anyOf`, unless a schema sets it. */
 export function closed(schema: unknown): JsonSchema {
   const { properties, items, ...rest } = schema as JsonSchema;
   return {
@@ -246,7 +246,7 @@ function checkedIf(condition: JsonSchema, schema: JsonSchema, otherwise: JsonSch
   return { if: condition, then: schema, else: otherwise };
 }
 
-/** Converts "12" to an integer, "12.50" to a number and "true" to a flag, if the schema has this type. Other text stays text. */
+/** Converts "12" to an integer, "12.50" to a number and "true" to a boolean, if the schema has this type. Other text stays text. */
 function readText(value: unknown, schema: JsonSchema): unknown {
   const parts = value as Record<string, unknown>;
   const read: Record<string, unknown> = Object.create(null);
@@ -269,7 +269,7 @@ export function problemsOf(
   const problems = new Map<string, FieldProblem>();
   for (const error of errors) {
     if (problems.size > MAX_PROBLEMS) break; // One problem more than the message lists, so that the message can say that there are more.
-    if (error.keyword === 'propertyNames' || error.keyword === 'if') continue; // An earlier error has the reason.
+    if (error.keyword === 'propertyNames' || error.keyword === 'if') continue; // An earlier error gives the reason.
     const problem = problemOf(error, formats);
     // Keep the first problem of a field: a wrong type also fails every other rule.
     if (!problems.has(problem.path)) problems.set(problem.path, problem);

@@ -26,7 +26,7 @@ export function readPhone(text: string, region: string): string | undefined {
  */
 export function requirePhone(text: string, region: string): string {
   const phone = readPhone(text, region);
-  if (!phone) throw new RangeError('no phone number');
+  if (!phone) throw new RangeError('The text is not a phone number.');
   return phone;
 }
 

@@ -18,14 +18,14 @@ export function newToken(): Token {
   return { token, hash: hashToken(token) };
 }
 
-/** A random key for a callback address. It identifies the call to the other service, even if the response to the call is lost. */
+/** A random key in a callback address. It shows which call the callback belongs to, even if the response to that call was lost. */
 export function newCallbackKey(): string {
   return randomBytes(16).toString('hex');
 }
 
 /**
  * A token that only the holder of the secret can calculate from the text.
- * @param text - begins with a purpose that no other use of the secret has.
+ * @param text - begins with the purpose of the token, so that a token for one purpose is never valid for another.
  */
 export function deriveToken(secret: string, text: string): Token {
   const token = createHmac('sha256', secret).update(text).digest('base64url');
@@ -42,7 +42,7 @@ export function sha256(text: string): Buffer {
 }
 
 const API_KEY_PREFIX = 'ams_key_';
-/** 62^43 is more than 2^256, and 62^6 is more than 2^32. */
+/** The digits of 256 random bits and of a CRC-32 in base 62: 62^43 is more than 2^256, and 62^6 is more than 2^32. */
 const API_KEY_DIGITS = { secret: 43, checksum: 6 };
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -58,14 +58,14 @@ export function newApiKey(): { key: string; hash: Buffer; hint: string } {
   return { key, hash: hashToken(key), hint: key.slice(-4) };
 }
 
-/** Whether a bearer token is meant as an API key, well-formed or not. */
+/** Whether a bearer token starts like an API key. It may still be malformed. */
 export function isApiKey(token: string): boolean {
   return token.startsWith(API_KEY_PREFIX);
 }
 
 export const API_KEY_FORMAT = `${API_KEY_PREFIX} followed by ${API_KEY_DIGITS.secret + API_KEY_DIGITS.checksum} letters and digits`;
 
-/** Whether the text has the form of an API key and its own checksum. A mistyped key is refused without a query. */
+/** Whether the text has the form of an API key and a correct checksum, so that a mistyped key is refused without a query. */
 export function isWellFormedApiKey(text: string): boolean {
   const { checksum } = API_KEY_DIGITS;
   return WHOLE_API_KEY.test(text) && checksumOf(text.slice(0, -checksum)) === text.slice(-checksum);

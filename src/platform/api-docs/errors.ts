@@ -60,7 +60,7 @@ const ERRORS = {
   ],
   KeyReused: [usedWithAnotherBody(), 'The Idempotency-Key was used with another body.'],
   RateLimited: [
-    limited({ exceeded: true, limit: 100, remaining: 0, resetSeconds: 42 }, 60),
+    limited({ isExceeded: true, limit: 100, remaining: 0, resetSeconds: 42 }, 60),
     'Too many requests, or too many unread or unfinished answers: try again after Retry-After.',
   ],
   InternalError: [internalError(), 'A defect of the service.'],
