@@ -43,7 +43,8 @@ export interface BatcherOptions<Item, Outcome> {
 interface Entry<Item, Outcome> {
   item: Item;
   keys: readonly string[];
-  until: number;
+  /** A time of `performance.now`. After it, the item is not retried. */
+  untilMs: number;
   timesBusy: number;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
@@ -60,10 +61,10 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   let batchesInFlight = 0;
   let size = 0;
   let onEmpty: (() => void) | undefined;
-  let closing = false;
+  let isClosing = false;
 
   function submit(item: Item): Promise<Outcome> {
-    if (closing) return Promise.reject(unavailable(new Error('the queue is closing')));
+    if (isClosing) return Promise.reject(unavailable(new Error('the queue is closing')));
     if (size >= maxItems) return Promise.reject(unavailable(new Error(`${size} items are waiting`), 1));
     const keys = options.keysOf(item);
     size += 1;
@@ -71,7 +72,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       waiting.push({
         item,
         keys,
-        until: performance.now() + patienceMs,
+        untilMs: performance.now() + patienceMs,
         timesBusy: 0,
         resolve,
         reject,
@@ -112,9 +113,9 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   }
 
   async function runBatch(batch: Queued[]): Promise<void> {
-    const until = Math.max(...batch.map((entry) => entry.until));
+    const untilMs = Math.max(...batch.map((entry) => entry.untilMs));
     const items = batch.map(({ item }) => item);
-    const results = await runIsolated(items, options.run, options.changedNothing, until);
+    const results = await runIsolated(items, options.run, options.changedNothing, untilMs);
     for (const [at, entry] of batch.entries()) finish(entry, results[at]);
   }
 
@@ -123,7 +124,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       void tryLater(entry, result.busy);
       return;
     }
-    leave();
+    decreaseSize();
     if (result === undefined) entry.reject(new Error('An item of the batch has no result.'));
     else if ('error' in result) entry.reject(result.error);
     else entry.resolve(result.outcome);
@@ -131,8 +132,8 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
 
   /** The first retry has no pause, because an item of the same batch may have held the lock. */
   async function tryLater(entry: Queued, error: AppError): Promise<void> {
-    if (performance.now() >= entry.until) {
-      leave();
+    if (performance.now() >= entry.untilMs) {
+      decreaseSize();
       entry.reject(error);
       return;
     }
@@ -144,13 +145,13 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     startBatches();
   }
 
-  function leave(): void {
+  function decreaseSize(): void {
     size -= 1;
     if (size === 0) onEmpty?.();
   }
 
   async function close(): Promise<void> {
-    closing = true;
+    isClosing = true;
     if (size > 0) await new Promise<void>((resolve) => (onEmpty = resolve));
   }
 
@@ -161,13 +162,13 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
  * Runs items as one batch. If the batch fails and changed nothing, runs the items one by one, so that only the item that caused the
  * error fails.
  *
- * @param until the time of `performance.now` after which the remaining items fail with the error of the batch.
+ * @param untilMs the time of `performance.now` after which the remaining items fail with the error of the batch.
  */
 export async function runIsolated<Item, Outcome>(
   items: readonly Item[],
   run: (items: readonly Item[]) => Promise<ItemResult<Outcome>[]>,
   changedNothing: (error: unknown) => boolean,
-  until = Number.POSITIVE_INFINITY,
+  untilMs = Number.POSITIVE_INFINITY,
 ): Promise<ItemResult<Outcome>[]> {
   try {
     return await run(items);
@@ -175,7 +176,7 @@ export async function runIsolated<Item, Outcome>(
     if (items.length < 2 || !changedNothing(error)) return items.map(() => ({ error }));
     const results: ItemResult<Outcome>[] = [];
     for (const item of items) {
-      const isInTime = performance.now() < until;
+      const isInTime = performance.now() < untilMs;
       results.push(...(isInTime ? await runIsolated([item], run, changedNothing) : [{ error }]));
     }
     return results;
@@ -194,12 +195,12 @@ export async function runInSavepoint<Item, Outcome>(
   run: (items: readonly Item[]) => Promise<Outcome[]>,
 ): Promise<ItemResult<Outcome>[]> {
   if (items.length === 0) return [];
-  const inOne = async (some: readonly Item[]) =>
+  const runInOneSavepoint = async (some: readonly Item[]) =>
     (await inSavepoint(tx, () => run(some))).map((outcome) => ({ outcome }));
-  return runIsolated(items, inOne, () => true);
+  return runIsolated(items, runInOneSavepoint, () => true);
 }
 
-/** Like `Promise.all`, but rejects only after all promises have settled, so that a rollback to a savepoint follows all statements. */
+/** Like `Promise.all`, but rejects only after all promises have settled. So a rollback to a savepoint is sent after all statements. */
 export async function settleAll<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);

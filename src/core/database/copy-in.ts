@@ -31,7 +31,7 @@ export async function runAlone(pool: pg.Pool, statement: string): Promise<void> 
     await client.query(`select set_config('lock_timeout', $1, false)`, [String(LOAD_TIMEOUT_MS)]);
     await client.query(statement);
   } finally {
-    client.release(true); // The connection has another time-out now.
+    client.release(true); // Close the connection, because its lock_timeout was changed.
   }
 }
 
@@ -52,7 +52,7 @@ export function createLoader(pool: pg.Pool, running: Set<Readable | Writable>): 
       const copyIn = (statement: string) => {
         const rows = client.query(copyFrom(statement));
         running.add(rows);
-        // After a cancelled COPY, the server's error arrives when nothing listens for errors any more.
+        // After a cancelled COPY, the error of the server arrives late, when nothing else listens for errors.
         rows.on('error', () => {});
         return rows.once('close', () => running.delete(rows));
       };

@@ -24,7 +24,7 @@ export interface CopyPool {
    * @param caller see `callerOf` in access.ts.
    * @param query `select …` whose column names become the header. COPY accepts no parameters; see `dateLiteral`. No cell may
    * contain a line break.
-   * @param quoted the names of text columns. They are quoted, so that programs that respect quotes do not convert them.
+   * @param quoted the names of text columns. Quotes around their values keep many programs from converting them to numbers or dates.
    * @throws AppError 429 or 503 like `SharedSlots.enter`, or an error of the statement before its first bytes.
    */
   open(caller: string, query: string, quoted: readonly string[]): Promise<Snapshot<Readable>>;
@@ -64,7 +64,7 @@ const POOL_SETTINGS: pg.PoolConfig = {
   types: columnTypes,
   statement_timeout: EXPORT_TIMEOUT_MS,
   lock_timeout: LOCK_TIMEOUT_MS,
-  idle_in_transaction_session_timeout: EXPORT_TIMEOUT_MS, // The role's own limit is meant for requests.
+  idle_in_transaction_session_timeout: EXPORT_TIMEOUT_MS, // The limit of the role may be shorter, because it is meant for requests.
 };
 
 interface CopyOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'> {
@@ -74,12 +74,12 @@ interface CopyOptions extends Pick<DatabaseOptions, 'connection' | 'onConnection
 export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
   const running = new Set<Readable | Writable>();
   const working = new Set<pg.PoolClient>();
-  let closing = false;
+  let isClosing = false;
   const openExportPool = (connection: Connection, max: number) => {
     const pool = openPool({ ...POOL_SETTINGS, ...options, connection, max });
     pool.on('acquire', (client) => {
       working.add(client);
-      if (closing) breakOff(client); // `close` could not end this connection, because it was still being opened.
+      if (isClosing) breakOff(client); // `close` could not end this connection, because it was still being opened.
     });
     pool.on('release', (_error, client) => working.delete(client));
     return pool;
@@ -173,7 +173,7 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
   }
 
   async function close(): Promise<void> {
-    closing = true;
+    isClosing = true;
     slots.close();
     const reason = unavailable(new Error('The service is stopping.'));
     for (const stream of running) stream.destroy(reason);
@@ -217,11 +217,11 @@ function copyStatement(query: string, quoted: readonly string[]): string {
  */
 function crlfLines(): Transform {
   const begin = Buffer.from(BYTE_ORDER_MARK);
-  let isBegun = false;
+  let hasBegun = false;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      if (!isBegun) this.push(begin);
-      isBegun = true;
+      if (!hasBegun) this.push(begin);
+      hasBegun = true;
       done(null, Buffer.from(chunk.toString('latin1').replaceAll('\n', '\r\n'), 'latin1'));
     },
   });

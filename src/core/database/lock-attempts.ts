@@ -16,7 +16,7 @@ export function isLockRefused(error: unknown): boolean {
 
 /**
  * Repeats the work until it gets its locks.
- * @param pause - waits after a failed attempt. The first attempt has the number 1. To give up, it throws the error.
+ * @param pause - called after each failed attempt: waits, or throws the error to give up. The first attempt has the number 1.
  */
 export async function retryUntilLockObtained(
   work: () => Promise<void>,

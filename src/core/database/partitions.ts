@@ -52,8 +52,8 @@ export async function readPartitions(client: pg.ClientBase, table: string): Prom
 }
 
 /**
- * Gives the last partition an upper bound, or the table if it has no partitions, and adds a partition after the bound. Does nothing
- * if no row has reached the last partition yet.
+ * Gives the last partition (or the table, if it has no partitions) an upper bound, and adds a partition after this bound. Does
+ * nothing if no row has reached the last partition yet.
  * @param idsAhead - how far the bound is from the last id. Default: as many ids as in the last 30 days, and at least FEWEST_IDS.
  * @returns whether a partition was added.
  */
@@ -64,31 +64,31 @@ export async function addPartition(
 ): Promise<boolean> {
   const partitions = await readPartitions(client, table);
   const last = partitions.at(-1);
-  const open = last?.name ?? table;
-  const bound = `${open}_bound`;
+  const unbounded = last?.name ?? table;
+  const bound = `${unbounded}_bound`;
   const lastId = await readLastId(client, table);
   const dropBound = () =>
     locked(client, [], () =>
-      client.query(`alter table ${quoted(open)} drop constraint if exists ${quoted(bound)}`),
+      client.query(`alter table ${quoted(unbounded)} drop constraint if exists ${quoted(bound)}`),
     );
-  // An interrupted run leaves its check in place. The check would refuse ids from the bound on.
+  // An interrupted run may have left its check, which would refuse ids from the bound on.
   await dropBound();
   if (last && lastId < BigInt(last.from ?? 0)) return false;
 
   const until = lastId + 1n + (idsAhead ?? (await countIdsOfMonth(client, table, lastId)));
   const lower = last?.from == null ? '' : `id >= ${last.from} and `;
-  // The check proves that the rows are in the bounds. Without it, PostgreSQL would read the table under an exclusive lock.
+  // This check proves that all rows are within the bounds. Otherwise PostgreSQL would read the table under an exclusive lock.
   await locked(client, [], () =>
     client.query(
-      `alter table ${quoted(open)} add constraint ${quoted(bound)} check (${lower}id < ${until}) not valid`,
+      `alter table ${quoted(unbounded)} add constraint ${quoted(bound)} check (${lower}id < ${until}) not valid`,
     ),
   );
   try {
-    await client.query(`alter table ${quoted(open)} validate constraint ${quoted(bound)}`);
+    await client.query(`alter table ${quoted(unbounded)} validate constraint ${quoted(bound)}`);
     const shape = await readShape(client, table);
     await locked(client, locksOf(table, shape), async () => {
-      if (last) await client.query(`alter table ${quoted(table)} detach partition ${quoted(open)}`);
-      const first = last ? open : await replaceByParent(client, table, shape);
+      if (last) await client.query(`alter table ${quoted(table)} detach partition ${quoted(unbounded)}`);
+      const first = last ? unbounded : await replaceByParent(client, table, shape);
       const from = last?.from ?? 'minvalue';
       await client.query(
         `alter table ${quoted(table)} attach partition ${quoted(first)} for values from (${from}) to (${until})`,
@@ -107,7 +107,7 @@ export async function addPartition(
     );
     if (isDropped) throw error;
     throw new Error(
-      `The table ${open} still has the check ${bound}, which refuses ids from ${until} on. Run this command again soon.`,
+      `The table ${unbounded} still has the check ${bound}, which refuses ids from ${until} on. Run this command again soon.`,
       { cause: error },
     );
   }
@@ -213,8 +213,8 @@ async function dropTriggersAndForeignKeys(client: pg.ClientBase, table: string):
 
 /** Reads the shape of a table, without the index that exists only while an import is undone. */
 async function readShape(client: pg.ClientBase, table: string): Promise<Shape> {
-  const of = async <T extends object>(text: string) => (await client.query<T>(text, [table])).rows;
-  const [about] = await of<{ owner: string; isReferenced: boolean }>(
+  const rowsOf = async <T extends object>(text: string) => (await client.query<T>(text, [table])).rows;
+  const [about] = await rowsOf<{ owner: string; isReferenced: boolean }>(
     `select quote_ident(pg_get_userbyid(relowner)) as owner,
        exists (select from pg_constraint where confrelid = c.oid) as "isReferenced"
      from pg_class c where oid = $1::regclass`,
@@ -223,16 +223,16 @@ async function readShape(client: pg.ClientBase, table: string): Promise<Shape> {
     throw new Error(`The partitions of ${table} cannot be changed, because foreign keys refer to the table.`);
   return {
     ...about,
-    indexes: await of(
+    indexes: await rowsOf(
       `select c.relname as name, pg_get_indexdef(i.indexrelid) as definition, pg_get_constraintdef(k.oid) as constraint
        from pg_index i join pg_class c on c.oid = i.indexrelid left join pg_constraint k on k.conindid = i.indexrelid
        where i.indrelid = $1::regclass and c.relname not like '%\\_of\\_undo' order by 1`,
     ),
-    foreignKeys: await of(
+    foreignKeys: await rowsOf(
       `select conname as name, pg_get_constraintdef(oid) as definition, confrelid::regclass::text as references
        from pg_constraint where conrelid = $1::regclass and contype = 'f' order by 1`,
     ),
-    triggers: await of(
+    triggers: await rowsOf(
       `select tgname as name, pg_get_triggerdef(oid) as definition
        from pg_trigger where tgrelid = $1::regclass and not tgisinternal order by 1`,
     ),
@@ -294,8 +294,8 @@ async function readLastId(client: pg.ClientBase, table: string): Promise<bigint>
 }
 
 /**
- * The number of ids of the last 30 days, at least FEWEST_IDS. Searches by the primary key, because the ledger has no index on the
- * time. Rows are almost in the order of their times.
+ * The number of ids of the last 30 days, at least FEWEST_IDS. A binary search on the primary key, because the ledger has no index on
+ * the time. A higher id almost always has a later time.
  */
 async function countIdsOfMonth(client: pg.ClientBase, table: string, lastId: bigint): Promise<bigint> {
   let [below, above] = [0n, lastId];

@@ -33,9 +33,9 @@ export function namingPool(pool: pg.Pool, prepare: boolean) {
     end: () => pool.end(),
     async connect() {
       const client = await pool.connect();
-      const known = clients.get(client) ?? namingClient(client, prepare);
-      clients.set(client, known);
-      return known;
+      const naming = clients.get(client) ?? namingClient(client, prepare);
+      clients.set(client, naming);
+      return naming;
     },
   };
 }
@@ -47,7 +47,7 @@ export function namingPool(pool: pg.Pool, prepare: boolean) {
  */
 export function namingClient(client: pg.PoolClient, prepare: boolean): PostgresPoolClient {
   const nameOf = nameStatements('s');
-  let broken = false;
+  let isBroken = false;
 
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
@@ -57,10 +57,10 @@ export function namingClient(client: pg.PoolClient, prepare: boolean): PostgresP
     const isPlanned = values.length > 0 || text.startsWith('select ');
     const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
-      broken ||= !(error instanceof pg.DatabaseError) || isStale(error);
+      isBroken ||= !(error instanceof pg.DatabaseError) || isStale(error);
       throw error;
     });
   }
 
-  return { query, release: () => client.release(broken) };
+  return { query, release: () => client.release(isBroken) };
 }

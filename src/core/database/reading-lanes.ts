@@ -29,10 +29,10 @@ export function openReadingLanes(
   const lanes = new Map<Lane, Promise<pg.Client>>();
   // Each lane counts its own names, because the many texts of lists would use up the names of the other lanes.
   const nameOf = { sessions: nameStatements('l'), rows: nameStatements('l'), lists: nameStatements('l') };
-  let closed = false;
+  let isClosed = false;
 
   function connect(lane: Lane): Promise<pg.Client> {
-    if (closed) throw new Error('Client was closed and is not queryable');
+    if (isClosed) throw new Error('Client was closed and is not queryable');
     const client = new pg.Client(settings);
     client.on('error', (error) => {
       leave(lane, connected);
@@ -75,7 +75,7 @@ export function openReadingLanes(
         return ask<Row>(lane, text, values);
       }),
     async close() {
-      closed = true;
+      isClosed = true;
       const clients = await Promise.allSettled(lanes.values());
       await Promise.all(clients.map((client) => client.status === 'fulfilled' && client.value.end()));
     },

@@ -47,8 +47,8 @@ export async function orReadPrimary<T>(
 
 /**
  * - behind: the replica is further behind than the limit, or a failover has replaced the primary in the last minute.
- * - not a standby: a server that is not in recovery, or a standby of another database. A primary that was cut off and replaced is
- *   also refused, because it does not have the newest payments.
+ * - not a standby: a server that is not in recovery, or a standby of another database. So a former primary that a failover replaced
+ *   is not read: it does not have the newest payments.
  */
 export type ReplicaState = 'up' | 'behind' | 'not a standby' | 'down';
 
@@ -74,8 +74,8 @@ const POLL_MS = 10;
 /** Limits the memory use while the replica replays nothing. */
 const MAX_POSITIONS = 1_000;
 /**
- * A standby may have received changes that were never acknowledged, and that the new primary does not have. The standby needs some
- * seconds to notice and discard them.
+ * After a failover, a standby may have changes that were never acknowledged and that the new primary does not have. The standby needs
+ * some seconds to notice and discard them.
  */
 const PAUSE_AFTER_FAILOVER_MS = 60_000;
 
@@ -108,7 +108,7 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
   let pausedUntilMs = 0;
   /** Positions of the primary that the replica has not reached yet, oldest first. */
   let awaited: Position[] = [];
-  /** When the primary had the latest position that the replica has reached. */
+  /** The replica has everything that the primary had at this time. */
   let currentAtMs: number | undefined;
   let failures = 0;
   /** Connections of reports. */
@@ -191,9 +191,9 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
       client = await pool.connect();
       watch(pool);
       working.add(client);
-      const isReached = await reaches(client, wanted);
+      const isReached = await waitUntilReached(client, wanted);
       if (isReached) return { value: client, takenAtMs: wanted.askedAtMs };
-      client.release(isReached === undefined); // A connection to another server is of no use.
+      client.release(isReached === undefined); // Close a connection to a server that is not a standby of this database.
     } catch (error) {
       client?.release(true);
       warn(error);
@@ -207,8 +207,8 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
     pool.on('release', (_error, client) => working.delete(client));
   }
 
-  /** @returns undefined if the server is not a standby of this database. */
-  async function reaches(client: pg.PoolClient, wanted: Position): Promise<boolean | undefined> {
+  /** @returns whether the standby reached the position in time, or undefined if the server is not a standby of this database. */
+  async function waitUntilReached(client: pg.PoolClient, wanted: Position): Promise<boolean | undefined> {
     for (;;) {
       const progress = await readProgress(client, wanted.database);
       if (progress === 'not a standby') return undefined;

@@ -190,7 +190,7 @@ function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   };
 }
 
-/** Runs the work in one transaction on a connection of another pool, then releases the connection. */
+/** Runs the work in one transaction on this connection, which is of a separate pool. Then releases the connection. */
 export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => Promise<T>): Promise<T> {
   const { query, release } = namingClient(client, false);
   const pool = { connect: async () => ({ query, release: () => {} }), end: async () => {} };

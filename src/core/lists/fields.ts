@@ -1,12 +1,12 @@
 export interface ListField {
   kind: Kind;
-  /** The column that holds the value, with the alias of its table. The store declares the SQL of a computed field. */
+  /** The column with the value, and the alias of its table. Absent for a computed field, whose SQL is in `ListColumns.computed`. */
   column?: string;
   /** Rows without a value sort last in both directions. */
   nullable?: boolean;
-  /** Kind enum: the allowed values. */
+  /** For the kind enum: the allowed values. */
   values?: readonly string[];
-  /** Kind text: an indexed column that holds `of(text)`. The operators eq, ne, in and nin compare this column, not the text. */
+  /** For the kind text: an indexed column with `of(text)`. The operators eq, ne, in and nin compare this column, not the text. */
   key?: { column: string; of: (text: string) => string };
 }
 

@@ -40,7 +40,7 @@ export function columnList(columns: readonly string[]): RawBuilder<unknown> {
 }
 
 /** Skipping or counting this many rows of an index takes about the time of a look-up. */
-const MAX_READ_QUICKLY = 500;
+const MAX_QUICK_ROWS = 500;
 /** If the limit were a parameter, PostgreSQL would plan each page again. Planning takes longer than running the query. */
 const LITERAL_LIMITS = [DEFAULT_LIMIT, MAX_LIMIT];
 
@@ -89,8 +89,8 @@ async function findAfter<Row>(
 }
 
 /**
- * Reads the page and its total in one statement. A page that is not full shows the total. For a full page, the statement counts:
- * all rows if PostgreSQL plans the statement for its values, otherwise up to a limit. A second statement counts more rows.
+ * Reads the page and the total in one statement. If the page is not full, its rows give the total. For a full page, the statement
+ * counts all rows, or in a quick list at most MAX_QUICK_ROWS. If there are more rows, a second statement counts them.
  */
 async function findNumbered<Row>(
   db: Db,
@@ -99,7 +99,7 @@ async function findNumbered<Row>(
   select: string,
 ): Promise<Page<Row>> {
   const skipped = (plan.page - 1) * plan.limit;
-  const isQuick = source.byKey || (source.inOrderOfIndex && skipped <= MAX_READ_QUICKLY);
+  const isQuick = source.byKey || (source.inOrderOfIndex && skipped <= MAX_QUICK_ROWS);
   const where = whereOf([...conditionsOf(plan, source), ...(source.where ?? [])]);
   const countAll = () => sql<{ total: number }>`select count(*) as total ${source.from} ${where}`.compile(db);
   // The rest of the SQL is joined as text. The query builder would need 10 µs more for each page.
@@ -108,7 +108,7 @@ async function findNumbered<Row>(
   const parameter = (value: number) => `$${values.push(value)}::bigint`;
   const limit = LITERAL_LIMITS.includes(plan.limit) ? String(plan.limit) : parameter(plan.limit);
   const offset = skipped === 0 ? '0' : parameter(skipped);
-  // Without the order, PostgreSQL might search the whole table for the first rows. A list by key has few rows to sort.
+  // Count in the order of the page. Otherwise PostgreSQL might search the whole table for the first rows. A list by key sorts few rows.
   const countFew = () =>
     `select nullif(count(*), ${TOO_MANY}) from (select ${textOf(db, source.from)} ${ordered} limit ${TOO_MANY}) as few`;
   const text = `
@@ -124,7 +124,7 @@ async function findNumbered<Row>(
   const { rows, total } = found as Found<Row>;
   return { rows, pagination: pageNumbers(plan.page, plan.limit, total ?? (await countMany())) };
 
-  /** Rows may have been deleted since the page was read. */
+  /** Counts all rows. Rows may have been deleted since the page was read, so the total includes at least the rows of the page. */
   async function countMany(): Promise<number> {
     const [counted] = (await db.executeQuery(countAll())).rows;
     return Math.max(counted?.total ?? 0, rows.length === 0 ? 0 : skipped + rows.length);
@@ -149,7 +149,7 @@ function textOf(db: Db, part: RawBuilder<unknown>): string {
   return text;
 }
 
-const TOO_MANY = MAX_READ_QUICKLY + 1;
+const TOO_MANY = MAX_QUICK_ROWS + 1;
 
 async function runUnnamed<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
   return (await sql<Row>`${sql.raw(UNNAMED)} ${statement}`.execute(db)).rows;

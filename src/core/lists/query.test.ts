@@ -153,7 +153,7 @@ describe('defineList', () => {
     const values = (count: number) => Array.from({ length: count }, (_, i) => i + 1).join(',');
     expect(read(`filter[id][in]=${values(100)}`).plan?.filters[0]?.values).toHaveLength(100);
     expect(read(`filter[id][in]=${values(101)}`).problems).toEqual({
-      'filter[id][in]': 'must hold at most 100 values',
+      'filter[id][in]': 'must have at most 100 values',
     });
   });
 });

@@ -280,7 +280,7 @@ function readFilters(
     const values = items.map((item) => read(item, field, business)).filter((value) => value !== undefined);
     const isValid = values.length === items.length && items.length <= MAX_LIST_VALUES;
     if (isValid) return [{ field, operator, values }];
-    const tooMany = items.length > MAX_LIST_VALUES && `must hold at most ${MAX_LIST_VALUES} values`;
+    const tooMany = items.length > MAX_LIST_VALUES && `must have at most ${MAX_LIST_VALUES} values`;
     problems.push({
       path: `${parameterOf(field)}[${operator}]`,
       message: tooMany || problem(field, business),
@@ -308,7 +308,8 @@ function readSort(text: string, fields: NamedField[], problems: FieldProblem[]):
   }
   const id = fields.find(({ name }) => name === 'id');
   if (id) order.push({ field: id, direction: order.at(-1)?.direction ?? 'desc' });
-  return order.slice(0, order.findIndex(({ field }) => field === id) + 1); // No two ids are equal.
+  // Keys after the id have no effect, because no two ids are equal.
+  return order.slice(0, order.findIndex(({ field }) => field === id) + 1);
 }
 
 function readAfter(
@@ -319,8 +320,8 @@ function readAfter(
 ): Position | undefined {
   if (typeof after !== 'string') return undefined;
   if (page !== undefined) problems.push({ path: 'page', message: 'cannot be combined with after' });
-  const isOrderWrong = problems.some(({ path }) => path === 'sort');
-  return isOrderWrong ? undefined : readPosition(after, fields, order, problems);
+  const isSortWrong = problems.some(({ path }) => path === 'sort');
+  return isSortWrong ? undefined : readPosition(after, fields, order, problems);
 }
 
 /** Collects `filter[field][op]=v` and `filter[field]=v` in one entry `filter[field]` = `{op: v}`. */

@@ -103,14 +103,14 @@ function usualCondition({ field, operator, values }: Filter, columns: ListColumn
       return sql`(${isOneOf(field, column, values)}) is not true`;
     case 'eq':
     case 'ne':
-      return compare(field, operator, ...byKey(field, column, [value]));
+      return compare(field, operator, ...keyOrColumn(field, column, [value]));
     default:
       return compare(field, operator, orderedColumn(field, columns), [value]);
   }
 }
 
 /** The operators eq, ne, in and nin compare the key of a text field, if the field has a key. */
-function byKey(
+function keyOrColumn(
   { key }: ListField,
   column: RawBuilder<unknown>,
   values: FilterValue[],
@@ -144,7 +144,7 @@ function compare(
 
 function isOneOf(field: ListField, column: RawBuilder<unknown>, values: FilterValue[]): RawBuilder<boolean> {
   const days = values.filter(isDay);
-  const [target, others] = byKey(
+  const [target, others] = keyOrColumn(
     field,
     column,
     values.filter((value) => !isDay(value)),
