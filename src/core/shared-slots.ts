@@ -88,8 +88,8 @@ export function createSharedSlots({
   }
 
   function remove(caller: string, waiter: Waiter): void {
-    const left = waiting.get(caller)?.filter((other) => other !== waiter) ?? [];
-    if (left.length > 0) waiting.set(caller, left);
+    const remaining = waiting.get(caller)?.filter((other) => other !== waiter) ?? [];
+    if (remaining.length > 0) waiting.set(caller, remaining);
     else waiting.delete(caller);
   }
 

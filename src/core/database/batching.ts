@@ -97,12 +97,12 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
 
   function takeBatch(): Queued[] {
     const batch: Queued[] = [];
-    const left: Queued[] = [];
+    const remaining: Queued[] = [];
     for (const entry of waiting) {
       const isFree = batch.length < largestBatch && !entry.keys.some((key) => keysInFlight.has(key));
-      (isFree ? batch : left).push(entry);
+      (isFree ? batch : remaining).push(entry);
     }
-    waiting = left;
+    waiting = remaining;
     return batch;
   }
 

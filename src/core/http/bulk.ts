@@ -208,7 +208,7 @@ export function bulkRoute<Item extends TSchema, Data>(
       const leave = await slots.enter(callerOf(request));
       try {
         return await repeatable(context, request, reply, async ({ db }, key) => {
-          if (key) await refuseInterrupted(context, key);
+          if (key) await checkInterruptedCall(context, key);
           // By Fastify's type, a check returns a boolean. The checks of our compiler return `Checked`.
           const check = request.compileValidationSchema(item, 'body') as unknown as (
             body: unknown,
@@ -240,7 +240,7 @@ export function bulkRoute<Item extends TSchema, Data>(
  * Refuses the key if an interrupted call has used it with another body. Such a call has stored no answer. Only the stored answers
  * of its items show which body the call had.
  */
-function refuseInterrupted(context: Context, key: IdempotencyKey): Promise<void> {
+function checkInterruptedCall(context: Context, key: IdempotencyKey): Promise<void> {
   return inTransaction(context.db, async (tx) => {
     // Wait: the interrupted call may still be committing its last slice.
     await takeLock(tx, lockNameOf(key));
@@ -316,9 +316,9 @@ function outcomesOf<Data>(
   checked: readonly Checked[],
   results: readonly ItemResult<Data>[],
 ): Outcome<Data>[] {
-  const left = results.values();
+  const remaining = results.values();
   return checked.map((one, index) => {
-    const result = 'error' in one ? one : left.next().value;
+    const result = 'error' in one ? one : remaining.next().value;
     if (result && 'outcome' in result) return { index, status: 'created', data: result.outcome };
     const error = errorOf(request, result);
     const { code, message, details } = error;

@@ -14,7 +14,8 @@ import { type AppError, type FieldProblem, invalid, MAX_PROBLEMS } from './error
 
 interface TextFormat {
   check(text: string): boolean;
-  meaning: string;
+  /** The text after the name of the field in an error. */
+  rule: string;
 }
 
 /** The data that validation depends on: settings, currency and the business day. */
@@ -23,39 +24,39 @@ export type BusinessSettings = Pick<Context, 'config' | 'currency' | 'clock'>;
 export const FORMATS: Record<string, TextFormat> = {
   text: {
     check: isVisibleText,
-    meaning: 'must be text with at least one visible character and no control characters',
+    rule: 'must be text with at least one visible character and no control characters',
   },
   identifier: {
     check: (text) => isVisibleText(text) && /[\p{L}\p{N}]/u.test(text),
-    meaning: 'must be text with at least one letter or digit',
+    rule: 'must be text with at least one letter or digit',
   },
   'external-id': {
     check: isVisibleId,
-    meaning: 'must be text with at least one visible character and no invisible ones',
+    rule: 'must be text with at least one visible character and no invisible ones',
   },
   paragraph: {
     check: (text) => !/[^\P{Cc}\n\t]/u.test(text) && text.isWellFormed(),
-    meaning: 'must be text without control characters other than line breaks and tabs',
+    rule: 'must be text without control characters other than line breaks and tabs',
   },
   'query-text': {
     check: (text) => !/\p{Cc}/u.test(text) && text.isWellFormed(),
-    meaning: 'must be text without control characters',
+    rule: 'must be text without control characters',
   },
   'calendar-date': {
     check: (text) => parsePlainDate(text) !== undefined,
-    meaning: 'must be a calendar date as YYYY-MM-DD, from 1900 to 2999',
+    rule: 'must be a calendar date as YYYY-MM-DD, from 1900 to 2999',
   },
   'calendar-month': {
     check: (text) => /^\d{4}-\d{2}$/.test(text) && parsePlainDate(`${text}-01`) !== undefined,
-    meaning: 'must be a month as YYYY-MM, from 1900 to 2999',
+    rule: 'must be a month as YYYY-MM, from 1900 to 2999',
   },
   'date-time': {
     check: (text) => parseTimestamp(text) !== undefined,
-    meaning: 'must be an ISO 8601 timestamp with a zone',
+    rule: 'must be an ISO 8601 timestamp with a zone',
   },
   'mail-address': {
     check: isEmail,
-    meaning:
+    rule:
       'must be an e-mail address such as name@example.com, without full-width or other look-alike letters, and with ' +
       'a domain in ASCII (an international domain as xn--…)',
   },
@@ -68,14 +69,14 @@ function businessFormats(business: BusinessSettings): Record<string, TextFormat>
   return {
     phone: {
       check: (text) => readPhone(text, PHONE_REGION) !== undefined,
-      meaning: `must be + followed by 8 to 15 digits, or a national phone number of ${COUNTRY_NAMES.of(PHONE_REGION)}`,
+      rule: `must be + followed by 8 to 15 digits, or a national phone number of ${COUNTRY_NAMES.of(PHONE_REGION)}`,
     },
     'past-date': {
       check: (text) => {
         const date = parsePlainDate(text);
         return date !== undefined && compareDates(date, today(business)) <= 0;
       },
-      meaning: 'must be a calendar date as YYYY-MM-DD, not later than today',
+      rule: 'must be a calendar date as YYYY-MM-DD, not later than today',
     },
   };
 }
@@ -155,12 +156,12 @@ export function createValidatorCompiler(business: BusinessSettings) {
       const limited = countedFirst(whole);
       const { [PARSE]: parse } = schema as { [PARSE]?: Parser };
       check = isBody
-        ? checker(
+        ? createChecker(
             () => ajv.compile(limited),
             (value) => value ?? {},
             formats,
           )
-        : checker(
+        : createChecker(
             () => ajv.compile(limited),
             (value) => readText(value, whole),
             formats,
@@ -177,7 +178,7 @@ export type Checked = { value: unknown } | { error: AppError };
 
 type Checker = (given: unknown) => Checked;
 
-function checker(
+function createChecker(
   compile: () => ValidateFunction,
   read: (value: unknown) => unknown,
   formats: Record<string, TextFormat>,
@@ -298,7 +299,7 @@ function messageOf(
     case 'enum':
       return `must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}`;
     case 'format':
-      return formats[params.format as string]?.meaning ?? `must be a ${params.format}`;
+      return formats[params.format as string]?.rule ?? `must be a ${params.format}`;
     case 'minProperties':
       return `must name at least one of ${namesOf(parentSchema)}`;
     case 'maxProperties':

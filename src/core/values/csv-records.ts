@@ -33,14 +33,14 @@ export async function* readRecords(
 
 /** Finds the first line of a record. The parser reports the last line, and counts a CRLF within quotes as two lines. */
 function createLineCounter() {
-  let counted = 0;
+  let countedTwice = 0;
   return ({ lines }: Info, record: readonly string[]): number => {
     let breaks = 0;
     for (const cell of record) {
       if (!cell.includes('\n')) continue;
       breaks += cell.split('\n').length - 1;
-      counted += cell.split('\r\n').length - 1;
+      countedTwice += cell.split('\r\n').length - 1;
     }
-    return lines - counted - breaks;
+    return lines - countedTwice - breaks;
   };
 }

@@ -177,7 +177,7 @@ function publicFormat(format: string, description: unknown): Schema {
   const known = PUBLIC_FORMATS[format];
   if (known) return { format: known };
   if (typeof description === 'string' || format === 'query-text') return {};
-  const meaning = format === 'phone' ? PHONE_MEANING : FORMATS[format]?.meaning;
+  const meaning = format === 'phone' ? PHONE_MEANING : FORMATS[format]?.rule;
   if (meaning === undefined)
     throw new Error(`The API description has no description of the format ${format}.`);
   return { description: `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.` };
