@@ -75,7 +75,7 @@ import { webhookEndpointRoutes } from './webhook-endpoints/routes.ts';
 export interface AppParts
   extends Pick<Pools, 'pool' | 'copies' | 'verifier' | 'summaries' | 'reports' | 'replica' | 'probe'> {
   context: Context;
-  /** Everything in this instance that reads events shares it. */
+  /** Shared by all code of this instance that reads events. */
   horizon: HorizonReader;
   log: Log;
   redis: SharedRedis | undefined;

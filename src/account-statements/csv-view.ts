@@ -1,6 +1,6 @@
 import { termsOf } from '../accounts/schedule-rules.ts';
 import type { Currency } from '../core/context.ts';
-import { BYTE_ORDER_MARK, bare, csvLine } from '../core/values/csv.ts';
+import { BYTE_ORDER_MARK, csvLine, unquoted } from '../core/values/csv.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { type Minor, minorToText } from '../core/values/money.ts';
 import { sourceOf } from './json-view.ts';
@@ -43,8 +43,8 @@ export function statementCsv(
 ): string {
   const terms = termsOf(account);
   const spelling = plainSpelling(currency.decimals);
-  const amount = (minor: Minor) => ({ bare: minorToText(minor, currency.decimals) });
-  const optional = (value: string | number | null = null) => (value === null ? null : bare(value));
+  const amount = (minor: Minor) => ({ unquoted: minorToText(minor, currency.decimals) });
+  const optional = (value: string | number | null = null) => (value === null ? null : unquoted(value));
   const lines: Line[] = [
     { ...statement.opening, date: period.from, type: 'opening', description: 'Before this day' },
     ...statement.rows.map((row) => ({
@@ -63,11 +63,11 @@ export function statementCsv(
   ];
   return [
     BYTE_ORDER_MARK,
-    csvLine(COLUMNS.map(bare)),
+    csvLine(COLUMNS.map(unquoted)),
     ...lines.map(({ source, dueMinor = 0n, chargedMinor = 0n, paidMinor = 0n, ...line }) =>
       csvLine([
-        bare(line.date),
-        bare(line.type),
+        unquoted(line.date),
+        unquoted(line.type),
         line.description,
         line.covers || null,
         amount(dueMinor),
@@ -76,8 +76,8 @@ export function statementCsv(
         amount(line.dueSoFarMinor),
         amount(line.owedInTotalMinor),
         line.amountMinor === undefined ? null : amount(line.amountMinor),
-        bare(currency.code),
-        bare(accountNumber),
+        unquoted(currency.code),
+        unquoted(accountNumber),
         optional(source?.paymentId),
         optional(source?.creditMoveId),
         source?.transactionRef ?? null,

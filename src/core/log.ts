@@ -18,7 +18,7 @@ export function createLog({ LOG_LEVEL, production }: Pick<Config, 'LOG_LEVEL' | 
   return pino(options, pretty({ translateTime: 'SYS:HH:MM:ss', ignore: 'reqId', singleLine: true }));
 }
 
-/** Removes `detail` and `where` from errors of PostgreSQL. They repeat rows and values, which may be personal data. */
+/** Removes `detail` and `where`, because PostgreSQL repeats rows and values in these fields, which may be personal data. */
 function withoutRows(error: Error): unknown {
   if (!(error instanceof Error)) return error;
   const { detail: _row, where: _values, ...shown } = pino.stdSerializers.err(error);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
-import { bare, csvLine, csvText } from '../../src/core/values/csv.ts';
+import { csvLine, csvText, unquoted } from '../../src/core/values/csv.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
@@ -457,7 +457,7 @@ describe('as CSV', () => {
   it('escapes a text for every separator that a spreadsheet may use, with and without quotes', () => {
     fc.assert(
       fc.property(fc.array(cellArb, { minLength: 1, maxLength: 3 }), (texts) => {
-        const line = csvLine([bare(1), ...texts]).trimEnd();
+        const line = csvLine([unquoted(1), ...texts]).trimEnd();
         for (const separator of [',', ';', '\t', '|']) {
           for (const quote of separator === ',' ? [true] : [true, false])
             for (const cell of cellsOf(line, separator, quote))

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bare, csvLine } from '../../src/core/values/csv.ts';
+import { csvLine, unquoted } from '../../src/core/values/csv.ts';
 import { csvOf } from '../../web/src/pages/portfolio/csv.ts';
 
 it.each([
@@ -27,9 +27,9 @@ it.each([
     '+254712345678',
     '@home',
     'active',
-    bare(3),
-    bare(400),
-    bare(2000.5),
+    unquoted(3),
+    unquoted(400),
+    unquoted(2000.5),
   ]);
   expect(csvOf([account]).split('\r\n', 2)[1]).toBe(expected.trimEnd());
 });

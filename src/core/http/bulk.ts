@@ -82,7 +82,7 @@ export function BulkBody<T extends TSchema>(item: T, title: string) {
   );
 }
 
-/** Like `Problem`, but serialized without the schemas of the error codes: the serializer would compare each error with all of them. */
+/** Like `Problem`, without the schemas of the error codes, because the serializer would compare each error with all of them. */
 const UncheckedProblem = Type.Unsafe<Static<typeof Problem>>({
   type: 'object',
   additionalProperties: true,

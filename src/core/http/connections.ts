@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import type { Log } from '../log.ts';
 
 /**
- * Limits for each connection, which Node does not provide: the number of unanswered requests, and how long an answer may stay unread.
+ * Limits that Node does not provide: for each connection, the number of unanswered requests, and how long an answer may stay unread.
  */
 
 /** Clients that pipeline send at most a few dozen requests. Browsers and proxies send one at a time. */

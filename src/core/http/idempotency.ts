@@ -192,7 +192,7 @@ function readKey(request: FastifyRequest): string | undefined {
 
 /**
  * The path of the route with its parsed parameters. Clients can write the same path in many ways (percent-encoding, absolute form,
- * version prefix), and a key must be found under each of them. Repeatable routes have no query.
+ * version prefix). All of them give the same text, so that a repeat finds its key. Repeatable routes have no query.
  */
 function addressOf({ routeOptions, params }: FastifyRequest): string {
   const values = params as Record<string, string | number>;

@@ -1,6 +1,6 @@
 export interface ListField {
   kind: Kind;
-  /** The column with the value, and the alias of its table. Absent for a computed field, whose SQL is in `ListColumns.computed`. */
+  /** The column with the alias of its table, such as `p.created_at`. Absent for a computed field, see `ListColumns.computed`. */
   column?: string;
   /** Rows without a value sort last in both directions. */
   nullable?: boolean;

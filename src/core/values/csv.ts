@@ -5,23 +5,23 @@
 export const BYTE_ORDER_MARK = '\ufeff';
 
 /** One line, ended by CRLF. Quotes around text keep many programs from converting it to a number or date. Null is an empty cell. */
-export function csvLine(cells: readonly (Bare | string | null)[]): string {
-  return `${cells.map((cell) => (cell === null ? '' : typeof cell === 'string' ? quoted(csvText(cell)) : cell.bare)).join(',')}\r\n`;
+export function csvLine(cells: readonly (Unquoted | string | null)[]): string {
+  return `${cells.map((cell) => (cell === null ? '' : typeof cell === 'string' ? quoted(csvText(cell)) : cell.unquoted)).join(',')}\r\n`;
 }
 
 /** A cell without quotes: digits, a date or a name that this service defines, never text that a person wrote. */
-interface Bare {
-  bare: string;
+interface Unquoted {
+  unquoted: string;
 }
 
 /** @throws RangeError for text that would need quotes. */
-export function bare(value: string | number): Bare {
+export function unquoted(value: string | number): Unquoted {
   const text = String(value);
   if (!/^[\w.-]*$/.test(text))
     throw new RangeError(
       'The cell has characters that need quotes. Only digits, dates and names may be written without quotes.',
     );
-  return { bare: text };
+  return { unquoted: text };
 }
 
 /**

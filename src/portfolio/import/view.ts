@@ -1,4 +1,4 @@
-import { BYTE_ORDER_MARK, bare, csvLine } from '../../core/values/csv.ts';
+import { BYTE_ORDER_MARK, csvLine, unquoted } from '../../core/values/csv.ts';
 import type { FileName } from '../format-rules.ts';
 import type { Problem } from './problem-rules.ts';
 import type { DifferenceRow, ImportFileRow, ImportRow, ProblemRow } from './store.ts';
@@ -63,14 +63,14 @@ export function problemsCsv(rows: readonly ProblemRow[]): string {
   const header = ['file', 'line', 'column', 'value', 'severity', 'problem', 'allowed'];
   const lines = rows.map((row) =>
     csvLine([
-      bare(`${row.file}.csv`),
-      row.line === null ? null : bare(row.line),
+      unquoted(`${row.file}.csv`),
+      row.line === null ? null : unquoted(row.line),
       row.column_name,
       row.value,
-      bare(row.severity),
+      unquoted(row.severity),
       row.problem,
       row.allowed,
     ]),
   );
-  return `${BYTE_ORDER_MARK}${csvLine(header.map((name) => bare(name)))}${lines.join('')}`;
+  return `${BYTE_ORDER_MARK}${csvLine(header.map((name) => unquoted(name)))}${lines.join('')}`;
 }
