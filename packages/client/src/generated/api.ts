@@ -679,7 +679,7 @@ export interface paths {
         put?: never;
         /**
          * Open an account
-         * @description The account is pending until its activation date (default: today), and then active. To repeat the request safely, send an Idempotency-Key or an `externalId`. If an account already has this `externalId`, the answer is DUPLICATE_ENTRY with the id of the account in details. There is no PUT by external id, because opening an account posts a sale.
+         * @description The account is pending until its activation date (default: today), and then active. To repeat the request safely, send an Idempotency-Key or an `externalId`. If an account already has this `externalId`, the answer is DUPLICATE_ENTRY with the id of the account in details. Unlike a customer, an account cannot be created by PUT with its external id, because this would post a sale.
          *
          *     Needs the permission `accounts:create` (roles: admin, manager, agent).
          */
@@ -811,7 +811,7 @@ export interface paths {
         };
         /**
          * Get the statement of an account
-         * @description from and to are business days, both included. A payment counts on its own day. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest payments and incoming transfers. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
+         * @description from and to are business days, both included. A payment counts on its payment date. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest payments and incoming transfers. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
          *
          *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
@@ -833,7 +833,7 @@ export interface paths {
         };
         /**
          * Quote what an account owes
-         * @description The quote assumes that no further payment is made before the day. A pending account counts as active from its activation date.
+         * @description The quote assumes that no further payment is made before `date`. A pending account counts as active from its activation date.
          *
          *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
@@ -1319,7 +1319,7 @@ export interface paths {
         put?: never;
         /**
          * Transfer credit to another account
-         * @description The amount is at most the credit of the account. The other account accepts the credit in every status, like a payment. If the transfers and refunds from the account on this day would exceed APPROVAL_LIMIT, the request is sent for approval (202).
+         * @description The amount is at most the credit of the account. The other account accepts the credit in every status, like a payment. If the transfers and refunds from the account today, with this one, would exceed APPROVAL_LIMIT, the request is sent for approval (202).
          *
          *     Needs the permission `credit:transfer` (roles: admin, manager, finance).
          */
@@ -1341,7 +1341,7 @@ export interface paths {
         put?: never;
         /**
          * Record a refund of credit
-         * @description The amount is at most the credit of the account. The request only records a refund that was paid. It does not send money. If the transfers and refunds from the account on this day would exceed APPROVAL_LIMIT, the request is sent for approval (202).
+         * @description The amount is at most the credit of the account. The request only records a refund that was paid. It does not send money. If the transfers and refunds from the account today, with this one, would exceed APPROVAL_LIMIT, the request is sent for approval (202).
          *
          *     Needs the permission `credit:refund` (roles: admin, manager, finance).
          */
@@ -2097,7 +2097,7 @@ export interface paths {
         };
         /**
          * List commissions
-         * @description Only `GET /commissions/payments/{id}` includes the lines of a commission. Agents see only their own commissions, those of the `employeeId` in `GET /auth/me`.
+         * @description Only `GET /commissions/payments/{id}` includes the lines of a commission. Agents see only the commissions of their own employee (`employeeId` in `GET /auth/me`).
          *
          *     Needs the permission `commissions:read-own` (roles: admin, manager, finance, agent, viewer). An API key needs `commissions:read`.
          */
@@ -2119,7 +2119,7 @@ export interface paths {
         };
         /**
          * Get a commission and its sales
-         * @description Agents see only their own commissions, those of the `employeeId` in `GET /auth/me`.
+         * @description Agents see only the commissions of their own employee (`employeeId` in `GET /auth/me`).
          *
          *     Needs the permission `commissions:read-own` (roles: admin, manager, finance, agent, viewer). An API key needs `commissions:read`.
          */
@@ -2503,7 +2503,7 @@ export interface paths {
         };
         /**
          * List changes with their users and times
-         * @description Each entry has the user, the values before and after, and the request.
+         * @description Each entry has the user, the values before and after, and the id of the request.
          *
          *     Needs the permission `audit:read` (roles: admin).
          */
@@ -3507,7 +3507,7 @@ export interface components {
                 /** @description In units of the currency. */
                 paid: number;
             };
-            /** @description The figures at the end of the last day. If this day is today, they equal the figures of the account. */
+            /** @description The figures at the end of the period. If the period ends today, they equal the figures of the account. */
             closing: {
                 /** @description The sum that has fallen due and is not paid. Negative if the customer has paid ahead. */
                 dueSoFar: number;
@@ -3671,7 +3671,7 @@ export interface components {
             outstanding: number;
             /** @description The due part of the outstanding sum. */
             arrears: number;
-            /** @description All accounts. The contract value of cancelled accounts is in no other figure. */
+            /** @description All accounts. Without the cancelled accounts, the contract values add up to the contractValue of the summary. */
             byStatus: {
                 status: components["schemas"]["AccountStatus"];
                 count: number;
@@ -3683,7 +3683,7 @@ export interface components {
                 arrears: number;
                 accountsUrl: string | null;
             }[];
-            /** @description All accounts except cancelled ones. Their contract values add up to contractValue. */
+            /** @description All accounts except cancelled ones. The contract values add up to the contractValue of the summary. */
             byProduct: {
                 productId: number;
                 productName: string;
@@ -4145,7 +4145,7 @@ export interface components {
             decisionReason: string | null;
             facts: components["schemas"]["ApprovalFacts"];
             currentFacts: components["schemas"]["ApprovalFacts"] | null;
-            /** @description The facts that have changed since the request. A pending request is compared with the present facts, and an obsolete request with the facts that ended it. `currentFacts` has their new values. For all other statuses, this list is empty. */
+            /** @description The facts that have changed since the request. `currentFacts` has their new values. A pending request is compared with the present facts. An obsolete request is compared with the facts that ended it. For all other statuses, this list is empty. */
             changedFacts: components["schemas"]["ApprovalFact"][];
             paymentMethodName: string | null;
             transactionRef: string | null;
@@ -4728,7 +4728,7 @@ export interface components {
         /** @enum {string} */
         CommissionStatus: "calculated" | "approved" | "paid";
         /**
-         * @description A commission without its lines, which `GET /commissions/payments/{id}` returns.
+         * @description A commission without its lines. `GET /commissions/payments/{id}` returns the lines.
          * @example {
          *       "id": 1,
          *       "employeeId": 1,
@@ -4871,7 +4871,7 @@ export interface components {
              * @description YYYY-MM-DD
              */
             valueDate: string;
-            /** @description The e-mail of the user. For an API key or the system, lists have "system". */
+            /** @description The e-mail of the user. A list has "system" for an API key and for the system. */
             actor: string;
             /** Format: date-time */
             createdAt: string;
@@ -5313,7 +5313,7 @@ export interface components {
             index: number;
             /** @enum {string} */
             status: "existing";
-            /** @description The row that has the `externalId` of the item. */
+            /** @description The id of the row that already has the `externalId` of the item. */
             id: number;
         };
         /**
@@ -5364,9 +5364,9 @@ export interface components {
             error: components["schemas"]["AuthFailedProblem"] | components["schemas"]["UnauthorizedProblem"] | components["schemas"]["ForbiddenProblem"] | components["schemas"]["NotFoundProblem"] | components["schemas"]["ValidationErrorProblem"] | components["schemas"]["DuplicateEntryProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["InternalErrorProblem"];
         };
         FieldProblem: {
-            /** @description The field as the caller wrote it: salesData[0].amount. */
+            /** @description The path of the field, such as salesData[0].amount. */
             path: string;
-            /** @description What is wrong with the value, or what is allowed. It follows the name of the field. */
+            /** @description What is wrong with the value, or what is allowed, as the end of a sentence that starts with the field: `is required`. */
             message: string;
         };
         ForbiddenProblem: {
@@ -5987,7 +5987,7 @@ export interface components {
         /** @enum {string} */
         InvoiceStatus: "issued" | "void";
         /**
-         * @description An invoice without its lines (`items`), which `GET /invoices/{id}` returns.
+         * @description An invoice without its lines (`items`). `GET /invoices/{id}` returns the lines.
          * @example {
          *       "id": 1,
          *       "number": "INV-2026-000001",
@@ -6384,7 +6384,7 @@ export interface components {
             employeeId: number;
             /** @description YYYY-MM */
             period: string;
-            /** @description Each sale has an account or a product. An account earns commission only once, for one employee or in shares. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000, each with the share that no other commission has. */
+            /** @description Each sale has an account or a product. An account earns commission only once. Several employees can share it. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000, each with the share that no other commission has. */
             salesData?: {
                 accountId?: number;
                 productId?: number;
@@ -6590,11 +6590,11 @@ export interface components {
                 resource?: components["schemas"]["Resource"];
                 /** @description The field of the request that contains the id. */
                 field?: string;
-                /** @description The id for which there is no resource. */
+                /** @description The id that does not exist. */
                 id?: number | string;
-                /** @description For deleted events: the first id that is kept. */
+                /** @description If the requested events were deleted: the id of the oldest event that is kept. */
                 firstId?: number;
-                /** @description The settings that would add the identity provider. */
+                /** @description The settings that are needed to add the identity provider. */
                 missing?: string[];
             };
         };
@@ -8512,13 +8512,13 @@ export interface components {
              * @description YYYY-MM-DD
              */
             date: string;
-            /** @description The unpaid sum that fell due before the day. */
+            /** @description The unpaid sum that fell due before `date`. */
             overdue: number;
-            /** @description The unpaid sum that falls due on the day. */
+            /** @description The unpaid sum that falls due on `date`. */
             dueOnDate: number;
-            /** @description overdue + dueOnDate. If the customer pays this amount, there are no arrears on the day. */
+            /** @description overdue + dueOnDate. If the customer pays this amount, there are no arrears on `date`. */
             amountDue: number;
-            /** @description The payoff amount: the whole balance on the day. */
+            /** @description The payoff amount: the whole balance on `date`. */
             settlement: number;
             paymentState: components["schemas"]["PaymentState"];
             daysPastDue: number;
@@ -9719,7 +9719,7 @@ export interface components {
             details: {
                 /** @description The wrong fields of the request, at most 20. */
                 fields?: components["schemas"]["FieldProblem"][];
-                /** @description For a change of status that is not allowed: the present status. */
+                /** @description For a change of status that is not allowed: the current status. */
                 from?: string;
                 /** @description The requested status. */
                 to?: string;

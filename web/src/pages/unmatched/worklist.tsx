@@ -8,7 +8,7 @@ import { useListState } from '../../ui/list-state.ts';
 import { Pager } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { WriteNotice } from '../shared/write-notice.tsx';
-import { PaymentForm } from './payment-form.tsx';
+import { AssignmentForm } from './assignment-form.tsx';
 import { Queue } from './queue.tsx';
 import { useUndo } from './undo.ts';
 
@@ -77,7 +77,7 @@ function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
         foot={pages > 1 && <Pager page={page} pages={pages} total={total} onPage={onPage} />}
       >
         {(payment) => (
-          <PaymentForm
+          <AssignmentForm
             payment={payment}
             onSend={({ id }) => ownIds.current.add(id)}
             onRefused={({ id }) => ownIds.current.delete(id)}

@@ -25,7 +25,7 @@ const CONFIDENCE_TONES: Record<Schemas['Confidence'], Tone> = {
   low: 'neutral',
 };
 
-interface PaymentFormProps {
+interface AssignmentFormProps {
   payment: Payment;
   /** Called before the request is sent. `onAssigned` or `onRefused` follows. */
   onSend(payment: Payment): void;
@@ -34,7 +34,7 @@ interface PaymentFormProps {
 }
 
 /** A payment and the accounts that it may belong to. */
-export function PaymentForm({ payment, onSend, onAssigned, onRefused }: PaymentFormProps) {
+export function AssignmentForm({ payment, onSend, onAssigned, onRefused }: AssignmentFormProps) {
   const assign = useWrite('post', '/api/payments/{id}/assign', { waitsForQueries: false });
   const connection = useConnection();
   const [text, setText] = useState('');
