@@ -173,7 +173,7 @@ describe('GET /api-docs/openapi.json', () => {
 
   it('says which roles may do what', () => {
     expect(operation('POST /api/payments/{id}/reverse').description).toContain(
-      '`payments:reverse`: admin, manager, finance.',
+      '`payments:reverse` (roles: admin, manager, finance).',
     );
   });
 
