@@ -1,4 +1,6 @@
-export const PREFIX = 'ACC';
+const PREFIX = 'ACC';
+/** The length of the longest account number. */
+export const MAX_ACCOUNT_NUMBER_LENGTH = PREFIX.length + 17;
 const FIRST_NUMBER = 1_000_000;
 
 // The limit is checked before NFKC, because NFKC can turn one character into eighteen.

@@ -162,7 +162,7 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
   });
 
   it.each(SIZES)('is not sent for a document that an agent submits (%s)', async (_size, viewport) => {
-    const { customerId } = await newAccount(console);
+    const { id, customerId } = await newAccount(console);
     const email = await console.createUser('agent');
     const page = await console.open(`/customers/${customerId}`, { viewport, email });
     await page.getByRole('button', { name: 'Submit document' }).click();
@@ -174,6 +174,7 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
     await page.locator('.history').getByText('A1234567').waitFor();
     const [record] = await console.call('GET', `/customers/${customerId}/kyc`);
     expect(record).toMatchObject({ verificationType: 'passport', verificationStatus: 'pending' });
+    expect(await pendingOf(id)).toEqual([]);
   });
 
   it('is hidden from an agent', async () => {

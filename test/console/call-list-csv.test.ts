@@ -9,6 +9,12 @@ it.each([
   '\uff1d1+1',
   'Kamau,=1+1',
   'Kamau\n=1+1',
+  'Kamau;=1+1',
+  'Kamau|=1+1',
+  'Kamau\t=1+1',
+  '\u200b=1+1',
+  '\uff0b1+1',
+  '\uff20home',
   '0712345678',
   '12345678901234567',
 ])('the console protects %j in a call list like the service in its CSV files', (name) => {

@@ -11,7 +11,10 @@ import { columnOf, conditionsOf, isAfter, type ListColumns, orderOf, sortValuesO
 export interface ListSource<Row> extends ListColumns {
   /** The SQL `select … from …` of a row. The text must be constant. Conditions and order are appended. */
   select: RawBuilder<Row>;
-  /** The tables for counting. They must give the same rows as `select`, and all columns for filters and sorting. */
+  /**
+   * The tables for counting. They must give the same rows as `select`, and all columns for filters and sorting. The text must have
+   * no parameters.
+   */
   from: RawBuilder<unknown>;
   where?: RawBuilder<boolean>[];
   /**
@@ -101,7 +104,9 @@ async function findNumbered<Row>(
   const skipped = (plan.page - 1) * plan.limit;
   const isQuick = source.byKey || (source.inOrderOfIndex && skipped <= MAX_QUICK_ROWS);
   const where = whereOf([...conditionsOf(plan, source), ...(source.where ?? [])]);
-  const countAll = () => sql<{ total: number }>`select count(*) as total ${source.from} ${where}`.compile(db);
+  const from = textOf(db, source.from);
+  const countAll = () =>
+    sql<{ total: number }>`select count(*) as total ${sql.raw(from)} ${where}`.compile(db);
   // The rest of the SQL is joined as text. The query builder would need 10 µs more for each page.
   const { sql: ordered, parameters } = sql`${where} order by ${orderOf(plan, source)}`.compile(db);
   const values = [...parameters];
@@ -110,7 +115,7 @@ async function findNumbered<Row>(
   const offset = skipped === 0 ? '0' : parameter(skipped);
   // Count in the order of the page. Otherwise PostgreSQL might search the whole table for the first rows. A list by key sorts few rows.
   const countFew = () =>
-    `select nullif(count(*), ${TOO_MANY}) from (select ${textOf(db, source.from)} ${ordered} limit ${TOO_MANY}) as few`;
+    `select nullif(count(*), ${TOO_MANY}) from (select ${from} ${ordered} limit ${TOO_MANY}) as few`;
   const text = `
     select coalesce(page.rows, '[]') as rows,
       case when page.length between 1 and ${limit} - 1 or ${offset} + page.length = 0 then ${offset} + page.length
@@ -121,13 +126,15 @@ async function findNumbered<Row>(
   const [found] = isQuick
     ? await lookUp<Found<Row>>(db, text, values, 'lists')
     : await run<Found<Row>>(db, `${UNNAMED} ${text}`, values);
-  const { rows, total } = found as Found<Row>;
+  if (!found) throw new Error('The statement of a list returned no row.');
+  const { rows, total } = found;
   return { rows, pagination: pageNumbers(plan.page, plan.limit, total ?? (await countMany())) };
 
-  /** Counts all rows. Rows may have been deleted since the page was read, so the total includes at least the rows of the page. */
+  /** Counts all rows. If rows have been added or deleted since the page was read, the total is made to agree with the page. */
   async function countMany(): Promise<number> {
     const [counted] = (await db.executeQuery(countAll())).rows;
-    return Math.max(counted?.total ?? 0, rows.length === 0 ? 0 : skipped + rows.length);
+    const all = counted?.total ?? 0;
+    return rows.length === 0 ? Math.min(all, skipped) : Math.max(all, skipped + rows.length);
   }
 }
 

@@ -1,8 +1,11 @@
-import { foldReference, PREFIX, readFoldedNumber } from '../../accounts/account-number-rules.ts';
+import {
+  foldReference,
+  MAX_ACCOUNT_NUMBER_LENGTH,
+  readFoldedNumber,
+} from '../../accounts/account-number-rules.ts';
 
 const ACCOUNT_NUMBER_CHARACTERS = [...'0123456789', 'A', 'C'];
-/** The length of the longest account number, plus one. */
-const MAX_NEAR_LENGTH = PREFIX.length + 18;
+const MAX_NEAR_LENGTH = MAX_ACCOUNT_NUMBER_LENGTH + 1;
 /** The length of the shortest account number without its prefix, minus one. */
 const MIN_NEAR_LENGTH = 7;
 

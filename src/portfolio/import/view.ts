@@ -3,7 +3,7 @@ import type { FileName } from '../format-rules.ts';
 import type { Problem } from './problem-rules.ts';
 import type { DifferenceRow, ImportFileRow, ImportRow, ProblemRow } from './store.ts';
 
-/** An element of the column `proof`. */
+/** An element of the column `proof`. Rows of earlier versions, and instances of them, use these names too. */
 type StoredCheck = {
   check: string;
   /** The number of checked rows. */

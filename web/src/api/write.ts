@@ -80,8 +80,10 @@ type OptionsOf<Item, Method extends WriteMethod> =
 
 /** PUT and DELETE are repeatable without a key. */
 type AcceptsKey<Item, Method extends WriteMethod> = Method extends 'post'
-  ? Item extends { post: { parameters: { header?: { 'Idempotency-Key'?: string } } } }
-    ? true
+  ? Item extends { post: { parameters: { header?: infer Header } } }
+    ? 'Idempotency-Key' extends keyof NonNullable<Header>
+      ? true
+      : false
     : false
   : true;
 

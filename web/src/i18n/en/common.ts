@@ -36,7 +36,7 @@ export const common = {
   'form.stop': 'Stop trying',
   'form.unconfirmed': 'Not confirmed',
   'form.unknown':
-    'The service has not confirmed your entry. It may be saved: check before you send it again.',
+    'The service has not confirmed this. It may have been done: check before you send it again.',
   'form.changed': 'Somebody else has changed this. Close this form and open it again to see the change.',
   'form.failed': 'Not saved',
   'form.required': 'Required',

@@ -37,7 +37,7 @@ export const common: Record<keyof typeof en, string> = {
   'form.waiting': 'Haijahifadhiwa bado. Tafadhali usifunge fomu hii.',
   'form.stop': 'Acha kujaribu',
   'form.unconfirmed': 'Haijathibitishwa',
-  'form.unknown': 'Huduma haijathibitisha. Huenda imehifadhiwa: hakikisha kabla ya kutuma tena.',
+  'form.unknown': 'Huduma haijathibitisha. Huenda imefanyika: hakikisha kabla ya kutuma tena.',
   'form.changed':
     'Mtu mwingine amebadilisha taarifa hizi. Funga fomu hii na uifungue tena: itaonyesha mabadiliko hayo.',
   'form.failed': 'Haijahifadhiwa',

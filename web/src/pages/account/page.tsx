@@ -170,9 +170,10 @@ function KeyFigures({ account }: { account: Account }) {
   );
 }
 
-function paidUntilHint({ paidUntil, nextDueDate, paymentState }: Account): string {
+function paidUntilHint({ paidUntil, nextDueDate, paymentState, deposit }: Account): string {
   if (paidUntil !== null) return format.relativeDay(paidUntil);
-  return nextDueDate === null ? tValue('paymentState', paymentState) : t('account.paidUntil.none');
+  if (nextDueDate === null) return tValue('paymentState', paymentState);
+  return t(deposit > 0 ? 'account.paidUntil.depositOpen' : 'account.paidUntil.none');
 }
 
 function AccountFacts({ account }: { account: Account }) {
