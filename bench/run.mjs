@@ -25,7 +25,7 @@ import { paymentsCsv } from '../dist/reports/payments-store.js';
 import { FIRST_OPEN_ACCOUNT } from './lib/load.mjs';
 import { openBench, readOptions } from './lib/open-bench.mjs';
 import { pgbench } from './lib/pgbench.mjs';
-import { answering, freePort, memoryMbOf, SECRET, signIn, stop } from './lib/programs.mjs';
+import { freePort, memoryMbOf, SECRET, signIn, stop, waitUntilAnswering } from './lib/programs.mjs';
 import { reconcile, unreconciledOf } from './lib/reconcile.mjs';
 import { conditions, describeSize, log, medianOf, round, table } from './lib/report.mjs';
 import { measureRounds, wrkAndUsage } from './lib/rounds.mjs';
@@ -56,7 +56,9 @@ try {
 
 async function measure() {
   const reading = workloads(size).filter(({ method }) => method === 'GET');
-  const chosen = [...reading, ofMany(reading[0])].filter(({ name }) => name.includes(options.only ?? ''));
+  const chosen = [...reading, byManyUsers(reading[0])].filter(({ name }) =>
+    name.includes(options.only ?? ''),
+  );
   // Starts the service from its sources, because the built service contains its own copy of pg.
   const recorder = await programs.startService(
     url,
@@ -66,14 +68,14 @@ async function measure() {
       nodeOptions: [import.meta.resolve('tsx'), file('lib/record.mjs')].map((module) => `--import=${module}`),
     },
   );
-  await delay(2_000); // The first run of the minute jobs.
+  await delay(2_000); // Wait for the first run of the minute jobs.
   const headers = { authorization: `Bearer ${await signIn(recorder.base)}`, 'x-webhook-secret': SECRET };
   const templates = [];
   for (const workload of chosen) templates.push(await record(recorder, workload, headers));
   await stop(recorder.program);
 
   const service = await programs.startService(url);
-  await delay(2_000); // The first run of the minute jobs.
+  await delay(2_000); // Wait for the first run of the minute jobs.
   const bare = await startBare(chosen, templates);
   const tokens = [];
   for (let user = 0; user < connections; user += 1) tokens.push(await signIn(service.base, `bench-${user}`));
@@ -103,7 +105,7 @@ async function measure() {
 async function measureOne(workload, statements, { service, bare, headers, tokens }) {
   const { script, defines } = pgbenchScript(statements, await typesOf(database, statements), workload.ranges);
   const shared = { workload, connections, scratch, tokens };
-  const signed = workload.isOfMany ? { ...headers, authorization: 'Bearer {token}' } : headers;
+  const signed = workload.isByManyUsers ? { ...headers, authorization: 'Bearer {token}' } : headers;
   await database.query('checkpoint');
   const takes = await measureRounds(options, {
     a: (seconds) =>
@@ -137,11 +139,11 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
 }
 
 /**
- * Each call is by a random one of as many users as there are connections. If all calls were by one user, the service would find the
+ * A random user makes each call. There are as many users as connections. If one user made all calls, the service would find the
  * session in its cache, and count concurrent calls together for the rate limit.
  */
-function ofMany(workload) {
-  return { ...workload, name: `${workload.name}, by ${connections} users`, isOfMany: true };
+function byManyUsers(workload) {
+  return { ...workload, name: `${workload.name}, by ${connections} users`, isByManyUsers: true };
 }
 
 /** Measures single long requests, some of them also without the service. */
@@ -268,7 +270,7 @@ async function startBare(chosen, templates) {
     BENCH_BARE: scratchFile('bare.json'),
   });
   const base = `http://127.0.0.1:${port}`;
-  await answering(base, program);
+  await waitUntilAnswering(base, program);
   return { program, base };
 }
 
@@ -277,7 +279,7 @@ async function verify() {
   const taken = await timed(() =>
     run(process.execPath, [file('../dist/cli/verify.js')], { env: environment, cwd: scratch }),
   );
-  log(`the books are clean (npm run verify, ${Math.round(taken / 1000)} s)`);
+  log(`npm run verify found no violations (${Math.round(taken / 1000)} s)`);
 }
 
 async function reportOf({ results, single, writes, memoryMb, readyMs, connectionsOfService }) {

@@ -39,7 +39,7 @@ interface Method {
   name: string;
   /** Lines of the interface. */
   declaration: string[];
-  /** The line of the table. */
+  /** The line in `OPERATIONS`. */
   entry: string;
 }
 
@@ -234,7 +234,7 @@ function resolve(schema: object, schemas: Record<string, object>): object {
   return name === undefined ? schema : (schemas[name] ?? {});
 }
 
-/** False for a request without a body, or whose body can only be `{}`. */
+/** False if the request has no body, or if its body can only be `{}`. */
 function hasFields({ requestBody }: OpenAPIV3_1.OperationObject): boolean {
   const [media] = Object.values((requestBody as OpenAPIV3_1.RequestBodyObject | undefined)?.content ?? {});
   const { properties, $ref, type } = { ...media?.schema } as {

@@ -1,5 +1,5 @@
 /**
- * Takes pictures of every page of the staff console with the demo company, at 1280 and 360 px, in both themes, and renews the
+ * Takes pictures of every page of the staff console with the demo company, at 1280 and 360 px, in both themes, and replaces the
  * pictures of the README.
  *
  *   npm run screenshots              # in screenshots/; needs chromium-headless-shell or chromium
@@ -137,7 +137,7 @@ async function pagesOf(get) {
   ];
 }
 
-/** The step of a sale in which the product is chosen. */
+/** Goes to the step of a sale in which the product is chosen. */
 async function openProducts(page) {
   await page.getByRole('button', { name: 'New customer' }).click();
   await page.locator('input[name=firstName]').fill('Mercy');

@@ -1,6 +1,6 @@
 /**
- * A plain Fastify and pg handler that runs the same statements as the service for a read. It has no checks, limits or log, and
- * returns the rows unchanged. BENCH_BARE is the path of a file with the routes, the URL of the database, and the port.
+ * A Fastify and pg handler that runs the same statements as the service for a read. It has no checks, limits or log, and returns
+ * the rows unchanged. BENCH_BARE is the path of a file with the routes, the URL of the database, and the port.
  */
 import { readFileSync } from 'node:fs';
 import fastify from 'fastify';
@@ -16,13 +16,13 @@ for (const [number, { path, variables, statements }] of routes.entries()) {
   app.get(path, async ({ params, query }) => {
     const given = { ...params, ...query };
     const values = Object.fromEntries(Object.entries(variables).map(([name, from]) => [name, given[from]]));
-    return atOnce(named, values);
+    return runAll(named, values);
   });
 }
 
 await app.listen({ port, host: '127.0.0.1' });
 
-async function atOnce(statements, variables) {
+async function runAll(statements, variables) {
   const results = await Promise.all(
     statements.map((statement) =>
       pool.query({ name: statement.name, text: statement.text, values: valuesOf(statement, variables) }),

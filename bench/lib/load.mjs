@@ -39,8 +39,8 @@ export function sizes({ payments = 1_000_000, accounts = Math.ceil(payments / 10
 }
 
 /**
- * Opens the books for a benchmark: a database that was loaded before, which keeps the rows that the benchmark adds, or new books in
- * a new database.
+ * Opens the books for a benchmark. With `database`, these are books that were loaded before, and the rows that the benchmark adds
+ * remain in them. Otherwise, loads new books into a new database.
  */
 export async function openBooks(name, { database, payments, accounts, customers }) {
   if (database) return { url: database, size: await sizeOf(database), drop: async () => {} };
@@ -86,7 +86,7 @@ export async function fill(url, { payments, accounts, customers }) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(`
-    set session_replication_role = replica; -- no look-up for each key, no trigger
+    set session_replication_role = replica; -- no foreign key checks, no triggers
     set synchronous_commit = off;
     set work_mem = '256MB';
     set maintenance_work_mem = '512MB'`);

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answering, freePort } from './programs.mjs';
+import { freePort, waitUntilAnswering } from './programs.mjs';
 
 const NGINX = process.env.BENCH_NGINX ?? '/usr/sbin/nginx';
 
@@ -18,7 +18,7 @@ export async function startNginx({ programs, scratch, groups }) {
   writeFileSync(file, configuration({ scratch, groups, ports }));
   const program = programs.start(NGINX, ['-e', 'stderr', '-p', scratch, '-c', file]);
   const bases = ports.map((port) => `http://127.0.0.1:${port}`);
-  for (const base of bases) await answering(`${base}/livez`, program);
+  for (const base of bases) await waitUntilAnswering(`${base}/livez`, program);
   return { program, bases };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Reference costs of writing a payment without checks. They are measured without the statements of this service: on plain tables,
- * with a handler that inserts one row, and with the smallest transaction that keeps a balance.
+ * with a handler that inserts one row, and with the smallest transaction that updates a balance.
  */
 
 /**
@@ -41,7 +41,7 @@ export async function dropPlainTables(database) {
 export const PLAIN_INSERT =
   'insert into plain.payments (account_id, amount, method_id, reference) values ($1, 1234, 2, $2) returning *';
 
-/** The smallest transaction that keeps a balance: lock the account, insert the payment, update the balance. */
+/** The smallest transaction that updates a balance: lock the account, insert the payment, update the balance. */
 export function minimalTransaction([from, to]) {
   return `\\set account random(${from}, ${to})
 \\set reference random(1, 9000000000000000000)

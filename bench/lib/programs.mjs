@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export const SECRET = 'a secret of the bench only';
 const TICKS_PER_SECOND = 100;
 
-/** The programs of Debian. The headless shell needs less CPU for a page. */
+/** Chromium as Debian packages it. The headless shell needs less CPU for a page. */
 export const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync);
 
 /** @param scratch - a folder without a .env file, in which the programs run. */
@@ -34,7 +34,7 @@ export function openPrograms(scratch) {
   const startScript = (script, environment, nodeOptions = []) =>
     start(process.execPath, [...nodeOptions, join(import.meta.dirname, script)], environment);
 
-  /** Starts an instance with the production defaults, and waits until it is ready. Limits are counted but never reached. */
+  /** Starts an instance with the production defaults, and waits until it is ready. Rate limits are counted but never reached. */
   async function startService(url, extra = {}, { script = '../../dist/server.js', nodeOptions = [] } = {}) {
     const port = await freePort();
     const started = performance.now();
@@ -48,7 +48,7 @@ export function openPrograms(scratch) {
     };
     const program = startScript(script, environment, nodeOptions);
     const base = `http://127.0.0.1:${port}`;
-    await answering(`${base}/readyz`, program);
+    await waitUntilAnswering(`${base}/readyz`, program);
     return { program, base, port, readyMs: performance.now() - started };
   }
 
@@ -67,7 +67,7 @@ export async function stop(program) {
 }
 
 /** Waits until the address answers with any status except 503. */
-export async function answering(address, program) {
+export async function waitUntilAnswering(address, program) {
   const start = performance.now();
   for (;;) {
     const response = await fetch(address).catch(() => undefined); // The program does not listen yet.

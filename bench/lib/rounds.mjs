@@ -5,8 +5,8 @@ import { wrk } from './wrk.mjs';
 const WARM_UP_SECONDS = 8;
 
 /**
- * Runs all programs in each round. They take turns in running first, because the first write to a page after a checkpoint writes
- * the whole page to the log. One more round, before the others, warms up and is not measured.
+ * Runs all programs in each round. Another program begins each round, because the first one after a checkpoint writes more: the
+ * first change of a page writes the whole page to the log. One more round, before the others, warms up and is not measured.
  *
  * @param programs - name of a program → a function that runs it for some seconds.
  * @returns for each round, what each function has returned, by name.
@@ -24,7 +24,7 @@ export async function measureRounds({ rounds, seconds }, programs) {
   return takes;
 }
 
-/** Runs one round of wrk. @returns its result, with `used`: what each request used of the `running` programs, see usage.mjs. */
+/** Runs one round of wrk. @returns its result, with `used`: what each request used in the `running` programs, see usage.mjs. */
 export async function wrkAndUsage(running, options) {
   const before = await usage(running);
   const take = await wrk(options);

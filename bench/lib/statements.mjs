@@ -39,11 +39,11 @@ export async function typesOf(database, statements) {
       types.push([]);
       continue;
     }
-    await database.query(`prepare asked as ${text}`);
+    await database.query(`prepare typed as ${text}`);
     const { rows } = await database.query(
-      `select parameter_types::text[] as types from pg_prepared_statements where name = 'asked'`,
+      `select parameter_types::text[] as types from pg_prepared_statements where name = 'typed'`,
     );
-    await database.query('deallocate asked');
+    await database.query('deallocate typed');
     types.push(rows[0].types);
   }
   return types;

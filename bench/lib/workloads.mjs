@@ -4,8 +4,8 @@ import { FIRST_OPEN_ACCOUNT, SEARCHED_NAME } from './load.mjs';
  * The requests of the benchmark. `{account}`, `{customer}`, `{accountNumber}` and `{reference}` are variables that differ between
  * calls.
  *
- * @returns the workloads. `ranges`: the lowest and the highest account or customer. `bare`, only for reads: the route of the bare
- *   handler, and for each variable its name in the path or query of this route.
+ * @returns the workloads. `ranges`: the lowest and the highest account or customer. `bare`, only for reads: the same request on the
+ *   handler in bare.mjs. Its `variables` map each variable to the parameter in the path or query of this handler.
  */
 export function workloads({ accounts, customers }) {
   const account = [FIRST_OPEN_ACCOUNT, accounts];

@@ -1,6 +1,6 @@
 /**
  * Measures how fast payments are recorded, compared with programs that do not use the statements of this service: (d) a plain
- * Fastify and pg handler with one insert, and (e) pgbench with the smallest transaction that keeps a balance (plain.mjs). All
+ * Fastify and pg handler with one insert, and (e) pgbench with the smallest transaction that updates a balance (plain.mjs). All
  * checks of the service are on: token, rights, limits, ledger, audit, access log. Part of run.mjs.
  */
 import { writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { FIRST_OPEN_ACCOUNT, linesOfOpenAccounts } from './load.mjs';
 import { pgbench } from './pgbench.mjs';
 import { createPlainTables, dropPlainTables, minimalTransaction } from './plain.mjs';
-import { answering, freePort } from './programs.mjs';
+import { freePort, waitUntilAnswering } from './programs.mjs';
 import { log, medianOf, round, table } from './report.mjs';
 import { measureRounds, wrkAndUsage } from './rounds.mjs';
 import { workloads } from './workloads.mjs';
@@ -93,7 +93,7 @@ async function startHandler(programs, url) {
     BENCH_PLAIN_PORT: port,
   });
   const base = `http://127.0.0.1:${port}`;
-  await answering(base, program);
+  await waitUntilAnswering(base, program);
   return base;
 }
 
@@ -101,7 +101,7 @@ export function describeWrites(results) {
   return [
     '## Payments',
     'a: the service; d: a plain handler of Fastify and pg with one insert; e: `pgbench -M prepared` with the smallest ' +
-      'transaction that keeps a balance. d and e use plain tables of the same size, with foreign keys and three indexes ' +
+      'transaction that updates a balance. d and e use plain tables of the same size, with foreign keys and three indexes ' +
       '(`lib/plain.mjs`).',
     table(
       ['workload', 'a /s', 'd /s', 'e /s', 'a/d', 'a/e', 'p50 of a, ms', 'p99 of a, ms'],

@@ -28,7 +28,7 @@ export async function wrk({
   const args = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script, base];
   const { stdout } = await run('wrk', args);
   const result = /^RESULT (.*)$/m.exec(stdout)?.[1];
-  if (!result) throw new Error(`wrk said: ${stdout}`);
+  if (!result) throw new Error(`wrk printed no result: ${stdout}`);
   const { requests, us, p50, p99, failures } = JSON.parse(result);
   if (failures > 0) throw new Error(`${workload.name}: ${failures} failures at ${base}`);
   return { perSecond: requests / (us / 1e6), requests, p50: p50 / 1000, p99: p99 / 1000 };

@@ -7,7 +7,7 @@
  *
  * --database: the URL of a database that bench/lib/load.mjs has filled. It must have no users, because the study registers the
  * first one as admin. Nobody else may be connected to it, because the study copies it. The copy is dropped afterwards.
- * --slow: answers that take more milliseconds are slow. --all prints every answer.
+ * --slow: the number of milliseconds above which an answer is slow. --all prints every answer.
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -278,7 +278,7 @@ async function sendOtherRequests({ paths }, token) {
   await notify('BENCH4', 'nobody', '2547*****077');
   await notify('BENCH5', 'nobody', '254711111111');
   await post('/payments', { accountId: 777, amount: 11, paymentMethodId: 2, transactionRef: 'BENCH6' });
-  await notify('BENCH6', formatAccountNumber(777), '254700000077'); // of another amount: a conflict
+  await notify('BENCH6', formatAccountNumber(777), '254700000077'); // a conflict: the manual payment has another amount
   const { body: worklist } = await get('/payments/unmatched?limit=5');
   await post(`/payments/${worklist.data[0].id}/assign`, { accountId: 779 });
   await notify('BENCH7', 'nobody', '254711111111');

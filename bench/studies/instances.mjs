@@ -56,7 +56,7 @@ async function measure() {
     { name: '1, without nginx', base: services[0].base, services: services.slice(0, 1) },
     ...groups.map((group, i) => ({ name: String(group.length), base: nginx.bases[i], services: group })),
   ];
-  await delay(2_000); // the first run of the minute job
+  await delay(2_000); // Wait for the first run of the minute jobs.
   const headers = { authorization: `Bearer ${await signIn(services[0].base)}` };
 
   const results = [];
@@ -81,9 +81,9 @@ async function measure() {
 }
 
 async function measureOne(call, { base, services }, running) {
-  const answeredBefore = await Promise.all(services.map(answered));
+  const answeredBefore = await Promise.all(services.map(countAnswers));
   const take = await wrkAndUsage({ database, redis, ...running }, { ...call, base, seconds });
-  const answeredAfter = await Promise.all(services.map(answered));
+  const answeredAfter = await Promise.all(services.map(countAnswers));
   const { rows } = await database.query(
     `select count(*)::int as n from pg_stat_activity
     where datname = current_database() and application_name = 'account-management-service'`,
@@ -96,7 +96,7 @@ async function measureOne(call, { base, services }, running) {
 }
 
 /** How many calls an instance has answered, according to its own metrics. */
-async function answered({ base }) {
+async function countAnswers({ base }) {
   const response = await fetch(`${base}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
   const lines = (await response.text()).matchAll(/^http_request_duration_seconds_count\{(.*)\} (\d+)$/gm);
   return [...lines]

@@ -3,7 +3,7 @@
  *
  *   npm run build && node bench/studies/migrations.mjs [--payments=1000000] [--from=0008]
  *
- * --from: the version at which the books are loaded. The earliest version with all columns of the loader is 0008.
+ * --from: the version at which the books are loaded. The earliest version that has all columns of the loader is 0008.
  *
  * The time is the processor time of the session until the commit, so that other programs on the machine make no difference.
  * If the session never waits for the disk, a lock is held for at most this time. Linux only, with PostgreSQL on the same machine;
@@ -50,7 +50,7 @@ try {
   const { rows } = await client.query('select pg_backend_pid() as pid');
   console.log(`# ${JSON.stringify(size)}, loaded at ${base.name}\n`);
   console.log(
-    '| migration | seconds | waits: all requests for | waits: changes of |\n| --- | ---: | --- | --- |',
+    '| migration | seconds | all requests for these tables wait | changes of these tables wait |\n| --- | ---: | --- | --- |',
   );
   for (const file of files.filter(({ name }) => name > base.name)) {
     const { seconds, locks } = await measure(file, rows[0].pid);

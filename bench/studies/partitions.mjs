@@ -5,7 +5,7 @@
  *
  *   npm run build && node bench/studies/partitions.mjs [--payments=500000] [--rounds=5] [--seconds=5] [--connections=16]
  *
- * Needs wrk and the server of bench/run.mjs.
+ * Needs wrk and a PostgreSQL server, as bench/run.mjs does.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

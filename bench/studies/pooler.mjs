@@ -57,7 +57,7 @@ try {
       const inTurn = Object.entries(ways);
       for (const [way, { base, program }] of round % 2 ? inTurn : inTurn.reverse()) {
         const before = [cpuMsOf(program.pid), cpuMsOf(pooler.program.pid)];
-        const duration = round === 0 ? 10 : seconds; // the first warms up
+        const duration = round === 0 ? 10 : seconds; // The first round warms up.
         const take = await wrk({ base, workload, headers, seconds: duration, connections, scratch });
         const used = [cpuMsOf(program.pid) - before[0], cpuMsOf(pooler.program.pid) - before[1]];
         const [serviceMs, poolerMs] = used.map((ms) => ms / take.requests);

@@ -4,10 +4,10 @@ import type { Transaction } from './traffic.ts';
 /** A transaction and the result of its delivery. */
 export interface Sent {
   transaction: Transaction;
-  /** Whether the service acknowledged the transaction. If it did not, one payment or none is correct. */
-  acknowledged: boolean;
+  /** Whether the service acknowledged the transaction. If not, it may have one payment or no payment. */
+  isAcknowledged: boolean;
   /** Whether the service refused the transaction, so that the payer gets the money back. */
-  givenBack: boolean;
+  isReturned: boolean;
 }
 
 /** A payment as the API shows it. */
@@ -56,17 +56,17 @@ export function compare(
   }
 
   const arrived: Transaction[] = [];
-  for (const { transaction, acknowledged, givenBack } of sent) {
+  for (const { transaction, isAcknowledged, isReturned } of sent) {
     const { transId, amountMinor, accountId, kind } = transaction;
     const shown = shownOf.get(transId) ?? [];
     const [payment] = shown;
     if (shown.length > 1) differences.push(`${transId}: ${shown.length} payments`);
-    if (givenBack && (payment || accountId !== null))
+    if (isReturned && (payment || accountId !== null))
       differences.push(
         `${transId}: refused, but ${payment ? 'there is a payment' : 'it should have been posted'} (${kind})`,
       );
     if (!payment) {
-      if (acknowledged) differences.push(`${transId}: acknowledged, but there is no payment`);
+      if (isAcknowledged) differences.push(`${transId}: acknowledged, but there is no payment`);
       continue;
     }
     arrived.push(transaction);
@@ -102,7 +102,7 @@ export function compare(
       { label: 'amount', sent: money(total(arrived)), shown: money(shownTotal(payments)) },
       { label: 'matched', sent: String(toAccounts.length), shown: String(matched.length) },
       { label: 'amount matched', sent: money(total(toAccounts)), shown: money(shownTotal(matched)) },
-      { label: 'paid more on accounts', sent: money(total(toAccounts)), shown: money(grown) },
+      { label: 'growth of paid amounts', sent: money(total(toAccounts)), shown: money(grown) },
       { label: 'unmatched', sent: String(toNobody.length), shown: String(unmatched.length) },
       { label: 'amount unmatched', sent: money(total(toNobody)), shown: money(shownTotal(unmatched)) },
     ],

@@ -6,7 +6,7 @@ export interface Gateway {
   path: string;
   contentType: string;
   /** Whether the provider returns the money to the payer if the service refuses the notification. */
-  givesBack: boolean;
+  returnsMoney: boolean;
   write(body: Body): string;
   /** @returns undefined for an answer after which the gateway sends the notification again. */
   read(text: string): { outcome: string } | { refusal: string } | undefined;
@@ -15,7 +15,7 @@ export interface Gateway {
 const mobilemoney: Gateway = {
   path: '/api/webhooks/payments/mobilemoney',
   contentType: 'application/json',
-  givesBack: false,
+  returnsMoney: false,
   write: (body) => JSON.stringify(body),
   read(text) {
     const { ResultCode, ResultDesc, data } = JSON.parse(text);
@@ -26,7 +26,7 @@ const mobilemoney: Gateway = {
 const tigopesa: Gateway = {
   path: '/api/webhooks/payments/tigopesa',
   contentType: 'text/xml',
-  givesBack: true,
+  returnsMoney: true,
   write(body) {
     const fields = {
       TYPE: 'SYNC_BILLPAY_REQUEST',

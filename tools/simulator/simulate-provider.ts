@@ -213,7 +213,7 @@ async function compareBooks({ client, book, accounts, prefix, decimals }: Books)
   const sent = book.payments.map(({ transId, amountMinor, reference }): Sent => {
     const accountId = idOf.get(reference) ?? null;
     const transaction = { transId, amountMinor, accountId, kind: 'account number', body: {} };
-    return { transaction, acknowledged: true, givenBack: false };
+    return { transaction, isAcknowledged: true, isReturned: false };
   });
   const before = new Map<number, bigint>(); // The accounts are new.
   const after = await readPaid(client, accounts, decimals);

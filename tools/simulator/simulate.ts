@@ -99,30 +99,30 @@ async function deliver(plan: readonly Delivery[], { url, gateway, connections, s
   const post = async ({ transaction, body, type, hangsUp }: Delivery): Promise<void> => {
     const state = progress.get(transaction) ?? {
       transaction,
-      acknowledged: false,
-      givenBack: false,
+      isAcknowledged: false,
+      isReturned: false,
       isPending: false,
     };
     progress.set(transaction, state);
     if (type === 'altered') {
-      // Send an altered report only after the service has the first report, because the first report becomes the payment.
+      // Send an altered notification only after the service has the first one, because the first one becomes the payment.
       await firsts.get(transaction);
-      if (!state.acknowledged) return;
+      if (!state.isAcknowledged) return;
     }
     const to = { url, secret };
     const { outcome, retries, refusal }: Posted = await postNotification(gateway, to, body, hangsUp);
     posted += 1;
     if (retries > 0) count('retries', retries);
-    if (refusal !== undefined && gateway.givesBack) {
-      state.givenBack = true;
-      count('given back');
+    if (refusal !== undefined && gateway.returnsMoney) {
+      state.isReturned = true;
+      count('returned to the payer');
     } else if (refusal !== undefined) {
       refusals.push(`${transaction.transId}: refused, ${refusal}`);
     }
     if (outcome === undefined) return;
     count(outcome);
     if (type === 'altered') return;
-    state.acknowledged = true;
+    state.isAcknowledged = true;
     state.isPending ||= outcome === 'pending';
   };
   const worker = async (): Promise<void> => {
@@ -157,9 +157,11 @@ function print(sent: readonly Sent[], comparison: Comparison): void {
   console.log('\nreferences');
   for (const [kind, times] of [...kinds].sort(([, a], [, b]) => b - a)) row(kind, String(times));
   console.log('');
-  const unknown = sent.filter(({ acknowledged }) => !acknowledged).length;
+  const unknown = sent.filter(({ isAcknowledged }) => !isAcknowledged).length;
   if (unknown > 0)
-    console.log(`${unknown} were never acknowledged. They count as sent if the service shows them.`);
+    console.log(
+      `${unknown} transactions were never acknowledged. They count as sent if the service shows them.`,
+    );
   printComparison(comparison);
 }
 

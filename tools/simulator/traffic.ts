@@ -55,7 +55,7 @@ interface TrafficOptions {
 
 type Random = (below: number) => number;
 
-/** Creates a generator of whole numbers from 0 to below a bound. The same seed gives the same numbers. */
+/** Creates a generator of whole numbers from 0 to one less than a bound. The same seed gives the same numbers. */
 export function createRandom(seed: number): Random {
   const generator = xoroshiro128plus(seed);
   return (below) => uniformInt(generator, 0, below - 1);
