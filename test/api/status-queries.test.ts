@@ -245,7 +245,7 @@ describe('a status query about a payment', () => {
     expect(answered.filter((one) => one.status === 202)).toHaveLength(1);
     expect(answered.filter((one) => one.status === 409)).toHaveLength(9);
     await vi.waitFor(
-      () => expect(status.asked.filter((ref) => ref === body.TransID)).toHaveLength(1),
+      () => expect(status.queriedTransactions.filter((ref) => ref === body.TransID)).toHaveLength(1),
       10_000,
     );
   });

@@ -76,7 +76,7 @@ async function simulate(options: Options): Promise<boolean> {
     notificationUrl: () => notificationUrl,
   });
   const status = statusOperations({ books: [book], answerMs: STATUS_MS });
-  const pull = pullOperations([book], () => new Date(Math.max(Date.now(), pull.askedUntil.getTime())));
+  const pull = pullOperations([book], () => new Date(Math.max(Date.now(), pull.queriedUntil.getTime())));
   Object.assign(pull.behaviour, { pageSize: PAGE_SIZE, mostHiddenRows: MOST_HIDDEN_ROWS });
   const api = await startProviderApi({
     operations: { ...pull.operations, ...stk.operations, ...status.operations },

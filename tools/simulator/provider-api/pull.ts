@@ -14,7 +14,7 @@ export interface PullOperations {
    * The latest end of all queried periods. The simulator uses it as its clock if it is later than real time, because a tested
    * service may have a clock that is ahead.
    */
-  readonly askedUntil: Date;
+  readonly queriedUntil: Date;
 }
 
 export interface PullBehaviour {
@@ -62,7 +62,7 @@ export function pullOperations(books: readonly Book[], clock: () => Date): PullO
     repeatedPages: 0,
   };
   let lastAnswer: Answer = { body: {} };
-  let askedUntil = new Date(0);
+  let queriedUntil = new Date(0);
   const random = createRandom(1);
 
   function register({ fields }: Call): Answer {
@@ -102,7 +102,7 @@ export function pullOperations(books: readonly Book[], clock: () => Date): PullO
     const to = parseEastAfrica(String(EndDate)).getTime();
     const book = books.find(({ shortCode }) => shortCode === ShortCode);
     if (!book || !registered.has(book.shortCode)) return errorAnswer(400, 'Short code is not registered');
-    if (to > askedUntil.getTime()) askedUntil = new Date(to);
+    if (to > queriedUntil.getTime()) queriedUntil = new Date(to);
     if (!(to - from <= LONGEST_WINDOW_MS)) return errorAnswer(400, 'The period is longer than 48 hours');
     const oldest = Math.max(from, clock().getTime() - LONGEST_WINDOW_MS);
     const listed = book.payments
@@ -142,8 +142,8 @@ export function pullOperations(books: readonly Book[], clock: () => Date): PullO
   return {
     behaviour,
     registered,
-    get askedUntil() {
-      return askedUntil;
+    get queriedUntil() {
+      return queriedUntil;
     },
     operations: {
       'POST /pulltransactions/v1/register': register,

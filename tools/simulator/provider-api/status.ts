@@ -35,8 +35,8 @@ export interface StatusOperations {
   readonly operator: Operator;
   /** The public key of the provider, in PEM. */
   readonly publicKey: string;
-  /** The transactions of all queries, in order. */
-  readonly asked: readonly string[];
+  /** The ids of the queried transactions, in order. */
+  readonly queriedTransactions: readonly string[];
   /** Waits until every answer is delivered. */
   settled(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export function statusOperations(options: StatusOptions): StatusOperations {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
-  const asked: string[] = [];
+  const queriedTransactions: string[] = [];
   const deliveries = trackDeliveries();
 
   async function query({ fields }: Call): Promise<Answer> {
@@ -75,8 +75,8 @@ export function statusOperations(options: StatusOptions): StatusOperations {
       CommandID === 'TransactionStatusQuery' && String(IdentifierType) === '4' && ResultURL && book;
     if (plan.callAnswer === 'refused' || !isComplete) return errorAnswer(400, 'Bad Request - Invalid PartyA');
     const transactionRef = String(fields.TransactionID);
-    asked.push(transactionRef);
-    const n = asked.length;
+    queriedTransactions.push(transactionRef);
+    const n = queriedTransactions.length;
     const isOperator =
       Initiator === OPERATOR.initiator && passwordIn(String(SecurityCredential)) === OPERATOR.password;
     const result = isOperator
@@ -107,7 +107,7 @@ export function statusOperations(options: StatusOptions): StatusOperations {
   }
 
   return {
-    ...{ asked, publicKey, operator: OPERATOR },
+    ...{ queriedTransactions, publicKey, operator: OPERATOR },
     operations: { 'POST /mpesa/transactionstatus/v1/query': query },
     settled: () => deliveries.settled(),
   };
