@@ -56,9 +56,7 @@ try {
 
 async function measure() {
   const reading = workloads(size).filter(({ method }) => method === 'GET');
-  const chosen = [...reading, byManyUsers(reading[0])].filter(({ name }) =>
-    name.includes(options.only ?? ''),
-  );
+  const chosen = [...reading, byUsers(reading[0])].filter(({ name }) => name.includes(options.only ?? ''));
   // Starts the service from its sources, because the built service contains its own copy of pg.
   const recorder = await programs.startService(
     url,
@@ -105,7 +103,7 @@ async function measure() {
 async function measureOne(workload, statements, { service, bare, headers, tokens }) {
   const { script, defines } = pgbenchScript(statements, await typesOf(database, statements), workload.ranges);
   const shared = { workload, connections, scratch, tokens };
-  const signed = workload.isByManyUsers ? { ...headers, authorization: 'Bearer {token}' } : headers;
+  const signed = workload.isByUsers ? { ...headers, authorization: 'Bearer {token}' } : headers;
   await database.query('checkpoint');
   const takes = await measureRounds(options, {
     a: (seconds) =>
@@ -142,8 +140,8 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
  * A random user makes each call. There are as many users as connections. If one user made all calls, the service would find the
  * session in its cache, and count concurrent calls together for the rate limit.
  */
-function byManyUsers(workload) {
-  return { ...workload, name: `${workload.name}, by ${connections} users`, isByManyUsers: true };
+function byUsers(workload) {
+  return { ...workload, name: `${workload.name}, by ${connections} users`, isByUsers: true };
 }
 
 /** Measures single long requests, some of them also without the service. */

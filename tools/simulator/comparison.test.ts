@@ -2,14 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { compare, type Growth, type Sent, type ShownPayment } from './comparison.ts';
 import { createRandom, planTraffic } from './traffic.ts';
 
-const sent = (
-  transId: string,
-  amountMinor: bigint,
-  accountId: number | null,
-  isAcknowledged = true,
-): Sent => ({
+const sent = (transId: string, amountMinor: bigint, accountId: number | null, acknowledged = true): Sent => ({
   transaction: { transId, amountMinor, accountId, kind: 'account number', body: {} },
-  isAcknowledged,
+  isAcknowledged: acknowledged,
   isReturned: false,
 });
 const SENT = [sent('A', 10_050n, 1), sent('B', 500n, null), sent('C', 700n, 1, false)];

@@ -159,9 +159,7 @@ function print(sent: readonly Sent[], comparison: Comparison): void {
   console.log('');
   const unknown = sent.filter(({ isAcknowledged }) => !isAcknowledged).length;
   if (unknown > 0)
-    console.log(
-      `${unknown} transactions were never acknowledged. They count as sent if the service shows them.`,
-    );
+    console.log(`${unknown} transactions were not acknowledged. They count as sent if they are shown.`);
   printComparison(comparison);
 }
 
