@@ -203,7 +203,7 @@ function checkDatabases(reading: Reading, pooled: boolean): void {
     problems.push('DATABASE_DIRECT_URL requires DATABASE_URL, the address of the pooler');
   if (pooled && settings.TEST_CLOCK === 'on')
     problems.push(
-      'TEST_CLOCK must be off behind a pooler: other callers share the connections of a pooler, so it would change their clock, too',
+      'TEST_CLOCK must be off behind a pooler: other callers share the connections of a pooler, so TEST_CLOCK would change their clock, too',
     );
 }
 

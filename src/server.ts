@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   for (const signal of STOP_SIGNALS) process.on(signal, stop);
   // npm forwards SIGTERM and SIGINT, but not SIGHUP and SIGKILL.
   if (process.argv.includes(STOP_WITH_PARENT)) {
-    setInterval(() => process.ppid !== parent && stop('the end of npm'), PARENT_CHECK_MS).unref();
+    setInterval(() => process.ppid !== parent && stop('npm has ended'), PARENT_CHECK_MS).unref();
   }
 }
 

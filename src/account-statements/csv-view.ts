@@ -46,7 +46,7 @@ export function statementCsv(
   const amount = (minor: Minor) => ({ unquoted: minorToText(minor, currency.decimals) });
   const optional = (value: string | number | null = null) => (value === null ? null : unquoted(value));
   const lines: Line[] = [
-    { ...statement.opening, date: period.from, type: 'opening', description: 'Before this day' },
+    { ...statement.opening, date: period.from, type: 'opening', description: 'Balances before this day' },
     ...statement.rows.map((row) => ({
       ...row,
       description: describeRow(row, terms, spelling),
@@ -58,7 +58,7 @@ export function statementCsv(
       ...statement.totals,
       date: period.to,
       type: 'closing',
-      description: 'At the end of this day, with the sums',
+      description: 'Balances at the end of this day, and sums of the period',
     },
   ];
   return [

@@ -12,7 +12,7 @@ type StatusSet =
   | 'open'
   /** No more items fall due. */
   | 'closed'
-  /** The price is no longer owed. Portfolio figures exclude the account. */
+  /** The price is no longer owed. Rates, receivables and `contractValue` exclude the account. */
   | 'saleUndone'
   /** The account earns no commission and is not counted as activated. */
   | 'unsold'

@@ -174,7 +174,7 @@ async function requestApprovalOfLoss(
   if (requested && (externalId !== undefined || metadata !== undefined))
     throw invalidField(
       externalId === undefined ? 'metadata' : 'externalId',
-      `cannot change in the same request as the status: the status ${body.status} needs approval; send it in a separate request`,
+      `cannot change in the same request as the status, because the status ${body.status} needs approval; send this field in a separate request`,
     );
   return requested;
 }

@@ -75,7 +75,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
         description:
           'The account is pending until its activation date (default: today), and then active. To repeat the request safely, send an ' +
           'Idempotency-Key or an `externalId`. If an account already has this `externalId`, the answer is DUPLICATE_ENTRY with the id of ' +
-          'the account in details. Unlike a customer, an account cannot be created by PUT with its external id, because this would post a sale.',
+          'the account in details. There is no PUT by external id.',
         body: NewAccount,
         response: { 201: Envelope(Account, 'Account created.') },
       },

@@ -132,7 +132,7 @@ export class OutdatedRequest extends AppError<'VALIDATION_ERROR'> {
     const changes = fields.map(({ path, message }) => `${path} ${message}`).join('; ');
     super(
       'VALIDATION_ERROR',
-      `The request is out of date: ${changes}. Nothing was done. Send a new request if it is still needed.`,
+      `The request is out of date: ${changes}. Nothing was done. Send a new request if the action is still needed.`,
       { status: 409, details: { fields } },
     );
   }
@@ -144,7 +144,7 @@ export function outdated(row: ApprovalRow, now: Facts, currency: Currency): Outd
   if (changed.length === 0) return undefined;
   const fields = changed.map((name) => {
     const [before, after] = [row.facts[name], now[name]].map((value) => formatFact(name, value, currency));
-    return { path: answerName(name), message: `was ${before} at the request and is now ${after}` };
+    return { path: answerName(name), message: `was ${before} when requested, and is now ${after}` };
   });
   return new OutdatedRequest(fields);
 }

@@ -22,7 +22,7 @@ await runCommand(async (config) => {
   ).catch((error: unknown) => {
     if (!isLockRefused(error)) throw error;
     throw new UsageError(
-      'Other work kept the tables locked for minutes. Try again when no report or backup runs.',
+      'Other work kept the tables locked for minutes. Try again when no report or backup is running.',
       { cause: error },
     );
   });

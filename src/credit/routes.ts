@@ -14,7 +14,7 @@ import { listCreditMoves } from './store.ts';
 import { creditMovesFound, toCreditMove } from './view.ts';
 
 const ABOVE_LIMIT =
-  'If the transfers and refunds from the account today, with this one, would exceed APPROVAL_LIMIT, the request is sent for approval (202).';
+  'If all transfers and refunds from the account today, including this one, would exceed APPROVAL_LIMIT, the request is sent for approval (202).';
 
 export function creditRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
@@ -28,7 +28,7 @@ export function creditRoutes(api: Api, context: Context): void {
         operationId: 'transferCredit',
         summary: 'Transfer credit to another account',
         description:
-          'The amount is at most the credit of the account. The other account accepts the credit in every status, like a payment. ' +
+          'The amount is at most the credit of the account. The receiving account can have any status, as for a payment. ' +
           ABOVE_LIMIT,
         params: IdParams,
         body: CreditTransfer,

@@ -274,7 +274,7 @@ export const EVENTS = {
     isDerived: true,
   },
   'notification.resolved': {
-    when: 'Staff resolved a conflict. The notification was linked to the payment, or posted if no payment was chosen.',
+    when: 'Staff resolved a conflict. The notification was linked to the chosen manual payment, or posted if none was chosen.',
     data: ['paymentId'],
   },
   'provider.silent': {
@@ -283,7 +283,7 @@ export const EVENTS = {
     isDerived: true,
   },
   'provider.heard_again': {
-    when: 'A silent payment provider has posted a notification.',
+    when: 'A silent payment provider has posted a notification again.',
     data: ['provider', 'lastHeardAt'],
     isDerived: true,
   },
@@ -311,12 +311,12 @@ export const EVENTS = {
     isDerived: true,
   },
   'proof.failed': {
-    when: 'The checks of the books found violations, and the list of failing checks differs from the last run.',
+    when: 'The checks of the books found violations, and other checks fail than in the previous run.',
     data: ['violationCount', 'failedChecks'],
     isDerived: true,
   },
   'proof.passed': {
-    when: 'All checks of the books pass. Published if the last run found violations, is more than 26 hours old, or does not exist.',
+    when: 'All checks of the books pass. Published if the previous run found violations, is more than 26 hours old, or does not exist.',
     data: ['checkCount'],
     isDerived: true,
   },
@@ -349,7 +349,7 @@ export const EVENTS = {
   'product.created': { when: 'A product was created.', data: ['priceMinor', 'active'] },
   'product.updated': { when: 'A product was changed.', data: ['changedFields'] },
   'product.configuration_created': {
-    when: 'A product got another configuration.',
+    when: 'A configuration was added to a product.',
     data: ['configurationId', 'priceMinor', 'isDefault'],
   },
   'product.configuration_updated': {

@@ -194,7 +194,7 @@ async function* readPages(
   // There may be other rows, so the window is not complete.
   throw new ProviderApiError(
     'refused',
-    `The provider repeated a page, or sent more than ${MAX_PAGES} pages, so the window is not complete at the offset ${offset}. The service will read the window again.`,
+    `The provider repeated a page, or sent more than ${MAX_PAGES} pages, so its list of the period is incomplete after row ${offset}. The service will read the period again.`,
   );
 }
 

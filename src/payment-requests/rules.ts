@@ -171,7 +171,7 @@ export function problemOfAnswer(
   // Without `paid_body`, the service found the payment itself. It is only probable, so the provider's answer replaces it.
   const receipt = request.paid_body === null ? null : request.receipt;
   if (requestId !== null && answer.requestId !== null && answer.requestId !== requestId)
-    return `the id is ${answer.requestId}, not ${requestId}`;
+    return `the provider’s id of the request is ${answer.requestId}, not ${requestId}`;
   if (answer.result.outcome !== 'paid')
     return status === 'paid'
       ? 'the request already has a payment that the provider reported or the service found'

@@ -169,7 +169,7 @@ export const UnmatchedPayment = Type.Object(
           }),
           {
             description:
-              'The same reasons as codes. If the reason is an earlier assignment, `assignedOn` is its day. Otherwise it is null.',
+              'The same reasons as codes. `assignedOn` is the day of the earlier assignment, or null for other reasons.',
           },
         ),
         confidence: Choice('Confidence', CONFIDENCES),

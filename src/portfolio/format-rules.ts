@@ -321,7 +321,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         { kind: 'choice', values: ['non_payment', 'payment'] },
         'non_payment: the account was suspended automatically because it was late. payment: a payment ended such a suspension. Empty: anything else.',
       ),
-      optional('changed_at', timestamp, 'When the change was made. Empty: the start of changed_on.'),
+      optional('changed_at', timestamp, 'When the change was made. Empty: 00:00 on changed_on.'),
     ],
   },
   payments: {
@@ -358,7 +358,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
           'SAA1B2C3D4',
         ),
       ),
-      optional('received_at', timestamp, 'When the payment was recorded. Empty: the start of payment_date.'),
+      optional('received_at', timestamp, 'When the payment was recorded. Empty: 00:00 on payment_date.'),
       optional(
         'assigned_at',
         timestamp,
@@ -399,7 +399,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         'The method of the refund, by code. Needed for a refund.',
       ),
       optional('transaction_ref', text(100), 'The reference of the refund.'),
-      optional('moved_at', timestamp, 'When the move was recorded. Empty: the start of moved_on.'),
+      optional('moved_at', timestamp, 'When the move was recorded. Empty: 00:00 on moved_on.'),
     ],
   },
 };

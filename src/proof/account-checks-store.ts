@@ -11,7 +11,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
   {
     name: 'balances_follow_payments',
     rule:
-      'The sum paid on every account, in total and in its latest month, equals its payments and credit moves. ' +
+      'The sum paid on every account equals the sum of its payments and credit moves, in total and for the month of the latest one. ' +
       'The receivable, credit and loss of the account follow from that sum.',
     checked: sql`
       select a.*, coalesce(m.paid, 0) as money_minor, coalesce(m.paid_in_month, 0) as month_minor, m.last_month,

@@ -31,7 +31,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   },
   {
     name: 'events_of_accounts',
-    rule: 'The events of every account are numbered without gaps. The latest events about its next due date and credit have its present values.',
+    rule: 'The events of every account are numbered without gaps. The latest events about next due date and credit have the present values of the account.',
     checked: sql`
       select a.id, a.event_count, a.next_due_date, a.credit_minor, e.last_version, e.broken_id, e.broken_version,
         e.expected_version, e.due_data, e.credit_data

@@ -50,7 +50,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
   },
   {
     name: 'notifications',
-    rule: 'Every matched, unmatched or linked notification has its own payment, with the same transaction and amount. The payment was received as the outcome says.',
+    rule: 'Every matched, unmatched or linked notification has its own payment, with the same transaction and amount. A linked payment is manual or imported. A matched payment was received on an account, an unmatched one without.',
     checked: sql`
       select 'notification' as part, n.id, n.status, n.outcome, n.amount_minor, n.payment_id, n.conflict_payment_id,
         n.outcome in ('matched', 'unmatched', 'linked') as counts,

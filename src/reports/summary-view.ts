@@ -35,7 +35,7 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
   const amount = (minor: Minor) => totalOf(minor, currency, EARLIER_PERIOD);
   const money = (rows: SummaryFigures[], sum: Sum) => amount(addUp(rows, sum));
   const count = (rows: SummaryFigures[], sum: Sum) => Number(addUp(rows, sum));
-  // The list of accounts shows only the values of today, so figures of a past day get no URL.
+  // The list of accounts shows only present values, so a figure of a past day gets no URL (except `opened` and `writeOffs`).
   const urlIfToday = (url: string) => (days.isToday ? url : null);
   const group = (rows: SummaryFigures[], url: string) => ({
     count: count(rows, 'accounts'),

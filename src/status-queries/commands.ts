@@ -238,7 +238,7 @@ export async function endUnanswered({ db, clock }: Context): Promise<number> {
   return inTransaction(db, async (tx) => {
     const now = clock.now();
     const rows = await lockUnanswered(tx, new Date(now.getTime() - ANSWER_WITHIN_MS), BATCH_SIZE);
-    const message = 'The provider accepted the status query and has not answered it.';
+    const message = 'The provider accepted the status query, but has not answered it.';
     for (const row of rows) await end(tx, row, 'unanswered', now, { message });
     return rows.length;
   });

@@ -83,7 +83,7 @@ export function healthAfter(health: Health, attempts: readonly Answer[], now: Da
     failuresInARow = hasFailed ? failuresInARow + 1 : 0;
     failingSince = hasFailed ? (failingSince ?? now.toISOString()) : null;
   }
-  // A success ends a pause after failures, but not one that the receiver asked for.
+  // With fewer than five failures in a row, a pause can only come from Retry-After. Such a pause remains after a success.
   const requestedBefore = health.failuresInARow < FAILURES_TO_PAUSE ? timeOf(health.pausedUntil) : 0;
   const requested = Math.max(...attempts.map(requestedPauseMs)) + now.getTime();
   const end = Math.max(requestedBefore, requested, timeOf(pauseAfter(failuresInARow, failingSince, now)));

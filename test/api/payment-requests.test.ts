@@ -786,7 +786,7 @@ describe('an answer that does not fit', () => {
     const request = await newSilentRequest();
     await postAnswer(request.id, { CheckoutRequestID: 'other' }, { Amount: 400, MpesaReceiptNumber: 'ODD3' });
     const [first] = await rejected();
-    expect(first.failure).toMatch(/the id is other, not ws_CO_/);
+    expect(first.failure).toMatch(/id of the request is other, not ws_CO_/);
   });
 
   it('a transaction of another request is stored as a rejected notification', async () => {

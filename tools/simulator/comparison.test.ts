@@ -52,7 +52,7 @@ describe('compare', () => {
       'a wrong balance',
       SHOWN,
       grownTo(10_091n),
-      /^account ACC10000012: payments of 100\.50 were sent, and its paid amount grew by 100\.51$/,
+      /^account ACC10000012: payments of 100\.50 were sent, but its paid amount grew by 100\.51$/,
     ],
   ])('reports %s', (_, shown, growth, reported) => {
     expect(compare(SENT, shown, growth, 2).differences).toEqual([expect.stringMatching(reported)]);

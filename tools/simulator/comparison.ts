@@ -85,7 +85,7 @@ export function compare(
     const expected = total(arrived.filter((transaction) => transaction.accountId === accountId));
     if (afterMinor - beforeMinor !== expected)
       differences.push(
-        `account ${accountNumber}: payments of ${money(expected)} were sent, and its paid amount grew by ${money(afterMinor - beforeMinor)}`,
+        `account ${accountNumber}: payments of ${money(expected)} were sent, but its paid amount grew by ${money(afterMinor - beforeMinor)}`,
       );
   }
 

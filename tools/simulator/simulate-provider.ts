@@ -27,9 +27,9 @@ const USAGE = `Usage: npm run simulate:provider -- [options]
   --accounts 5                      number of accounts to open, for new customers who pay
   --every 20                        seconds between two payments
   --lost 30                         percentage of payment notifications that get lost
-  --down-after 60                   seconds until the provider is down
-  --down-for 0                      seconds that it is down. Its API does not answer, and all notifications are lost
-  --seed 1                          repeats the choices of an earlier run; default: random
+  --down-after 60                   seconds until the provider goes down
+  --down-for 0                      seconds of the downtime: the API does not answer, and all notifications are lost
+  --seed 1                          seed of the random choices; the same seed repeats a run; default: random
   --email simulator@example.com     user to sign in, or to register if registration is open
   --short-code 600638               the paybill number
 SIMULATOR_PASSWORD is the user's password. WEBHOOK_SECRET is the secret that the service requires from a provider.`;

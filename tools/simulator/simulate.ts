@@ -25,7 +25,7 @@ const USAGE = `Usage: npm run simulate -- [options]
   --connections 8               concurrent requests
   --accounts 20                 number of accounts to open, for new customers
   --existing                    use existing active accounts instead
-  --seed 1                      repeats the choices of an earlier run; default: random
+  --seed 1                      seed of the random choices; the same seed repeats a run; default: random
   --email simulator@example.com user to sign in, or to register if registration is open
   --short-code 600638           the paybill number
 SIMULATOR_PASSWORD is the user's password. WEBHOOK_SECRET is the secret that the service requires from a provider.`;

@@ -53,7 +53,7 @@ export class UnexpectedAnswerError extends AnswerError {
   readonly body: string;
 
   constructor(url: string, body: string, facts: AnswerFacts) {
-    super(`${url} answered ${facts.status} without the envelope of the service.`, facts);
+    super(`${url} answered ${facts.status}, but not in the format of the service.`, facts);
     this.body = body.slice(0, 1_000);
   }
 }

@@ -61,7 +61,7 @@ export async function ifUnchanged<Result>(
 }
 
 export function changedSince(): AppError<'VALIDATION_ERROR'> {
-  const message = 'is not the current ETag: somebody changed this since you read it; read it again';
+  const message = 'is not the current ETag: the resource was changed after you read it; read it again';
   return new AppError('VALIDATION_ERROR', `If-Match: ${message}`, {
     status: 412,
     details: { fields: [{ path: 'If-Match', message }] },

@@ -347,7 +347,7 @@ async function writeRefused(
 ): Promise<ItemResult<Recorded>> {
   // This error rolls back the whole transaction, including the unlinking.
   if (unlinkPaymentId)
-    throw new Error('Earlier payments of the batch left no room on the account for this payment.');
+    throw new Error('After earlier payments of the batch, this payment exceeds the limit of the account.');
   if (!planIfFull) return { error: refusal };
   const [result] = await write(tx, context, new Map(), [planIfFull()]);
   if (!result) throw new Error('A plan has no result.');

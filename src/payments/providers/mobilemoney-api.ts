@@ -80,7 +80,7 @@ export function createMobilemoneyApi(settings: MobilemoneyApiSettings): Mobilemo
       if (isTokenRefused(answer, fields)) {
         if (used) discard(used);
         if (attempt === 1) continue;
-        throw new ProviderApiError('unauthorized', `${given.path}: the API refused a new access token.`);
+        throw new ProviderApiError('unauthorized', `${given.path}: the API rejected its new access token.`);
       }
       if (answer.status === 200 && fields) return { fields, text: answer.text };
       throw errorOf(given.path, answer, fields);

@@ -157,8 +157,8 @@ values separated by commas, \`isnull\` takes true or false. If a filter compares
 \`pagination.nextCursor\` and the same sort, until \`nextCursor\` is null. If an index has the sort order, as for \`id\` and
 \`createdAt\`, every page takes the same time. \`id\` and \`createdAt\` never change, so a row that exists from the first page to the last
 is returned exactly once, even if others insert or delete rows. In other orders a row that changes meanwhile may be missed or returned twice.
-With \`sort=updatedAt:asc\` a changed row is returned again later. To copy changes, read \`GET /events\`: timestamps are set
-before a commit, so a row may appear behind your cursor.
+With \`sort=updatedAt:asc\` a changed row is returned again later. To copy changes, read \`GET /events\` instead: timestamps
+are set before a commit, so a changed row may appear in a page that you have already read.
 
 **Bulk.** \`POST /customers/bulk\`, \`/accounts/bulk\` and \`/payments/bulk\` take \`{items: […]}\`, up to 1,000, and answer 200 with
 the outcome of each item. Each call counts as one request in the rate limit for bulk operations.

@@ -77,7 +77,7 @@ export async function waitUntilNoServer(cluster: string, signal: AbortSignal): P
     if (Date.now() - began > noServerTimeoutMs) {
       throw new EmbeddedPostgresError(
         `A PostgreSQL server (pid ${server.pid}) holds the data folder ${dirname(cluster)} but does not answer or stop: ` +
-          'wait until it has recovered or end it, then start again.',
+          'wait until it has recovered, or end it; then start this service again.',
       );
     }
     await sleep(20, undefined, { signal });

@@ -62,7 +62,7 @@ function replicaMetrics(register: Registry, replica: Replica): void {
   });
   new Counter({
     name: 'ams_reports_total',
-    help: 'Reports of this instance by the server that they read first.',
+    help: 'Reports of this instance, by the server that each report read first.',
     labelNames: ['server'],
     registers: [register],
     collect() {

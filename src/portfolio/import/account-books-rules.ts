@@ -287,7 +287,7 @@ function refusedItem(item: HistoryItem, message: string, decimals: number): Book
   return {
     ...placeOf(item, 'amount', minorToText(item.amountMinor, decimals)),
     problem: isCredit ? 'is more than the credit that the account has at this moment' : message,
-    allowed: isCredit ? 'at most the credit of the account' : 'an amount that the account can have',
+    allowed: isCredit ? 'at most the credit of the account' : 'a smaller amount',
   };
 }
 

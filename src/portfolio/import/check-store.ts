@@ -238,7 +238,7 @@ function pair(file: FileName, column: string, other: string): ImportCheck {
       sql`where (n.${sql.ref(column)} is null) <> (n.${sql.ref(other)} is null)`,
       (isEmpty) =>
         isEmpty === 'true' ? `is empty, but ${other} is given` : `is given, but ${other} is empty`,
-      'both or neither',
+      'both cells filled, or both empty',
       { detail: sql`(n.${sql.ref(column)} is null)` },
     ),
     pairedWith: other,
@@ -290,7 +290,7 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
           where (n.deposit, n.instalment, n.instalment_count, n.frequency, n.grace_days)
             is distinct from (p.deposit, p.instalment, p.instalment_count, p.frequency, p.grace_days)`,
         (terms) => `has terms that differ from those of the account: ${terms}`,
-        'other terms than those of the pay plan, if the account was sold on them; otherwise empty term columns, so that the account gets the terms of the pay plan',
+        'the terms on which the account was sold; to use the terms of the pay plan, leave the term columns empty',
         { detail: otherTerms(decimals) },
       ),
     },
@@ -299,7 +299,7 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
       'instalment',
       sql`where n.deposit + n.instalment::numeric * n.instalment_count > ${LARGEST}`,
       'gives a total of 10^15 minor units or more',
-      'smaller terms',
+      'a smaller deposit, instalment or instalment_count',
       { value: amountText(sql`n.instalment`, decimals) },
     ),
     check(
@@ -417,7 +417,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
         sql`cross join lateral jsonb_to_recordset(n.earlier_assignments) as e (account text)
           where not exists (select from new_accounts a where a.external_id = e.account)`,
         (account) => `names the account ${account}, which is not in the column external_id of accounts.csv`,
-        'rows of accounts.csv',
+        'accounts that have a row in accounts.csv',
         { value: sql`null`, detail: sql`e.account` },
       ),
     },
@@ -430,8 +430,8 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
             < coalesce(n.received_at, n.payment_date::timestamp at time zone ${timeZone})
           or l.ended_at > coalesce(n.assigned_at, n.reversed_at) or (l.ended_at at time zone ${timeZone})::date > ${day}
           or n.account is not null and n.assigned_at is null)`,
-      'must start at or after received_at, and must end by assigned_at (or by reversed_at, if assigned_at is empty) and by today; a payment with an account also needs assigned_at',
-      'an empty cell, or the assignments that the payment had before it was assigned to the account in the column account',
+      'must not begin before received_at, and must not end after today or after assigned_at (if assigned_at is empty: after reversed_at); a payment with an account also needs assigned_at',
+      'an empty cell, or the earlier assignments of the payment, without the present assignment',
     ),
     notInFuture('payments', 'received_at', sql`(n.received_at at time zone ${timeZone})::date`, today),
     check(

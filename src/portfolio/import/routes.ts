@@ -270,7 +270,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
         operationId: 'listImportDifferences',
         summary: 'List figures that differ from the source',
         description:
-          'The list has the first 10,000 figures of accounts whose source_ columns or status differ from what this service computes. A ' +
+          'The list has the first 10,000 account figures for which this service computes another value than the source_ column or the status. A ' +
           'difference does not prevent the run.',
         params: IdParams,
         querystring: importDifferenceList.query,
