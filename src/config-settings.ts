@@ -47,7 +47,7 @@ export const settingsSchema = Type.Object({
   DATABASE_PREPARE: setting(
     Type.Enum(['on', 'off']),
     'on',
-    'Whether to use named prepared statements and reading lanes. Always off if DATABASE_DIRECT_URL is set.',
+    'Whether to use named prepared statements and pipelined reads. Always off if DATABASE_DIRECT_URL is set.',
   ),
   DATA_DIR: setting(Type.String({ minLength: 1 }), 'data', 'Folder of the embedded PostgreSQL.'),
   REDIS_URL: text(
@@ -192,7 +192,7 @@ export const settingsSchema = Type.Object({
   RATE_LIMIT_AUTH: setting(
     Type.Integer({ minimum: 0 }),
     5,
-    'Calls to each credential endpoint per minute and address. 0: no limit.',
+    'Calls per minute and address to sign in, to register or to change a password, counted separately. 0: no limit.',
   ),
   RATE_LIMIT_BULK: setting(
     Type.Integer({ minimum: 0 }),

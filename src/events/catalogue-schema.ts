@@ -167,11 +167,11 @@ export const EVENTS = {
     data: [...PAYMENT_DATA, 'paymentId'],
   },
   'payment_request.declined': {
-    when: 'The provider reported that the customer did not pay, or refused the request.',
+    when: 'The provider refused the request, or reported that the customer did not pay.',
     data: [...PAYMENT_DATA, 'endReason'],
   },
   'payment_request.expired': {
-    when: 'The provider reported that the customer did not answer, or the request could not be sent.',
+    when: 'The request could not be sent, or the provider reported that the customer did not answer.',
     data: [...PAYMENT_DATA, 'endReason'],
   },
   'status_query.created': {

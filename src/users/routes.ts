@@ -84,7 +84,7 @@ export function userRoutes(api: Api, context: Context): void {
         summary: 'Change a user',
         description:
           'A new password or `active: false` ends all sessions of the user within 5 seconds. A new role applies to ' +
-          'existing sessions within the same time. The last active admin cannot be disabled or get another role.',
+          'existing sessions within 5 seconds, too. The last active admin cannot be disabled or get another role.',
         params: IdParams,
         body: UserChanges,
         response: { 200: Envelope(User, 'User changed.') },
