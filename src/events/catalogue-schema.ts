@@ -311,7 +311,7 @@ export const EVENTS = {
     isDerived: true,
   },
   'proof.failed': {
-    when: 'The checks of the books found violations, and other checks fail than in the previous run.',
+    when: 'The checks of the books found violations, and the list of failing checks is not the same as in the previous run.',
     data: ['violationCount', 'failedChecks'],
     isDerived: true,
   },

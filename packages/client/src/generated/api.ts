@@ -346,7 +346,7 @@ export interface paths {
         get: operations["getUser"];
         /**
          * Change a user
-         * @description A new password or `active: false` ends all sessions of the user within 5 seconds. A new role applies to existing sessions within the same time. The last active admin cannot be disabled or get another role.
+         * @description A new password or `active: false` ends all sessions of the user within 5 seconds. A new role applies to existing sessions within 5 seconds, too. The last active admin cannot be disabled or get another role.
          *
          *     Needs the permission `users:administer` (roles: admin). API keys are refused.
          */
@@ -679,7 +679,7 @@ export interface paths {
         put?: never;
         /**
          * Open an account
-         * @description The account is pending until its activation date (default: today), and then active. To repeat the request safely, send an Idempotency-Key or an `externalId`. If an account already has this `externalId`, the answer is DUPLICATE_ENTRY with the id of the account in details. Unlike a customer, an account cannot be created by PUT with its external id, because this would post a sale.
+         * @description The account is pending until its activation date (default: today), and then active. To repeat the request safely, send an Idempotency-Key or an `externalId`. If an account already has this `externalId`, the answer is DUPLICATE_ENTRY with the id of the account in details. There is no PUT by external id.
          *
          *     Needs the permission `accounts:create` (roles: admin, manager, agent).
          */
@@ -1319,7 +1319,7 @@ export interface paths {
         put?: never;
         /**
          * Transfer credit to another account
-         * @description The amount is at most the credit of the account. The other account accepts the credit in every status, like a payment. If the transfers and refunds from the account today, with this one, would exceed APPROVAL_LIMIT, the request is sent for approval (202).
+         * @description The amount is at most the credit of the account. The receiving account can have any status, as for a payment. If all transfers and refunds from the account today, including this one, would exceed APPROVAL_LIMIT, the request is sent for approval (202).
          *
          *     Needs the permission `credit:transfer` (roles: admin, manager, finance).
          */
@@ -1341,7 +1341,7 @@ export interface paths {
         put?: never;
         /**
          * Record a refund of credit
-         * @description The amount is at most the credit of the account. The request only records a refund that was paid. It does not send money. If the transfers and refunds from the account today, with this one, would exceed APPROVAL_LIMIT, the request is sent for approval (202).
+         * @description The amount is at most the credit of the account. The request only records a refund that was paid. It does not send money. If all transfers and refunds from the account today, including this one, would exceed APPROVAL_LIMIT, the request is sent for approval (202).
          *
          *     Needs the permission `credit:refund` (roles: admin, manager, finance).
          */
@@ -2437,7 +2437,7 @@ export interface paths {
         };
         /**
          * List figures that differ from the source
-         * @description The list has the first 10,000 figures of accounts whose source_ columns or status differ from what this service computes. A difference does not prevent the run.
+         * @description The list has the first 10,000 account figures for which this service computes another value than the source_ column or the status. A difference does not prevent the run.
          *
          *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
@@ -6674,7 +6674,7 @@ export interface components {
         NotificationFlag: "differs_from_first" | "other_account" | "other_method" | "account_full" | "repeated_after_reversal" | "payment_reversed" | "other_short_code" | "unreadable_time" | "future_time";
         /** @enum {string} */
         NotificationOutcome: "matched" | "unmatched" | "linked" | "conflict" | "differs" | "repeated";
-        /** @description Staff resolved a conflict. The notification was linked to the payment, or posted if no payment was chosen. */
+        /** @description Staff resolved a conflict. The notification was linked to the chosen manual payment, or posted if none was chosen. */
         NotificationResolvedEvent: {
             id: number;
             /**
@@ -7177,7 +7177,7 @@ export interface components {
                 amount: number;
             };
         };
-        /** @description The provider reported that the customer did not pay, or refused the request. */
+        /** @description The provider refused the request, or reported that the customer did not pay. */
         PaymentRequestDeclinedEvent: {
             id: number;
             /**
@@ -7207,7 +7207,7 @@ export interface components {
                 endReason: string;
             };
         };
-        /** @description The provider reported that the customer did not answer, or the request could not be sent. */
+        /** @description The request could not be sent, or the provider reported that the customer did not answer. */
         PaymentRequestExpiredEvent: {
             id: number;
             /**
@@ -7730,7 +7730,7 @@ export interface components {
                 [key: string]: string;
             };
         };
-        /** @description A product got another configuration. */
+        /** @description A configuration was added to a product. */
         ProductConfigurationCreatedEvent: {
             id: number;
             /**
@@ -8062,7 +8062,7 @@ export interface components {
                 }[];
             }[];
         };
-        /** @description The checks of the books found violations, and the list of failing checks differs from the last run. */
+        /** @description The checks of the books found violations, and the list of failing checks is not the same as in the previous run. */
         ProofFailedEvent: {
             id: number;
             /**
@@ -8091,7 +8091,7 @@ export interface components {
                 failedChecks: string[];
             };
         };
-        /** @description All checks of the books pass. Published if the last run found violations, is more than 26 hours old, or does not exist. */
+        /** @description All checks of the books pass. Published if the previous run found violations, is more than 26 hours old, or does not exist. */
         ProofPassedEvent: {
             id: number;
             /**
@@ -8117,7 +8117,7 @@ export interface components {
                 checkCount: number;
             };
         };
-        /** @description A silent payment provider has posted a notification. */
+        /** @description A silent payment provider has posted a notification again. */
         ProviderHeardAgainEvent: {
             id: number;
             /**
@@ -9557,7 +9557,7 @@ export interface components {
                 customerName: string;
                 /** @description Why this account is suggested. The reason from the reference comes first, then the payer’s phone, then the payer’s name. */
                 reason: string;
-                /** @description The same reasons as codes. If the reason is an earlier assignment, `assignedOn` is its day. Otherwise it is null. */
+                /** @description The same reasons as codes. `assignedOn` is the day of the earlier assignment, or null for other reasons. */
                 reasons: {
                     code: components["schemas"]["SuggestionReason"];
                     assignedOn: string | null;
