@@ -56,7 +56,7 @@ describe.each(RESOURCES)('PUT %s/:id', (path, newId, change) => {
     expect(second.status).toBe(412);
     expect(second.body.error).toMatchObject({
       code: 'VALIDATION_ERROR',
-      details: { fields: [{ path: 'If-Match', message: expect.stringContaining('somebody changed this') }] },
+      details: { fields: [{ path: 'If-Match', message: expect.stringContaining('was changed after you') }] },
     });
     expect(await etagOf(address)).toBe(first.headers.get('etag'));
     expect((await put(address, change)).status).toBe(200);
