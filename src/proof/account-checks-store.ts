@@ -1,10 +1,14 @@
 import { sql } from 'kysely';
-import { ACCOUNT_STATUSES, moneyEventOf, statusesIn } from '../account-status/rules.ts';
+import { ACCOUNT_STATUSES, isStatusIn, moneyEventOf, statusesIn } from '../account-status/rules.ts';
 import { literalList } from '../core/database/literal-list.ts';
 import { type Check, CUSTOMER_LEDGER_ACCOUNTS, SOLD_MINOR } from './store.ts';
 
 const WRITTEN_OFF = literalList(
   ACCOUNT_STATUSES.filter((status) => moneyEventOf(status) === 'account_written_off'),
+);
+
+const NEVER_COMPLETED = ACCOUNT_STATUSES.filter(
+  (status) => status !== 'completed' && !isStatusIn(status, 'completesWhenPaid'),
 );
 
 export const ACCOUNT_CHECKS: readonly Check[] = [
@@ -80,7 +84,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
   },
   {
     name: 'statuses',
-    rule: 'Every change of status is recorded. Every completed account is paid in full. Every account that is paid in full is completed, unless it is pending, repossessed or cancelled.',
+    rule: `Every change of status is recorded. Every completed account is paid in full. Every account that is paid in full is completed, unless it is ${NEVER_COMPLETED.join(' or ')}.`,
     checked: sql`
       select a.id, a.status, a.paid_minor, a.total_minor, h.last_status, h.broken_id, h.broken_from, h.broken_after
       from accounts a left join (

@@ -3,15 +3,15 @@ import { AppError } from '../core/http/errors.ts';
 
 /** The statuses of a statement: whether a job works on the statement, and the statuses that may follow. */
 const STATUSES = {
-  received: { isAtWork: true, next: ['matching', 'failed'] },
-  matching: { isAtWork: true, next: ['done', 'failed'] },
-  importing: { isAtWork: true, next: ['matching', 'failed'] },
-  reconciling: { isAtWork: true, next: ['done', 'failed'] },
-  done: { isAtWork: false, next: ['matching', 'importing', 'reconciling'] },
-  failed: { isAtWork: false, next: ['matching'] },
+  received: { hasRunningJob: true, next: ['matching', 'failed'] },
+  matching: { hasRunningJob: true, next: ['done', 'failed'] },
+  importing: { hasRunningJob: true, next: ['matching', 'failed'] },
+  reconciling: { hasRunningJob: true, next: ['done', 'failed'] },
+  done: { hasRunningJob: false, next: ['matching', 'importing', 'reconciling'] },
+  failed: { hasRunningJob: false, next: ['matching'] },
 } as const satisfies Record<
   ProviderStatementStatus,
-  { isAtWork: boolean; next: readonly ProviderStatementStatus[] }
+  { hasRunningJob: boolean; next: readonly ProviderStatementStatus[] }
 >;
 
 /** The stages that a user can request. */
@@ -19,14 +19,14 @@ export type Stage = (typeof STATUSES)['done']['next'][number];
 
 export const STATEMENT_STATUSES = Object.keys(STATUSES) as ProviderStatementStatus[];
 
-export const AT_WORK = STATEMENT_STATUSES.filter((status) => STATUSES[status].isAtWork);
+export const STATUSES_WITH_JOB = STATEMENT_STATUSES.filter((status) => STATUSES[status].hasRunningJob);
 
 /** @throws AppError VALIDATION_ERROR for a stage that a user cannot request in this status. */
 export function checkStage(from: ProviderStatementStatus, to: Stage): void {
-  const { isAtWork, next } = STATUSES[from];
-  const allowed: readonly ProviderStatementStatus[] = isAtWork ? [] : next;
+  const { hasRunningJob, next } = STATUSES[from];
+  const allowed: readonly ProviderStatementStatus[] = hasRunningJob ? [] : next;
   if (allowed.includes(to)) return;
-  const advice = isAtWork ? ' Wait until its status is done.' : '';
+  const advice = hasRunningJob ? ' Wait until its status is done.' : '';
   throw new AppError('VALIDATION_ERROR', `A statement cannot go from ${from} to ${to}.${advice}`, {
     details: { from, to, allowed: [...allowed] },
   });

@@ -12,7 +12,7 @@ import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { businessDay, type PlainDate } from '../core/values/dates.ts';
 import type { StatementLine } from '../payments/providers/provider.ts';
-import { AT_WORK, COMPARED_RESULTS, checkStatementMove } from './rules.ts';
+import { COMPARED_RESULTS, checkStatementMove, STATUSES_WITH_JOB } from './rules.ts';
 
 export type ProviderStatementRow = Selectable<ProviderStatements>;
 export type StatementLineRow = Selectable<ProviderStatementLines>;
@@ -173,7 +173,7 @@ export async function findIdsAtWork(db: Db): Promise<number[]> {
   const rows = await db
     .selectFrom('provider_statements')
     .select('id')
-    .where('status', 'in', AT_WORK)
+    .where('status', 'in', STATUSES_WITH_JOB)
     .execute();
   return rows.map(({ id }) => id);
 }
@@ -227,6 +227,6 @@ export async function recordStatementFailure(db: Db, id: number, failure: string
     .updateTable('provider_statements')
     .set({ status: 'failed', failure, updated_at: sql`business_now()` })
     .where('id', '=', id)
-    .where('status', 'in', AT_WORK)
+    .where('status', 'in', STATUSES_WITH_JOB)
     .execute();
 }

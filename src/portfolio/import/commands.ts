@@ -8,7 +8,7 @@ import { event } from '../../events/change-rules.ts';
 import { audit } from '../../events/change-store.ts';
 import { addJob, isGivenUp } from '../../platform/jobs/queue.ts';
 import type { FileName } from '../format-rules.ts';
-import { checkImportMove, type ImportWork, isAtWork } from './rules.ts';
+import { checkImportMove, hasRunningJob, type ImportWork } from './rules.ts';
 import {
   completeFile,
   deleteFile,
@@ -155,7 +155,7 @@ export async function queueUnfinishedImports({ db }: Pick<Context, 'db'>): Promi
 export async function failWork({ db }: Pick<Context, 'db'>, id: number, failure: string): Promise<void> {
   await inTransaction(db, async (tx) => {
     const row = await lockImport(tx, id);
-    if (!row || !isAtWork(row.status)) return;
+    if (!row || !hasRunningJob(row.status)) return;
     const status = row.status === 'undoing' ? 'done' : 'failed';
     await setImportStatus(tx, id, status, { failure });
     await audit(tx, SYSTEM, {

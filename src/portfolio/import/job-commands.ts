@@ -26,7 +26,7 @@ import {
 } from './live-rows-store.ts';
 import { collectFindings, type Findings } from './problem-rules.ts';
 import { readCells, readFile } from './reading-commands.ts';
-import { isAtWork } from './rules.ts';
+import { hasRunningJob } from './rules.ts';
 import { copyToStaging } from './staging-rules.ts';
 import { createHistory, createStagingTables, deriveRows, type StagingSettings } from './staging-store.ts';
 import {
@@ -78,7 +78,7 @@ export async function workOnImport(
 ): Promise<void> {
   const { context, log } = parts;
   const row = await findImport(context.db, id);
-  if (!row || !isAtWork(row.status)) return;
+  if (!row || !hasRunningJob(row.status)) return;
   try {
     if (row.status === 'checking') await check(parts, row);
     if (row.status === 'running') await runImport(parts, row);

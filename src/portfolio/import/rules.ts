@@ -3,26 +3,26 @@ import { AppError } from '../../core/http/errors.ts';
 
 /** The statuses of an import: whether a job works on the import, and the next statuses that a user may request. */
 const STATUSES = {
-  uploading: { isAtWork: false, next: ['checking'] },
-  checking: { isAtWork: true, next: [] },
-  checked: { isAtWork: false, next: ['uploading', 'checking', 'running'] },
-  running: { isAtWork: true, next: [] },
-  done: { isAtWork: false, next: ['undoing'] },
-  failed: { isAtWork: false, next: ['uploading', 'checking'] },
-  undoing: { isAtWork: true, next: [] },
-  undone: { isAtWork: false, next: [] },
-} as const satisfies Record<ImportStatus, { isAtWork: boolean; next: readonly ImportStatus[] }>;
+  uploading: { hasRunningJob: false, next: ['checking'] },
+  checking: { hasRunningJob: true, next: [] },
+  checked: { hasRunningJob: false, next: ['uploading', 'checking', 'running'] },
+  running: { hasRunningJob: true, next: [] },
+  done: { hasRunningJob: false, next: ['undoing'] },
+  failed: { hasRunningJob: false, next: ['uploading', 'checking'] },
+  undoing: { hasRunningJob: true, next: [] },
+  undone: { hasRunningJob: false, next: [] },
+} as const satisfies Record<ImportStatus, { hasRunningJob: boolean; next: readonly ImportStatus[] }>;
 
 export const IMPORT_STATUSES = Object.keys(STATUSES) as ImportStatus[];
 
 /** The statuses in which a job works on an import. */
 export type ImportWork = 'checking' | 'running' | 'undoing';
 
-export function isAtWork(status: ImportStatus): status is ImportWork {
-  return STATUSES[status].isAtWork;
+export function hasRunningJob(status: ImportStatus): status is ImportWork {
+  return STATUSES[status].hasRunningJob;
 }
 
-export const AT_WORK = IMPORT_STATUSES.filter(isAtWork);
+export const STATUSES_WITH_JOB = IMPORT_STATUSES.filter(hasRunningJob);
 
 /** @throws AppError VALIDATION_ERROR for a status to which a user cannot change the import. */
 export function checkImportMove(
@@ -31,7 +31,7 @@ export function checkImportMove(
 ): void {
   const allowed: readonly ImportStatus[] = STATUSES[from].next;
   if (!allowed.includes(to)) {
-    const advice = isAtWork(from) ? ' Wait until its work is done.' : '';
+    const advice = hasRunningJob(from) ? ' Wait until its work is done.' : '';
     throw new AppError('VALIDATION_ERROR', `An import cannot go from ${from} to ${to}.${advice}`, {
       details: { from, to, allowed: [...allowed] },
     });

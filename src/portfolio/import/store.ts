@@ -13,7 +13,7 @@ import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { FileName } from '../format-rules.ts';
 import type { Findings } from './problem-rules.ts';
-import { AT_WORK } from './rules.ts';
+import { STATUSES_WITH_JOB } from './rules.ts';
 
 export type ImportRow = Selectable<Imports>;
 export type ImportFileRow = Selectable<ImportFiles>;
@@ -82,7 +82,7 @@ export async function findIdsAtWork(db: Db): Promise<number[]> {
   const rows = await db
     .selectFrom('imports')
     .select('id')
-    .where('status', 'in', AT_WORK)
+    .where('status', 'in', STATUSES_WITH_JOB)
     .orderBy('id')
     .execute();
   return rows.map(({ id }) => id);
@@ -161,7 +161,7 @@ export async function emptyImport(tx: Tx, id: number): Promise<void> {
 
 /** Stores the progress. `db` must not be the transaction of the work, so that users see the progress before the work commits. */
 export async function setProgress(db: Db, id: number, progress: number): Promise<void> {
-  await sql`update imports set progress = ${progress} where id = ${id} and status = any(${AT_WORK}::import_status[])`.execute(
+  await sql`update imports set progress = ${progress} where id = ${id} and status = any(${STATUSES_WITH_JOB}::import_status[])`.execute(
     db,
   );
 }
