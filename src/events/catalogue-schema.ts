@@ -74,7 +74,7 @@ const FIELDS = {
   reconciliationId: Id,
   role: Nullable(Type.String()),
   ruleVersion: Type.Integer(),
-  shortCode: Type.String({ description: 'The number of the business that is paid.' }),
+  shortCode: Type.String({ description: 'The number of the business that customers pay.' }),
   source: Type.String({ description: '`manual`, `webhook`, `import` or `pull`.' }),
   status: Type.String(),
   toAccountId: Id,
@@ -82,7 +82,7 @@ const FIELDS = {
   userId: Nullable(Id),
   verificationStatus: Type.String(),
   verificationType: Type.String(),
-  violationCount: Type.Integer({ description: 'The violations of all checks together.' }),
+  violationCount: Type.Integer({ description: 'The number of violations of all checks together.' }),
   warningCount: Type.Integer(),
 } satisfies Record<string, TSchema>;
 
@@ -147,7 +147,7 @@ export const EVENTS = {
     data: ['changedFields'],
   },
   'payment_request.created': {
-    when: 'Staff asked a phone to pay for an account. The request is not sent yet.',
+    when: 'Staff requested a payment by phone for an account. The request is not sent yet.',
     data: PAYMENT_DATA,
   },
   'payment_request.sent': {
@@ -159,7 +159,7 @@ export const EVENTS = {
     data: PAYMENT_DATA,
   },
   'payment_request.paid': {
-    when: 'The provider reported that the customer paid, or the only payment that fits the request was found. This can follow `payment_request.declined` or `payment_request.expired`.',
+    when: 'The provider reported that the customer paid, or exactly one payment was found that fits the request. This can follow `payment_request.declined` or `payment_request.expired`.',
     data: PAYMENT_DATA,
   },
   'payment_request.payment_found': {
@@ -311,7 +311,7 @@ export const EVENTS = {
     isDerived: true,
   },
   'proof.failed': {
-    when: 'The checks of the books found violations, and the list of failing checks is not the same as in the previous run.',
+    when: 'The checks of the books found violations, and the list of failing checks differs from that of the previous run.',
     data: ['violationCount', 'failedChecks'],
     isDerived: true,
   },
@@ -366,7 +366,7 @@ export const EVENTS = {
   'user.updated': { when: 'An admin changed a user.', data: ['changedFields'] },
   'user.password_changed': { when: 'A user changed their password.', data: [] },
   'user.identity_linked': {
-    when: 'An identity of a provider was linked to a user, who can now sign in with it.',
+    when: 'An identity from an identity provider was linked to a user, who can now sign in with it.',
     data: [],
   },
   'session.ended': { when: 'A session of a user was ended.', data: [] },

@@ -102,7 +102,7 @@ function unique(column: Column): Column {
   return { ...column, unique: true };
 }
 
-const metadata = optional('metadata', { kind: 'metadata' }, 'Your own texts by key, as a JSON object.');
+const metadata = optional('metadata', { kind: 'metadata' }, 'Your own texts, such as {"region": "north"}.');
 
 function createdAt(what: string): Column {
   return optional('created_at', timestamp, `When the ${what} was registered. Empty: when the import runs.`);
@@ -271,7 +271,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         date,
         'The day of the last change of status, for an account without rows in account_changes.',
       ),
-      optional('status_reason', text(500), 'The reason of the last change of status.'),
+      optional('status_reason', text(500), 'The reason for the last change of status.'),
       optional(
         'grace_restarted_on',
         date,

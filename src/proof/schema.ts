@@ -126,7 +126,7 @@ export const LastProof = Type.Object(
       Type.Object({
         readAt: { ...Timestamp, description: 'The time of the snapshot that was checked.' },
         checkCount: Type.Integer(),
-        violationCount: Type.Integer({ description: 'The violations of all checks together.' }),
+        violationCount: Type.Integer({ description: 'The number of violations of all checks together.' }),
         failedChecks: Type.Array(Type.String(), { description: 'The names of the checks with violations.' }),
       }),
     ),

@@ -4447,7 +4447,7 @@ export interface components {
             data: {
                 /** @description The name of the payment provider. */
                 provider: string;
-                /** @description The number of the business that is paid. */
+                /** @description The number of the business that customers pay. */
                 shortCode: string;
                 /** @description The change of the balance that no notification explains. Negative if the balance fell. In units of the currency. */
                 difference: number;
@@ -6316,7 +6316,7 @@ export interface components {
                  */
                 readAt: string;
                 checkCount: number;
-                /** @description The violations of all checks together. */
+                /** @description The number of violations of all checks together. */
                 violationCount: number;
                 /** @description The names of the checks with violations. */
                 failedChecks: string[];
@@ -7149,7 +7149,7 @@ export interface components {
             sentAt: string | null;
             endedAt: string | null;
         };
-        /** @description Staff asked a phone to pay for an account. The request is not sent yet. */
+        /** @description Staff requested a payment by phone for an account. The request is not sent yet. */
         PaymentRequestCreatedEvent: {
             id: number;
             /**
@@ -7237,7 +7237,7 @@ export interface components {
                 endReason: string;
             };
         };
-        /** @description The provider reported that the customer paid, or the only payment that fits the request was found. This can follow `payment_request.declined` or `payment_request.expired`. */
+        /** @description The provider reported that the customer paid, or exactly one payment was found that fits the request. This can follow `payment_request.declined` or `payment_request.expired`. */
         PaymentRequestPaidEvent: {
             id: number;
             /**
@@ -8062,7 +8062,7 @@ export interface components {
                 }[];
             }[];
         };
-        /** @description The checks of the books found violations, and the list of failing checks is not the same as in the previous run. */
+        /** @description The checks of the books found violations, and the list of failing checks differs from that of the previous run. */
         ProofFailedEvent: {
             id: number;
             /**
@@ -8085,7 +8085,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The violations of all checks together. */
+                /** @description The number of violations of all checks together. */
                 violationCount: number;
                 /** @description The names of the checks with violations. */
                 failedChecks: string[];
@@ -9634,7 +9634,7 @@ export interface components {
                 employeeId: number | null;
             };
         };
-        /** @description An identity of a provider was linked to a user, who can now sign in with it. */
+        /** @description An identity from an identity provider was linked to a user, who can now sign in with it. */
         UserIdentityLinkedEvent: {
             id: number;
             /**
