@@ -1,6 +1,7 @@
 /**
  * Shows which filters and sorts have no index, and which indexes are never used. Requests every list over HTTP in every order and
- * with one value of every filter, and asks PostgreSQL to explain the statements. Then it runs the other calls of the service, and
+ * with every filter: all values of an enumeration, one value of every other field except metadata. Asks PostgreSQL to explain the
+ * statements. Then it sends most other GET requests and the changes that open accounts or move money, and
  * prints the indexes that were never scanned.
  *
  *   npm run build && node bench/studies/indexes.mjs [--payments=200000 | --database=URL] [--slow=50] [--all]
@@ -225,7 +226,7 @@ async function seqScansOf({ text: statement, values }) {
   return found;
 }
 
-/** Sends the other requests: each GET that is not a list, and most changes once or twice. Then reads each list again. */
+/** Sends the GET requests that are not lists (except sign-in), and changes that open accounts or move money. Then reads each list again. */
 async function sendOtherRequests({ paths }, token) {
   const date = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   const period = `startDate=${date(-60)}&endDate=${date(0)}`;

@@ -135,7 +135,7 @@ export interface UseRecorder {
 const RECORDED_EVERY_MS = 60_000;
 const MAX_RECENT_KEYS = 10_000;
 
-/** Each instance sends at most one update a minute for each key. Of the updates of all instances, `recordUse` writes the first. */
+/** Each instance sends at most one update a minute for each key. If several instances send one, `recordUse` writes only one. */
 export function createUseRecorder({ db }: Pick<Context, 'db'>, log: Log): UseRecorder {
   const recent = new LRUCache<number, true>({ max: MAX_RECENT_KEYS, ttl: RECORDED_EVERY_MS });
   const running = new Set<Promise<void>>();

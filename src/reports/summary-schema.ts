@@ -108,7 +108,7 @@ export const AccountSummary = Type.Object(
         }),
         recovered: Type.Number({
           description:
-            'The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account, at most the sum that the account owed at the end of that day.',
+            'The sum that was paid in the period, up to asOf, on accounts that had been written off on an earlier day. For each account it is at most the sum that the account owed when it was written off.',
         }),
         asOf: DateText,
         accountsUrl: Type.String({ description: 'The accounts written off in the period.' }),

@@ -102,7 +102,7 @@ export const Resend = Type.Object(
     }),
     toEventId: Type.Optional({
       ...Id,
-      description: `Ends the range of fromEventId, which then has at most ${MAX_RESENT_EVENTS} ids.`,
+      description: `The last event of the range that starts at fromEventId. Such a range has at most ${MAX_RESENT_EVENTS} ids.`,
     }),
     since: Type.Optional(Type.String({ format: 'date-time', description: 'All events since this time.' })),
   },

@@ -274,7 +274,7 @@ describe('without the synchronous standby that must confirm each commit', () => 
         const first = service.call('POST', path, body(), repeat);
         await expect
           .poll(async () => (await onPrimary(WAITING_COMMITS)).rowCount, { timeout: 5_000, interval: 50 })
-          .toBe(1);
+          .toBeGreaterThan(0); // Another program may commit, too.
         const second = await other.call('POST', path, body(), repeat);
         for (const answer of [await first, second]) {
           expect(answer.status, answer.text).toBe(503);

@@ -93,7 +93,7 @@ test('simulated bill payments in XML are posted or returned exactly as they were
   ];
   const run = await simulate(service, options, { WEBHOOK_SECRET: SECRET });
   expect(run.status, run.stdout + run.stderr).toBe(0);
-  for (const outcome of ['posted', 'given back', 'retries'])
+  for (const outcome of ['posted', 'returned to the payer', 'retries'])
     expect(run.stdout).toMatch(new RegExp(`\\b[1-9]\\d* ${outcome}\\b`));
   const table = tableOf(run.stdout);
   expect(Number(table.get('matched')?.[0])).toBeGreaterThan(0);

@@ -319,7 +319,8 @@ function readAfter(
   problems: FieldProblem[],
 ): Position | undefined {
   if (typeof after !== 'string') return undefined;
-  if (page !== undefined) problems.push({ path: 'page', message: 'cannot be combined with after' });
+  if (page !== undefined)
+    problems.push({ path: 'page', message: 'cannot be combined with the parameter "after"' });
   const isSortWrong = problems.some(({ path }) => path === 'sort');
   return isSortWrong ? undefined : readPosition(after, fields, order, problems);
 }

@@ -23,7 +23,8 @@ const FLUSHED_CHARACTERS = 1024 * 1024;
 interface BooksOptions {
   /** The number of items, for the progress. */
   items: number;
-  takesIds: boolean;
+  /** False for a check, which writes no rows. */
+  writesRows: boolean;
   /** The ids of payment methods, by code. */
   methods: ReadonlyMap<string, number>;
   findings: Findings;
@@ -32,9 +33,9 @@ interface BooksOptions {
   report(share: number): Promise<void>;
 }
 
-/** Computes the books of all accounts in batches, and puts them into temporary tables if they will be written. */
+/** Computes the books of all accounts in batches, and puts those to write into temporary tables. */
 export async function computeBooks(tx: Tx, copyIn: CopyIn, options: BooksOptions): Promise<void> {
-  const { takesIds, items, report } = options;
+  const { writesRows, items, report } = options;
   const results = { books: '', statuses: '', entries: '' };
   const flush = async () => {
     for (const name of ['books', 'statuses', 'entries'] as const) {
@@ -55,7 +56,7 @@ export async function computeBooks(tx: Tx, copyIn: CopyIn, options: BooksOptions
     const end = isEnd ? rows.length : rows.findIndex(({ account }) => account === last);
     left = rows.slice(end);
     for (const [position, computed] of await computeBatch(tx, rows.slice(0, end), options)) {
-      if (!takesIds) continue;
+      if (!writesRows) continue;
       const texts = resultsAsText(position, computed);
       for (const name of ['books', 'statuses', 'entries'] as const) results[name] += texts[name];
     }

@@ -98,7 +98,7 @@ interface Prepared {
 
 async function check(parts: ImportParts, { id }: ImportRow): Promise<void> {
   const prepared = await inWork(parts, id, (tx, copyIn) =>
-    prepare(parts, tx, copyIn, id, { takesIds: false, report: progressOf(parts, id, 0, 100) }),
+    prepare(parts, tx, copyIn, id, { writesRows: false, report: progressOf(parts, id, 0, 100) }),
   );
   if (prepared) await storeChecked(parts.context, id, 'checking', prepared);
 }
@@ -137,7 +137,7 @@ async function runImport(parts: ImportParts, row: ImportRow): Promise<void> {
   try {
     await inWork(parts, id, async (tx, copyIn) => {
       const report = progressOf(parts, id, 0, 35);
-      const prepared = await prepare(parts, tx, copyIn, id, { takesIds: true, report });
+      const prepared = await prepare(parts, tx, copyIn, id, { writesRows: true, report });
       if (prepared.findings.counts.errors > 0) {
         refused = prepared;
         throw new FilesWithErrors();
@@ -202,11 +202,11 @@ async function prepare(
   tx: Tx,
   copyIn: CopyIn,
   id: number,
-  { takesIds, report }: { takesIds: boolean; report: (share: number) => Promise<void> },
+  { writesRows, report }: { writesRows: boolean; report: (share: number) => Promise<void> },
 ): Promise<Prepared> {
   const { config, currency, db } = context;
   const day = today(context);
-  const settings: StagingSettings = { today: day, timeZone: config.BUSINESS_TIMEZONE, takesIds };
+  const settings: StagingSettings = { today: day, timeZone: config.BUSINESS_TIMEZONE, writesRows };
   const cellSettings = {
     decimals: currency.decimals,
     phoneRegion: config.PHONE_REGION,
@@ -252,10 +252,10 @@ async function prepare(
     await report(0.4 + (0.2 * at) / checks.length);
   }
   const methods: ReadonlyMap<string, number> =
-    takesIds && findings.counts.errors === 0 ? await writePaymentMethods(tx, id) : new Map();
+    writesRows && findings.counts.errors === 0 ? await writePaymentMethods(tx, id) : new Map();
   const items = await createHistory(tx, settings);
   await computeBooks(tx, copyIn, {
-    ...{ items, takesIds, methods, findings, today: day },
+    ...{ items, writesRows, methods, findings, today: day },
     decimals: currency.decimals,
     report: (share) => report(0.6 + 0.4 * share),
   });

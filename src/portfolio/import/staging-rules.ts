@@ -61,8 +61,8 @@ export function stagingTable(file: FileName): string {
   return `new_${file}`;
 }
 
-/** @param takesIds - whether the rows will be written, and so need ids. */
-export function stagingTableStatements(takesIds: boolean): string[] {
+/** @param writesRows - whether the rows will be written, and so need ids. */
+export function stagingTableStatements(writesRows: boolean): string[] {
   return FILE_NAMES.map((file) => {
     const sequence = ID_SEQUENCES[file];
     const columns = [
@@ -71,7 +71,7 @@ export function stagingTableStatements(takesIds: boolean): string[] {
       // Null for a row that the import derives from another file.
       'line integer',
       ...columnsOf(file).map(({ name, type }) => `${name} ${type}`),
-      `id bigint${takesIds && sequence ? ` default nextval('${sequence}')` : ''}`,
+      `id bigint${writesRows && sequence ? ` default nextval('${sequence}')` : ''}`,
     ];
     return `create temporary table ${stagingTable(file)} (${columns.join(', ')}) on commit drop`;
   });

@@ -14,8 +14,8 @@ import { stagingTable, stagingTableStatements } from './staging-rules.ts';
 export interface StagingSettings {
   today: PlainDate;
   timeZone: string;
-  /** Whether the rows will be written, and so take ids. */
-  takesIds: boolean;
+  /** Whether the rows will be written, and so need ids. False for a check. */
+  writesRows: boolean;
 }
 
 /** The payment method of `opening_paid`, one payment that stands for all payments before the import. */
@@ -23,17 +23,17 @@ const OPENING_METHOD = { code: 'opening_balance', name: 'Opening balance' };
 
 const CLOSED_BEFORE_ACTIVATION = literalList(closedBeforeActivation());
 
-export async function createStagingTables(tx: Tx, { takesIds }: StagingSettings): Promise<void> {
+export async function createStagingTables(tx: Tx, { writesRows }: StagingSettings): Promise<void> {
   // Enough for sorts and hash tables. A statement may use several times as much, so a higher limit would let memory grow with the
   // import. JIT compilation takes more time than it saves.
   await sql`set local work_mem = '32MB'`.execute(tx);
   await sql`set local temp_buffers = '64MB'`.execute(tx);
   await sql`set local jit = off`.execute(tx);
-  for (const statement of stagingTableStatements(takesIds)) await run(tx, statement, []);
+  for (const statement of stagingTableStatements(writesRows)) await run(tx, statement, []);
 }
 
 /** Fills in defaults, and adds the payments and changes of status that follow from columns of accounts.csv. */
-export async function deriveRows(tx: Tx, { today, timeZone, takesIds }: StagingSettings): Promise<void> {
+export async function deriveRows(tx: Tx, { today, timeZone, writesRows }: StagingSettings): Promise<void> {
   for (const file of FILE_NAMES) await sql`analyze ${sql.table(stagingTable(file))}`.execute(tx);
   await sql`
     create temporary table plans on commit drop as
@@ -50,7 +50,7 @@ export async function deriveRows(tx: Tx, { today, timeZone, takesIds }: StagingS
       instalment_count = coalesce(a.instalment_count, p.instalment_count),
       frequency = coalesce(a.frequency, p.frequency), grace_days = coalesce(a.grace_days, p.grace_days)
     from plans p where p.name = a.pay_plan`.execute(tx);
-  if (takesIds) await takeAccountIds(tx);
+  if (writesRows) await takeAccountIds(tx);
   await sql`
     insert into new_payments (position, account, amount, payment_date, payment_method)
     select (select coalesce(max(position), 0) from new_payments) + row_number() over (order by position), external_id,
@@ -109,9 +109,9 @@ async function takeAccountIds(tx: Tx): Promise<void> {
  * Creates the history of all accounts, in the order of time. Leaves out rows with unreadable cells, except openings.
  * @returns the number of items.
  */
-export async function createHistory(tx: Tx, { timeZone, takesIds }: StagingSettings): Promise<number> {
+export async function createHistory(tx: Tx, { timeZone, writesRows }: StagingSettings): Promise<number> {
   const startOf = (day: string) => sql`${sql.ref(day)}::timestamp at time zone ${timeZone}`;
-  const eventId = takesIds ? sql`nextval('ledger_event_ids')` : sql`row_number() over ()`;
+  const eventId = writesRows ? sql`nextval('ledger_event_ids')` : sql`row_number() over ()`;
   await sql`
     create temporary table new_history on commit drop as
     with received as (

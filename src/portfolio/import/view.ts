@@ -3,7 +3,10 @@ import type { FileName } from '../format-rules.ts';
 import type { Problem } from './problem-rules.ts';
 import type { DifferenceRow, ImportFileRow, ImportRow, ProblemRow } from './store.ts';
 
-/** An element of the column `proof`. Rows of earlier versions, and instances of them, use these names too. */
+/**
+ * An element of the column `proof`. Keep the names: earlier versions of the service wrote rows with them, and may still run during
+ * an upgrade.
+ */
 type StoredCheck = {
   check: string;
   /** The number of checked rows. */

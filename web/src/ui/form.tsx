@@ -274,7 +274,7 @@ function Field({
 
 type InputProps = FieldProps & Omit<ComponentProps<'input'>, keyof FieldProps | 'className' | 'id'>;
 
-/** An input with a label. Its `type` can be any that the user types, such as `number` or `email`. */
+/** A labelled input for typed text. Its `type` may be `text`, `number`, `email` or the like. */
 export function TextField({ label, name, hint, isFirst, ...input }: InputProps) {
   return (
     <Field {...{ label, name, hint, isFirst }} isOptional={!input.required}>

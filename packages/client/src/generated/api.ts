@@ -3790,7 +3790,7 @@ export interface components {
                 count: number;
                 /** @description The sum that the accounts owed at the end of the day of their write-off. */
                 amount: number;
-                /** @description The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account, at most the sum that the account owed at the end of that day. */
+                /** @description The sum that was paid in the period, up to asOf, on accounts that had been written off on an earlier day. For each account it is at most the sum that the account owed when it was written off. */
                 recovered: number;
                 /**
                  * Format: date
@@ -7265,7 +7265,7 @@ export interface components {
                 amount: number;
             };
         };
-        /** @description The payment of a paid request was posted. */
+        /** @description The payment that a paid payment request asked for was posted. */
         PaymentRequestPaymentFoundEvent: {
             id: number;
             /**
@@ -8774,7 +8774,7 @@ export interface components {
             eventIds?: number[];
             /** @description This event and later ones, up to toEventId if given. */
             fromEventId?: number;
-            /** @description Ends the range of fromEventId, which then has at most 10000 ids. */
+            /** @description The last event of the range that starts at fromEventId. Such a range has at most 10000 ids. */
             toEventId?: number;
             /**
              * Format: date-time
