@@ -43,17 +43,17 @@ export function readProviders(
       issuer,
       clientId: read('CLIENT_ID'),
       clientSecret: read('CLIENT_SECRET'),
-      newcomers: readNewcomers(capitals, read, problems),
+      domainAdmission: readDomainAdmission(capitals, read, problems),
     };
   });
   return new Map(providers.map((provider) => [provider.name, Object.freeze(provider)]));
 }
 
-function readNewcomers(
+function readDomainAdmission(
   capitals: string,
   read: (part: ProviderPart) => string,
   problems: string[],
-): IdentityProvider['newcomers'] {
+): IdentityProvider['domainAdmission'] {
   const [domainsVariable, roleVariable] = PROVIDER_DOMAIN_PARTS.map((part) =>
     providerVariable(capitals, part),
   );

@@ -428,7 +428,7 @@ describe('identity providers', () => {
       issuer: 'https://accounts.google.com',
       clientId: 'id',
       clientSecret: 'secret',
-      newcomers: undefined,
+      domainAdmission: undefined,
     });
     expect(JSON.stringify(config)).not.toContain('OAUTH_');
   });
@@ -463,7 +463,7 @@ describe('identity providers', () => {
   it('may let people from listed e-mail domains become users with a role', () => {
     const [OAUTH_GOOGLE_DOMAINS, OAUTH_GOOGLE_ROLE] = ['Solar.Example, bücher.example,', 'agent'];
     const { identityProviders } = readConfig({ ...google, OAUTH_GOOGLE_DOMAINS, OAUTH_GOOGLE_ROLE });
-    expect(identityProviders.get('google')?.newcomers).toEqual({
+    expect(identityProviders.get('google')?.domainAdmission).toEqual({
       domains: new Set(['solar.example', 'xn--bcher-kva.example']),
       role: 'agent',
     });

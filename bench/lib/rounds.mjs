@@ -5,7 +5,7 @@ import { wrk } from './wrk.mjs';
 const WARM_UP_SECONDS = 8;
 
 /**
- * Runs all programs in each round. Another program begins each round, because the first one after a checkpoint writes more: the
+ * Runs all programs in each round. Each round starts with a different program, because the first one after a checkpoint writes more: the
  * first change of a page writes the whole page to the log. One more round, before the others, warms up and is not measured.
  *
  * @param programs - name of a program → a function that runs it for some seconds.

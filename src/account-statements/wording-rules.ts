@@ -67,7 +67,7 @@ function account(money: MoneyMove | null): string {
   return money?.otherAccountId ? formatAccountNumber(money.otherAccountId) : 'another account';
 }
 
-/** Which items a payment covers, or which payments cover an item. */
+/** Which items a payment covers, or how much of an item is paid. */
 export function coverageOfRow(row: Row, terms: Terms, spelling: Spelling): string {
   return row.item === null ? coverageOfPayment(row, terms, spelling) : coverageOfItem(row, spelling);
 }

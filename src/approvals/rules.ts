@@ -63,8 +63,8 @@ export interface SubjectState {
 export type Facts = SubjectState;
 
 /**
- * The facts that matter for an action. The balance matters only for a write-off or cancellation. While any other request waits, the
- * customer may pay. The status and credit of the account do not matter for a reversal or unassignment of a payment.
+ * The facts that matter for an action. The balance matters only for a write-off or cancellation, so that a payment which
+ * changes only the balance ends no other request. The status and credit of the account do not matter for a reversal or unassignment of a payment.
  */
 export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
   const removesBalance = action === 'write_off_account' || action === 'cancel_account';

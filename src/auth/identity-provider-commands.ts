@@ -118,11 +118,11 @@ async function signIn(tx: Tx, context: Context, parts: AuthParts, known: UserRow
 async function signInNewIdentity(
   context: Context,
   parts: AuthParts,
-  { newcomers }: IdentityProvider,
+  { domainAdmission }: IdentityProvider,
   identity: ProvenIdentity,
   requestId: string,
 ) {
-  if (!newcomers) refuseIfClosed(context.config);
+  if (!domainAdmission) refuseIfClosed(context.config);
   const claims = await identity.readClaims();
   const profile = profileOf(claims);
   if (!profile) {
@@ -136,7 +136,8 @@ async function signInNewIdentity(
     // A concurrent callback may have created the user of this identity.
     const known = await store.findUserByIdentity(tx, identity);
     if (known) return signIn(tx, context, parts, known);
-    const role = newcomers && isOfDomain(claims, newcomers.domains) ? newcomers.role : undefined;
+    const role =
+      domainAdmission && isOfDomain(claims, domainAdmission.domains) ? domainAdmission.role : undefined;
     const user = await createUninvitedUser(tx, context, { ...profile, passwordHash: null }, requestId, role);
     await linkIdentity(tx, user.id, identity, requestId);
     return startSession(tx, context, parts, user);

@@ -7,7 +7,7 @@ export interface IdentityProvider {
   readonly clientId: string;
   readonly clientSecret: string;
   /** People with a verified e-mail in one of these domains (in the form of `domainKey`) become users with the role. */
-  readonly newcomers: { readonly domains: ReadonlySet<string>; readonly role: UserRole } | undefined;
+  readonly domainAdmission: { readonly domains: ReadonlySet<string>; readonly role: UserRole } | undefined;
 }
 
 /**
@@ -15,7 +15,7 @@ export interface IdentityProvider {
  * OAUTH_GOOGLE_CLIENT_SECRET enable `GET /api/auth/google`. Without them, the error of this route names the missing variables.
  */
 export const PROVIDER_PARTS = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'] as const;
-/** Optional suffixes: both are set, or neither. See `IdentityProvider.newcomers`. */
+/** Optional suffixes: both are set, or neither. See `IdentityProvider.domainAdmission`. */
 export const PROVIDER_DOMAIN_PARTS = ['DOMAINS', 'ROLE'] as const;
 export type ProviderPart = (typeof PROVIDER_PARTS | typeof PROVIDER_DOMAIN_PARTS)[number];
 

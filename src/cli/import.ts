@@ -21,7 +21,7 @@ import { readArguments, reportLostConnection, runCommand, UsageError, withDataba
 const USAGE =
   'Usage: npm run import -- <folder> [--run]\n' +
   '       npm run import -- --undo <number of the import>\n' +
-  'Checks the CSV files of a portfolio in a folder and prints every error with its file and line. With --run,\n' +
+  'Checks the CSV files of a portfolio in a folder and prints the first errors with file and line. With --run,\n' +
   'imports the files if there are no errors. The names of the files are ' +
   `${FILE_NAMES.map((file) => `${file}.csv`).join(', ')}.`;
 const SHOWN_PROBLEMS = 100;

@@ -163,7 +163,7 @@ export const EVENTS = {
     data: PAYMENT_DATA,
   },
   'payment_request.payment_found': {
-    when: 'The payment that a paid payment request asked for was posted.',
+    when: 'A payment request was paid, and now its payment has been posted.',
     data: [...PAYMENT_DATA, 'paymentId'],
   },
   'payment_request.declined': {

@@ -63,7 +63,7 @@ export class Database extends Kysely<DB> {
   readonly pool: pg.Pool;
   /** Undefined if named statements are not used. */
   readonly lanes: ReadingLanes | undefined;
-  /** Readers of rows, by the text of the list's `select … from …`; see json-rows.ts. */
+  /** The row readers of json-rows.ts. The key is the text `select … from …` of a list. */
   readonly rowReaders = new Map<string, Promise<(row: unknown) => unknown>>();
 
   constructor(dialect: Dialect, pool: pg.Pool, lanes?: ReadingLanes, plugins: KyselyPlugin[] = []) {

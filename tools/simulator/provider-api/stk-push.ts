@@ -65,7 +65,7 @@ export interface StkPushOptions {
   book: Book;
   /** The prefix of request ids and receipts. */
   prefix?: string;
-  /** The plan of the n-th prompt, counted from 0. */
+  /** The plan for the n-th call, counted from 0. */
   planOf(n: number, call: Call): PromptPlan;
   /** Where notifications of payments are posted, with the secret. Called for each try, because the address may change. */
   notificationUrl(): string;

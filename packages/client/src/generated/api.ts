@@ -7265,7 +7265,7 @@ export interface components {
                 amount: number;
             };
         };
-        /** @description The payment that a paid payment request asked for was posted. */
+        /** @description A payment request was paid, and now its payment has been posted. */
         PaymentRequestPaymentFoundEvent: {
             id: number;
             /**
