@@ -116,10 +116,7 @@ export async function insertAnswers(tx: Tx, rows: Insertable<IdempotencyKeys>[])
   if (rows.length > 0) await tx.insertInto('idempotency_keys').values(rows).execute();
 }
 
-/**
- * Finds the stored answers, in the order of the keys. Undefined for a new key. The limit makes PostgreSQL look up one key at a time;
- * for a join it may read the whole index.
- */
+/** Finds the stored answers, in the order of the keys. Undefined for a new key. */
 export async function findAnswers(
   tx: Tx,
   keys: readonly IdempotencyKey[],
@@ -129,9 +126,7 @@ export async function findAnswers(
     select given.at::int as at, k.body_hash, k.status, k.answer
     from unnest(${keys.map(({ caller }) => caller)}::text[], ${keys.map(({ path }) => path)}::text[],
       ${keys.map(({ key }) => key)}::text[]) with ordinality as given (caller, path, key, at)
-    cross join lateral (
-      select body_hash, status, answer from idempotency_keys stored
-      where stored.caller = given.caller and stored.path = given.path and stored.key = given.key limit 1) k`.execute(
+    join idempotency_keys k on k.caller = given.caller and k.path = given.path and k.key = given.key`.execute(
     tx,
   );
   const found = new Map(rows.map((row) => [row.at, row]));

@@ -16,9 +16,8 @@ import {
 
 /**
  * Takes advisory locks until the end of the transaction, without waiting. Call it before taking any other lock.
- * The statement also sets how the transaction plans its statements. Statements with array parameters take longer to plan than to
- * run, so they use generic plans. Each statement finds rows by an index, so PostgreSQL must not scan a table. It would plan a scan
- * of a table that is empty, and use this plan until the next analysis of the table, when it may have many rows.
+ * The statement also makes the transaction use generic query plans, because statements with array parameters take longer to plan
+ * than to run.
  *
  * @param names - the lock names of each incoming payment.
  * @returns the names that another transaction has locked, for each incoming payment.
@@ -26,7 +25,7 @@ import {
 export async function tryLockNames(tx: Tx, names: readonly (readonly string[])[]): Promise<string[][]> {
   const rows = await run<{ busy: string[] }>(
     tx,
-    `select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), array(
+    `select set_config('plan_cache_mode', 'force_generic_plan', true), array(
         select name from json_array_elements_text(incoming.names) as name
         where not pg_try_advisory_xact_lock(${lockId('name')})) as busy
     from json_array_elements($1::json) with ordinality as incoming (names, at)
