@@ -189,7 +189,7 @@ export function getIdentityProvider({ config }: Pick<Context, 'config'>, text: s
   const details = { resource: 'identity_provider', field: 'provider', id: text } as const;
   if (!canNameProvider(name)) {
     const message =
-      'There is no GET at this address: the part after /auth/ cannot be the name of an identity provider.';
+      'There is no such page: the part after /auth/ cannot be the name of an identity provider.';
     throw new AppError('NOT_FOUND', message, { details });
   }
   const missing = PROVIDER_PARTS.map((part) => providerVariable(name, part));

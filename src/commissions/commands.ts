@@ -19,13 +19,13 @@ import {
   findProductsForSales,
   findSharesOfOthers,
   findSoldAccounts,
-  type GivenShare,
   insertRule,
   lockCommission,
   lockOrInsertCommission,
   type NewLine,
   replaceLines,
   setCommissionStatus,
+  type TakenShare,
   withLines,
 } from './store.ts';
 
@@ -38,7 +38,8 @@ interface PricedSale extends Omit<NewLine, 'rule_id' | 'rate_basis_points' | 'am
  * Calculates an employee's commission for a period, with one line per sale. A new calculation replaces the lines and needs a new
  * approval. A paid commission never changes.
  *
- * @throws AppError DUPLICATE_ENTRY for a paid commission, and if `salesData` has a larger share of a sale than is free.
+ * @throws AppError DUPLICATE_ENTRY for a paid commission, or if `salesData` requests a larger share of a sale than other
+ * commissions have left.
  */
 export async function calculateCommission(context: Context, actor: Actor, body: CalculateBody) {
   const { employeeId, period } = body;
@@ -144,9 +145,9 @@ async function salesOfPeriod(tx: Tx, employeeId: number, period: string): Promis
 async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);
   sales.forEach(({ account_id: accountId, share_basis_points: share }, index) => {
-    const given = others.get(accountId ?? 0);
-    if (given && given.shareBasisPoints + share > WHOLE_SALE) {
-      throw shareTaken(`salesData[${index}].accountId`, accountId, given);
+    const taken = others.get(accountId ?? 0);
+    if (taken && taken.shareBasisPoints + share > WHOLE_SALE) {
+      throw shareTaken(`salesData[${index}].accountId`, accountId, taken);
     }
   });
   return sales;
@@ -156,8 +157,8 @@ async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): P
 async function keepFreeShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);
   return sales.flatMap((sale) => {
-    const given = others.get(sale.account_id ?? 0)?.shareBasisPoints ?? 0;
-    return given < WHOLE_SALE ? [{ ...sale, share_basis_points: WHOLE_SALE - given }] : [];
+    const taken = others.get(sale.account_id ?? 0)?.shareBasisPoints ?? 0;
+    return taken < WHOLE_SALE ? [{ ...sale, share_basis_points: WHOLE_SALE - taken }] : [];
   });
 }
 
@@ -188,17 +189,17 @@ async function priceSales(
   return sales.map((sale, index) => {
     const quantity = sale.quantity ?? 1;
     const share_basis_points = sale.shareBasisPoints ?? WHOLE_SALE;
-    const given = sale.amount === undefined ? undefined : readAmount(sale.amount, currency);
+    const requested = sale.amount === undefined ? undefined : readAmount(sale.amount, currency);
     const account = sale.accountId === undefined ? undefined : accounts.get(sale.accountId);
     if (account) {
       const { id: account_id, product_id, category } = account;
       const sale_date = sale.saleDate ?? account.activation_date;
-      const base_minor = given ?? BigInt(account.total_minor);
+      const base_minor = requested ?? BigInt(account.total_minor);
       return { account_id, product_id, sale_date, quantity, base_minor, share_basis_points, category };
     }
     const product = sale.productId === undefined ? undefined : products.get(sale.productId);
     if (product) {
-      const base_minor = given ?? BigInt(product.price_minor) * BigInt(quantity);
+      const base_minor = requested ?? BigInt(product.price_minor) * BigInt(quantity);
       if (base_minor > maxAmountMinor(currency.decimals)) {
         throw invalidField(
           `salesData[${index}].quantity`,
@@ -230,8 +231,8 @@ function alreadyPaid({ id, employee_id: employeeId, period }: CommissionRow): Ap
   );
 }
 
-function shareTaken(field: string, accountId: number | null, given: GivenShare): AppError {
-  const { shareBasisPoints, commissionId: id } = given;
+function shareTaken(field: string, accountId: number | null, taken: TakenShare): AppError {
+  const { shareBasisPoints, commissionId: id } = taken;
   return new AppError(
     'DUPLICATE_ENTRY',
     `Other commissions have ${shareBasisPoints} of ${WHOLE_SALE} basis points of the sale of account ${accountId}. ${WHOLE_SALE - shareBasisPoints} are free.`,

@@ -100,24 +100,24 @@ export function setCommissionStatus(tx: Tx, id: number, status: CommissionStatus
 }
 
 /** The share of a sale that other commissions have, and the first of these commissions. */
-export interface GivenShare {
+export interface TakenShare {
   shareBasisPoints: number;
   commissionId: number;
 }
 
-/** Finds the shares of other commissions in the sales of these accounts, by account. */
+/** Finds, for each of these accounts, the share of its sale that other commissions have. */
 export async function findSharesOfOthers(
   db: Db,
   commissionId: number,
   accountIds: readonly number[],
-): Promise<Map<number, GivenShare>> {
-  const { rows } = await sql<GivenShare & { accountId: number }>`
+): Promise<Map<number, TakenShare>> {
+  const { rows } = await sql<TakenShare & { accountId: number }>`
     select account_id as "accountId", sum(share_basis_points)::integer as "shareBasisPoints",
       min(commission_id) as "commissionId"
     from commission_lines
     where account_id = any(${accountIds}::bigint[]) and commission_id <> ${commissionId}
     group by account_id`.execute(db);
-  return new Map(rows.map(({ accountId, ...given }) => [accountId, given]));
+  return new Map(rows.map(({ accountId, ...taken }) => [accountId, taken]));
 }
 
 /** Finds the cancelled accounts of a commission, in the order of its lines. */

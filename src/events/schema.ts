@@ -172,6 +172,6 @@ export const EventPage = Type.Object(
 export const EventStream = Type.Unsafe<Readable>({
   type: 'string',
   description:
-    'Messages with the id of an event and, as data, the event in JSON. Without events, a comment every 15 s.',
+    'The `id` of a message is the id of an event, and its `data` is the event as JSON. While there are no events, a comment is sent every 15 s.',
   examples: ['id: 17\ndata: {"id":17,"type":"user.password_changed"}\n\n'],
 });

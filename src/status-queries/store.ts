@@ -9,7 +9,7 @@ import type { BookedTransaction, StatusQueryRow } from './rules.ts';
 
 /** A payment or a notification, and the transaction that the provider can be asked about. */
 export interface AskableRow {
-  /** Null for a payment that no provider reported. */
+  /** Null for a manual payment with another payment method than the provider's. */
   provider: string | null;
   transactionRef: string | null;
 }
@@ -138,7 +138,7 @@ export function deleteEndedQueries(db: Db, before: Date, signal: AbortSignal): P
 /** A status query with the values of its transaction in the books. */
 export type ListedQueryRow = StatusQueryRow & BookedTransaction;
 
-/** A payment without a notification is compared by its own columns. */
+/** The amount comes from the payment, or from the notification if there is no payment. Only a notification has a payer. */
 const LISTED = sql<ListedQueryRow>`
   select q.*, coalesce(p.amount_minor, n.amount_minor) as amount_minor, n.payer, n.business_short_code, p.payment_date,
     n.trans_time, p.status as payment_status

@@ -47,8 +47,8 @@ export async function orReadPrimary<T>(
 
 /**
  * - behind: the replica is further behind than the limit, or a failover has replaced the primary in the last minute.
- * - not a standby: a server that is not in recovery, or a standby of another database. So a former primary that a failover replaced
- *   is not read: it does not have the newest payments.
+ * - not a standby: a server that is not in recovery, or a standby of another database. After a failover this includes the former
+ *   primary, which does not have the newest payments.
  */
 export type ReplicaState = 'up' | 'behind' | 'not a standby' | 'down';
 

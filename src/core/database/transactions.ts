@@ -190,7 +190,7 @@ function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   };
 }
 
-/** Runs the work in one transaction on this connection, which is of a separate pool. Then releases the connection. */
+/** Runs the work in one transaction on this connection, then releases it. For connections of other pools than that of requests. */
 export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => Promise<T>): Promise<T> {
   const { query, release } = namingClient(client, false);
   const pool = { connect: async () => ({ query, release: () => {} }), end: async () => {} };

@@ -12,7 +12,10 @@ interface DialogProps {
   children: ReactNode;
 }
 
-/** Render it only while it is open. It opens with the focus on the element with `data-first`, or else on its first input or select. */
+/**
+ * Opens when it is mounted, and closes when it is unmounted. At first the focus is on the element with `data-first`, or else on the
+ * first input or select.
+ */
 export function Dialog({ title, lead, canClose = true, onClose, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);

@@ -2195,7 +2195,7 @@ export interface paths {
         };
         /**
          * Summarise the portfolio for a period
-         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today), by the value dates of the payments. accountsUrl lists the accounts behind a figure. Most are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If all slots for summaries are busy, the answer is 503; if your own earlier summaries are the reason, it is 429.
+         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf, which is endDate or today, whichever is earlier. A payment counts from its value date. accountsUrl lists the accounts behind a figure. Most are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If all slots for summaries are busy, the answer is 503; if your own earlier summaries are the reason, it is 429.
          *
          *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
