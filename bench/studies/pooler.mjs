@@ -65,9 +65,9 @@ try {
       }
     }
     console.log(`\n${workload.name}`);
-    for (const [way, of] of Object.entries(takes)) {
-      const middle = (key) => medianOf(of, (take) => take[key]);
-      const ratio = medianOf(of, (take, i) => take.perSecond / takes.direct[i].perSecond);
+    for (const [way, measured] of Object.entries(takes)) {
+      const middle = (key) => medianOf(measured, (take) => take[key]);
+      const ratio = medianOf(measured, (take, i) => take.perSecond / takes.direct[i].perSecond);
       console.log(
         `  ${way.padEnd(16)} ${middle('perSecond').toFixed(0)}/s (${ratio.toFixed(2)} of direct), p50 ${middle('p50').toFixed(1)} ms,` +
           ` p99 ${middle('p99').toFixed(0)} ms, CPU of the service ${middle('serviceMs').toFixed(2)} ms and of PgBouncer ${middle('poolerMs').toFixed(2)} ms a request`,

@@ -83,7 +83,7 @@ export const BalanceGap = Type.Object(
     shortCode: Type.String(),
     state: Choice('BalanceGapState', GAP_STATES, {
       description:
-        'open: not explained. payments_found: payments of the period explain the whole difference. money_left: money left the short code, such as a withdrawal or a charge.',
+        'open: not explained. payments_found: payments of the period explain the whole difference. money_left: money was moved out of the short code, such as a withdrawal or a charge.',
     }),
     from: { ...Timestamp, description: 'The time of the last payment before the gap.' },
     until: { ...Timestamp, description: 'The time of the first payment after the gap.' },

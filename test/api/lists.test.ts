@@ -225,6 +225,22 @@ describe('filters of text', () => {
     expect(await emails('[lt]=y')).toEqual(['x@none.example']);
   });
 
+  it('find rows without a day only by ne, nin and isnull', async () => {
+    const { id: accountId } = await newAccount(service);
+    const items = [{ description: 'Deposit', quantity: 1, unitPrice: 100 }];
+    await service.call('POST', '/invoices', { accountId, items });
+    const total = async (test: string) =>
+      (await list(`/invoices?filter[accountId]=${accountId}&filter[voidedAt]${test}`)).pagination.total;
+    for (const [test, expected] of [
+      ['[ne]=2020-01-01', 1],
+      ['[nin]=2020-01-01', 1],
+      ['[isnull]=true', 1],
+      ['[eq]=2020-01-01', 0],
+      ['[gt]=2020-01-01', 0],
+    ] as const)
+      expect(await total(test), test).toBe(expected);
+  });
+
   it('cannot inject SQL', async () => {
     for (const value of ["'; drop table customers; --", '$1', '\\', '%00', "' or ''='"]) {
       const answer = await service.call(

@@ -4,7 +4,7 @@ import { LOCK_TIMEOUT_MS, retryUntilLockObtained } from './lock-attempts.ts';
 
 /**
  * Divides a table with a growing id into partitions by id, while the service runs. No row moves: the existing table becomes the
- * first partition. Each partition holds about a month. Rows are divided by id and not by date, so the primary key stays unique over
+ * first partition. Each later one holds about a month, or ten million ids if there are fewer in a month. Rows are divided by id and not by date, so the primary key stays unique over
  * all partitions, and a read by id searches only one partition. The last partition has no upper bound, so every new row has a
  * partition.
  */

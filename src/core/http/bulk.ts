@@ -237,8 +237,8 @@ export function bulkRoute<Item extends TSchema, Data>(
 }
 
 /**
- * Refuses the key if an interrupted call has used it with another body. Such a call has stored no answer. Only the stored answers
- * of its items show which body the call had.
+ * Refuses the key if an interrupted call has used it with another body. An interrupted call has stored no answer of
+ * its own, so only the stored answers of its items show its body.
  */
 function checkInterruptedCall(context: Context, key: IdempotencyKey): Promise<void> {
   return inTransaction(context.db, async (tx) => {
@@ -342,7 +342,7 @@ function errorOf(
   const error = 'busy' in result ? result.busy : result.error;
   const known = knownError(error);
   if (error instanceof StillRunning) throw error;
-  // For example, the connection was lost during the commit.
+  // An error that is not from PostgreSQL, such as a connection lost during the commit, does not say whether the item was created.
   if (known && known !== error && sqlState(error) === undefined) throw error;
   if (!known) request.log.error({ err: error }, 'an item of a bulk call failed');
   return known ?? internalError();

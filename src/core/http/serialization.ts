@@ -12,7 +12,7 @@ export const buildSerializer: ReturnType<typeof serializerFactory> = (schemas, o
   };
 };
 
-/** Replaces a union with null by `nullable`, because the serializer would validate each value against each part of a union. */
+/** Writes `anyOf: [T, null]` as T with `nullable`, because the serializer would validate each value against each part of a union. */
 function withNullables(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withNullables);
   if (!isObject(schema)) return schema;

@@ -204,7 +204,7 @@ type JsonSchema = {
   [key: string]: unknown;
 };
 
-/** Sets `additionalProperties: false` at every depth of `properties` and `items`, but not inside `anyOf`, unless a schema sets it. */
+/** Sets `additionalProperties: false` where it is not set, at every depth of `properties` and `items`. Does not change `anyOf`. */
 export function closed(schema: unknown): JsonSchema {
   const { properties, items, ...rest } = schema as JsonSchema;
   return {
@@ -217,7 +217,7 @@ export function closed(schema: unknown): JsonSchema {
   };
 }
 
-/** If an object has more unknown keys than this, the error names only the allowed number of keys, not the keys. */
+/** If an object has more keys than the known ones and this number, the error names only the allowed number of keys, not the keys. */
 const MAX_UNKNOWN_KEYS = 20;
 
 /**

@@ -92,8 +92,8 @@ async function findAfter<Row>(
 }
 
 /**
- * Reads the page and the total in one statement. If the page is not full, its rows give the total. For a full page, the statement
- * counts all rows, or in a quick list at most MAX_QUICK_ROWS. If there are more rows, a second statement counts them.
+ * Reads the page and the total in one statement. If some rows are on the page and it is not full, they give the total. Otherwise the
+ * statement counts all rows, or in a quick list at most MAX_QUICK_ROWS. If there are more rows, a second statement counts them.
  */
 async function findNumbered<Row>(
   db: Db,

@@ -55,10 +55,11 @@ export function isAfter(
   if (first && keys.every((key) => !key.isNullable && key.direction === first.direction)) {
     return sql`(${sql.join(keys.map((key) => key.column))}) ${first.operator} (${sql.join(keys.map((key) => key.value))})`;
   }
-  return keys.reduceRight<RawBuilder<boolean>>((afterLater, { column, value, operator, ...key }) => {
-    if (key.isNull) return sql`(${column} is null and ${afterLater})`;
-    const isLast = key.isNullable ? sql` or ${column} is null` : sql``;
-    return sql`(${column} ${operator} ${value}${isLast} or (${column} = ${value} and ${afterLater}))`;
+  // From the last key to the first. Null is after all values.
+  return keys.reduceRight<RawBuilder<boolean>>((laterKeys, { column, value, operator, ...key }) => {
+    if (key.isNull) return sql`(${column} is null and ${laterKeys})`;
+    const orNull = key.isNullable ? sql` or ${column} is null` : sql``;
+    return sql`(${column} ${operator} ${value}${orNull} or (${column} = ${value} and ${laterKeys}))`;
   }, sql`false`);
 }
 
@@ -109,7 +110,7 @@ function usualCondition({ field, operator, values }: Filter, columns: ListColumn
   }
 }
 
-/** The operators eq, ne, in and nin compare the key of a text field, if the field has a key. */
+/** The operators eq, ne, in and nin compare the normalized form of a text, such as `email_key`, if the field has one. */
 function keyOrColumn(
   { key }: ListField,
   column: RawBuilder<unknown>,
@@ -167,7 +168,7 @@ function compareDay(
     case 'eq':
       return sql`(${column} >= ${start} and ${column} < ${end})`;
     case 'ne':
-      return sql`not (${column} >= ${start} and ${column} < ${end})`;
+      return sql`(${column} >= ${start} and ${column} < ${end}) is not true`;
     case 'gt':
       return sql`${column} >= ${end}`;
     case 'gte':

@@ -12,6 +12,7 @@ import {
   type PlainDate,
   parseCompactTime,
   parsePlainDate,
+  parseTimestamp,
   startOfDayUtc,
   systemClock,
   wholeMonthsBetween,
@@ -232,6 +233,22 @@ describe('the business day', () => {
     const now = systemClock.now().getTime();
     expect(now).toBeGreaterThanOrEqual(before);
     expect(now).toBeLessThanOrEqual(Date.now());
+  });
+});
+
+describe('parseTimestamp', () => {
+  it.each([
+    '2026-11-01T24:00:00Z',
+    '2026-11-01T10:60Z',
+    '2026-11-01T10:15:60Z',
+    '2026-02-30T10:15Z',
+    '2026-11-01T10:15',
+  ])('refuses %s', (text) => {
+    expect(parseTimestamp(text)).toBeUndefined();
+  });
+
+  it('reads a time with a zone', () => {
+    expect(parseTimestamp('2026-11-01T23:59:59.5+03:00')?.toISOString()).toBe('2026-11-01T20:59:59.500Z');
   });
 });
 

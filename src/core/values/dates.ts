@@ -188,7 +188,9 @@ export function lastOfMonth(date: PlainDate): PlainDate {
  * @returns undefined for any other text, and for a date or time of day that does not exist.
  */
 export function parseTimestamp(text: string): Date | undefined {
-  const iso = /^[0-9-]{10}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})$/.test(text);
+  const iso = /^[0-9-]{10}T(?!24)[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})$/.test(
+    text,
+  );
   if (!iso || parsePlainDate(text.slice(0, 10)) === undefined) return undefined;
   const instant = new Date(text);
   return Number.isNaN(instant.getTime()) ? undefined : instant;

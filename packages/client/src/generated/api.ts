@@ -4402,7 +4402,7 @@ export interface components {
             id: number;
             provider: string;
             shortCode: string;
-            /** @description open: not explained. payments_found: payments of the period explain the whole difference. money_left: money left the short code, such as a withdrawal or a charge. */
+            /** @description open: not explained. payments_found: payments of the period explain the whole difference. money_left: money was moved out of the short code, such as a withdrawal or a charge. */
             state: components["schemas"]["BalanceGapState"];
             /**
              * Format: date-time
