@@ -106,8 +106,8 @@ const AGENTS = ['Grace Njeri', 'Samuel Kiprop', 'Faith Atieno', 'Peter Mutua'];
 
 /** How a customer pays: on time, late, in advance, or on time until some day and then almost nothing. */
 type Manner = 'steady' | 'late' | 'generous' | 'stopping';
-/** The manners repeat after this many customers, so that each year has customers of each manner. */
-const MANNERS = 12;
+/** The manners repeat after this many customers, so that each year has customers of each manner. See `mannerOf`. */
+const CYCLE = 12;
 
 /** The steps, one a week, by which staff pursue the debt of a customer who has stopped paying. */
 const PURSUIT: readonly { from: AccountStatus; to: AccountStatus; reason: string }[] = [
@@ -295,11 +295,11 @@ class DemoYear {
       accountId: account.id,
       offer,
       payer: { firstName, phone },
-      manner: mannerOf(number % MANNERS),
+      manner: mannerOf(number % CYCLE),
       startsOn: account.activation_date,
       leadDays: this.random(4),
       stopsAfter: 20 + this.random(150),
-      pursuitSteps: 1 + (Math.floor(number / MANNERS) % PURSUIT.length),
+      pursuitSteps: 1 + (Math.floor(number / CYCLE) % PURSUIT.length),
       sent: 0,
       isOver: false,
     });
@@ -732,6 +732,7 @@ function takeUntil<Item extends { since: PlainDate }>(day: PlainDate, waiting: I
   return due;
 }
 
+/** @param at - the position of the customer in the cycle, from 0. */
 function mannerOf(at: number): Manner {
   if (at === 11) return 'stopping';
   if (at === 4) return 'generous';

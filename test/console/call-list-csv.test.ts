@@ -26,7 +26,7 @@ it.each([
     daysPastDue: 3,
     arrears: 400,
     balance: 2000.5,
-  } as unknown as Parameters<typeof csvOf>[0][number];
+  } as const;
   const expected = csvLine([
     account.accountNumber,
     name,

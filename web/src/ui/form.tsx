@@ -144,14 +144,18 @@ export function Form({ onSubmit, problem, isSending, connection = 'ok', onStop, 
   );
 }
 
+/** Says that no answer came, so that the change may have been made. */
+export function UnconfirmedNotice() {
+  return (
+    <Notice tone="warning" title={t('form.unconfirmed')}>
+      {t('form.unknown')}
+    </Notice>
+  );
+}
+
 /** A problem that no field of the form shows. */
 function FormNotice({ problem, form }: { problem: FormProblem; form: HTMLFormElement | null }) {
-  if (problem.code === 'CONNECTION')
-    return (
-      <Notice tone="warning" title={t('form.unconfirmed')}>
-        {t('form.unknown')}
-      </Notice>
-    );
+  if (problem.code === 'CONNECTION') return <UnconfirmedNotice />;
   const unplaced = problem.fields.filter(
     ({ path }) => !form?.elements.namedItem(path) && !form?.elements.namedItem(listOf(path)),
   );

@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/paths.ts';
 const BYTE_ORDER_MARK = '\ufeff';
 
 /** A call list as a CSV file like those of the service: with a byte order mark, and with the same protection against formulas. */
-export function csvOf(accounts: readonly Schemas['Account'][]): string {
+export function csvOf(accounts: readonly CalledAccount[]): string {
   const lines = accounts.map(
     ({ accountNumber, customer, product, status, daysPastDue, arrears, balance }) => [
       accountNumber,
@@ -17,6 +17,13 @@ export function csvOf(accounts: readonly Schemas['Account'][]): string {
     ],
   );
   return BYTE_ORDER_MARK + [HEAD, ...lines].map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('');
+}
+
+/** The fields of an account that the file contains. */
+export interface CalledAccount
+  extends Pick<Schemas['Account'], 'accountNumber' | 'status' | 'daysPastDue' | 'arrears' | 'balance'> {
+  customer?: Pick<NonNullable<Schemas['Account']['customer']>, 'name' | 'phone'>;
+  product?: Pick<NonNullable<Schemas['Account']['product']>, 'name'>;
 }
 
 const HEAD = [
