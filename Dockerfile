@@ -14,7 +14,7 @@ RUN npm run build && find dist -name '*.map' -delete && npm prune --omit=dev --i
 
 # Runtime: the bundles, the three packages that are not in them, no embedded PostgreSQL, no root.
 FROM node:24-bookworm-slim
-# Two malloc arenas instead of eight for each core. Otherwise each thread that hashes would fill an arena of its own.
+# Two malloc arenas instead of eight for each core. Otherwise each thread that hashes a password would fill its own arena.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 MALLOC_ARENA_MAX=2
 WORKDIR /app
 # Native code cannot be bundled, and the pages of the API description are files.
@@ -27,12 +27,12 @@ COPY templates ./templates
 COPY fonts ./fonts
 COPY --from=build /app/web/dist ./web/dist
 COPY --from=build /app/dist ./dist
-# Commands such as `npm run create-admin` use it to find the build.
+# Commands such as `npm run create-admin` first run it to check that the build exists.
 COPY scripts/ensure-build.mjs ./scripts/
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 STOPSIGNAL SIGTERM
-# The young generation of Node.js 20. Later versions use twice as much.
+# The semi-space size of Node.js 20. Later versions use twice as much.
 CMD ["node", "--max-semi-space-size=16", "dist/server.js"]

@@ -200,7 +200,7 @@ function groupOf(tag: string): { name: string; noun: string } {
   );
 }
 
-/** The operationId without the noun of the group, singular or plural, where it first occurs after the verb: `listPayments` → `list`. */
+/** The operationId without the first noun of the group, singular or plural, after the verb: `listPayments` → `list`. */
 function methodName(id: string, noun: string): string {
   if (noun === '') return id;
   const plural = /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;

@@ -29,10 +29,10 @@ export const settingsSchema = Type.Object({
 
   DATABASE_URL: text('Address of PostgreSQL 15 or newer. Empty: the embedded PostgreSQL in DATA_DIR.'),
   DATABASE_DIRECT_URL: text(
-    'Direct address of PostgreSQL if DATABASE_URL is a pooler in transaction mode. Used for migrations, exports, uploads, the proof, summaries, the health check, the job queue and the npm run commands. Empty: no pooler.',
+    'Direct address of PostgreSQL if DATABASE_URL is a pooler in transaction mode. Used for migrations, exports, uploads, checks of the books, summaries, the health check, the job queue and the npm run commands. Empty: no pooler.',
   ),
   DATABASE_REPLICA_URL: text(
-    'Direct address of a hot standby of DATABASE_URL. Exports, summaries, payment reports and the proof read it. Empty: they read the primary.',
+    'Direct address of a hot standby of DATABASE_URL. Exports, summaries, payment reports and checks of the books read it. Empty: they read the primary.',
   ),
   DATABASE_REPLICA_MAX_LAG: setting(
     Type.Integer({ minimum: 2, maximum: 300 }),
@@ -192,7 +192,7 @@ export const settingsSchema = Type.Object({
   RATE_LIMIT_AUTH: setting(
     Type.Integer({ minimum: 0 }),
     5,
-    'Calls per minute and address to sign in, to register or to change a password, counted separately. 0: no limit.',
+    'Sign-ins, registrations and password changes per minute and address, counted separately. 0: no limit.',
   ),
   RATE_LIMIT_BULK: setting(
     Type.Integer({ minimum: 0 }),

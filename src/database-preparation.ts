@@ -140,7 +140,7 @@ export async function getJwtSecret(db: Db, config: Config): Promise<string> {
   return (await storeOnce(db, 'jwt_secret', randomBytes(48).toString('base64url'))).value;
 }
 
-/** Stores a value in the table `settings`, unless it has one. @returns the stored value, and whether it is new. */
+/** Stores a value in the table `settings`, unless the key has one already. @returns the stored value, and whether it is new. */
 async function storeOnce(db: Db, key: string, value: string): Promise<{ value: string; isNew: boolean }> {
   const inserted = await db
     .insertInto('settings')
@@ -221,7 +221,7 @@ async function checkPooler(url: string): Promise<void> {
     const statements = missingTimeouts(role, timeouts);
     if (statements.length > 0) {
       throw new PreparationError(
-        `The PostgreSQL role that DATABASE_URL uses through the pooler has no time-outs. Run: ${statements.join(' ')} Then make the pooler open new connections (RECONNECT in the console of PgBouncer).`,
+        `The PostgreSQL role that DATABASE_URL uses through the pooler has no time-outs, or longer ones than the service needs. Run: ${statements.join(' ')} Then make the pooler open new connections (RECONNECT in the console of PgBouncer).`,
       );
     }
   } catch (error) {
@@ -231,7 +231,7 @@ async function checkPooler(url: string): Promise<void> {
   }
 }
 
-/** The statements that set the missing time-outs of the role. Shorter time-outs are allowed; 0 means no time-out. */
+/** The statements that set each time-out of the role that is missing or too long. 0 means no time-out. */
 function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>>): string[] {
   return Object.entries(SESSION_TIMEOUTS_MS).flatMap(([name, longestMs]) => {
     const { [name]: foundMs = 0 } = timeouts;

@@ -76,7 +76,7 @@ const STEPS: readonly Step[] = [
     name: 'queue the daily check of the books',
     run: async (context) => {
       await queueDailyCheck(context);
-      return 0; // With 0, no line is logged. At a first start, a line would follow the addresses, which must stay visible.
+      return 0; // Prevents a log line. At a first start, it would come after the printed addresses, which must stay visible.
     },
   },
   {

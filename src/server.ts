@@ -7,10 +7,7 @@ import { MigrationError } from './platform/migrations/runner.ts';
 import { startService } from './service.ts';
 
 const LONGEST_CLOSE_MS = 10_000;
-/**
- * How far, in percent, the heap may grow between two garbage collections. On machines with much memory, V8's default is four times
- * as large, without a measurable gain.
- */
+/** How far, in percent, the heap may grow between two garbage collections. V8's default is up to 300, with no measurable gain. */
 const HEAP_GROWTH = '--heap-growing-percent=100';
 
 /** After one of these signals, a second one has no effect. With other signals, close-with-grace ends the process at the second one. */

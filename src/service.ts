@@ -107,7 +107,7 @@ export async function startService(config: Config): Promise<Service> {
       const workStopped = Promise.all([jobs?.stop(), dispatcher?.stop(), requestWorker?.stop()]);
       // Load balancers check readiness about every second. They must see "not ready" before the first request is refused.
       if (config.production) await sleep(READINESS_DRAIN_MS);
-      // Uploads and exports may take minutes. They are interrupted, and their clients notice it. Other requests are completed.
+      // Uploads, exports and long reads may take minutes, so they are interrupted. Clients notice it. Other requests complete.
       await Promise.all([pools.cancelLongWork(), app.close()]);
       await workStopped;
       await pools.close();

@@ -1,11 +1,11 @@
-/** The page at /api-docs: Swagger UI with what its reader needs and the original lacks. */
+/** The script of the page /api-docs. It adapts Swagger UI to this service. */
 
 const TOKEN_ENDPOINT = /\/auth\/(register|login|refresh)$/;
 
-/** By the address of the answer: files as they came, byte for byte. Swagger UI keeps text alone, and not its BOM. */
+/** The received files by URL. Swagger UI itself keeps only their text, without the byte order mark. */
 const files = new Map();
 
-/** In place of `fetch` for requests that the page sends. */
+/** Replaces `fetch` for the requests of the page. */
 async function fetchAndKeepFile(url, options) {
   const response = await fetch(url, options);
   files.delete(url);
@@ -17,7 +17,7 @@ async function fetchAndKeepFile(url, options) {
   return response;
 }
 
-/** Shows a link to the file where the answer is one. */
+/** If the answer is a file, shows a link to download it. */
 function responseBodyWithFile(Original, { React }) {
   return function ResponseBody(props) {
     const file = files.get(props.url);
@@ -34,7 +34,7 @@ function responseBodyWithFile(Original, { React }) {
   };
 }
 
-/** Beside the picker of a file: the example of the description as one. */
+/** If the request sends a file, adds a link to download the example of the API description as a file. */
 function requestBodyWithExampleFile(Original, { React }) {
   return function RequestBody(props) {
     const media = props.requestBody?.getIn(['content', props.contentType]);
@@ -52,7 +52,7 @@ function requestBodyWithExampleFile(Original, { React }) {
   };
 }
 
-/** Every field of the dialog takes the focus as it appears, so that the last has it; the token is what readers have. */
+/** Focuses the field of the token, the first in the dialog. Without this, the last field has the focus. */
 function dialogAtToken(Original, { React }) {
   return function AuthorizationPopup(props) {
     React.useEffect(() => document.querySelector('.auth-container input')?.focus(), []);
@@ -61,8 +61,8 @@ function dialogAtToken(Original, { React }) {
 }
 
 /**
- * In place of Swagger UI's own, which walks through the whole description for each operation that is opened. This
- * description refers to its own components alone, and none of them to itself.
+ * Replaces a function of Swagger UI that walks through the whole API description whenever the user opens an operation. This
+ * version can be simple: references lead only to components of the same description, and no component contains itself.
  */
 async function resolveSubtree(description, path) {
   const at = (keys) => keys.reduce((value, key) => value?.[key], description);
@@ -75,12 +75,12 @@ async function resolveSubtree(description, path) {
   return { spec: resolve(at(path)), errors: [] };
 }
 
-/** The description has the public address; the page may call only the host that sent it. */
+/** The API description has the public address of the service, but this page may call only the host that sent the page. */
 function callThisHost(original) {
   return (description) => original({ ...description, servers: [{ url: '/' }] });
 }
 
-/** Whoever signs in by "Execute" has the token set without copying it. */
+/** After a sign-in on this page, sends the new token with all further calls. */
 function keepToken(response) {
   if (!response.ok || !TOKEN_ENDPOINT.test(response.url)) return;
   const token = response.body?.data?.accessToken;
@@ -123,11 +123,11 @@ const ui = SwaggerUIBundle({
   ],
 });
 
-// Swagger UI opens and scrolls to the operation of the first address alone; the links of the header change it later.
+// Swagger UI opens the operation in the URL only when the page loads. The links in the page header change the URL later.
 addEventListener('hashchange', () => {
   const { layoutActions } = ui.getSystem();
   layoutActions.parseDeepLinkHash(location.hash);
-  // An operation that is already on the page never takes the scroll request, which then fails when its tag is closed.
+  // If the operation is already shown, Swagger UI keeps its own request to scroll, and fails when the tag is closed.
   layoutActions.clearScrollTo();
   const id = location.hash.replace('#', 'operations').replaceAll('/', '-');
   requestAnimationFrame(() => document.getElementById(id)?.scrollIntoView());

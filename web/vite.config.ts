@@ -14,7 +14,7 @@ const PREACT = [
   { find: /^(react(-dom)?|use-sync-external-store\/shim\/index\.js)$/, replacement: 'preact/compat' },
 ];
 
-/** boot.tsx and its modules, which send the first requests. Small, because the browser loads the rest at the same time. */
+/** boot.tsx and its modules: a separate, small file, so that the first requests do not wait for the rest of the app. */
 const FIRST = { name: 'first', test: /[\\/]src[\\/]boot\.tsx$|preload-helper|rolldown.runtime/, priority: 2 };
 /** The modules of several pages are one file: on a slow network, many small files take longer. */
 const SHARED = { name: 'shared', minShareCount: 3, priority: 1 };

@@ -108,7 +108,7 @@ function statements({ payments, accounts, customers }) {
           || (array['jiru', 'chumba', 'eno', 'oni', 'ri', 'nyi', 'rotich', 'mba', 'aka', 'koech'])[1 + n / 10 % 10]
           as last,
         '+2547' || lpad(n::text, 8, '0') as phone) names`,
-    // The totals are above the paid amounts, so that all entries are receivables.
+    // The totals are above the paid amounts, so that no account has credit.
     `insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor,
       instalment_minor, instalment_count, frequency, grace_days, receivable_minor, created_at)
     select 1 + n * 7 % ${customers}, 1 + n % 5, p.id, current_date - (n % 365 + 365)::int,

@@ -5,8 +5,8 @@ import { wrk } from './wrk.mjs';
 const WARM_UP_SECONDS = 8;
 
 /**
- * Runs all programs in each round. Each round starts with a different program, because the first one after a checkpoint writes more: the
- * first change of a page writes the whole page to the log. One more round, before the others, warms up and is not measured.
+ * Runs all programs in each round. Each round starts with a different program, because the first program after a checkpoint has
+ * more work: the first change of a page writes the whole page to the WAL. One more round, before the others, only warms up.
  *
  * @param programs - name of a program → a function that runs it for some seconds.
  * @returns for each round, what each function has returned, by name.

@@ -22,7 +22,7 @@ export async function wrk({
   tokens,
   prefix = '',
 }) {
-  const script = `${scratch}/wrk-${scripts++}.lua`; // several may run at once
+  const script = `${scratch}/wrk-${scripts++}.lua`;
   writeFileSync(script, luaScript(workload, headers, { numbers, tokens, prefix }));
   const threads = Math.min(2, connections);
   const args = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script, base];

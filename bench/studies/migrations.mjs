@@ -3,7 +3,7 @@
  *
  *   npm run build && node bench/studies/migrations.mjs [--payments=1000000] [--from=0008]
  *
- * --from: the version at which the books are loaded. The earliest version that has all columns of the loader is 0008.
+ * --from: the version at which the books are loaded. 0001 is too early, because it lacks columns that the loader fills.
  *
  * The time is the processor time of the session until the commit, so that other programs on the machine make no difference.
  * If the session never waits for the disk, a lock is held for at most this time. Linux only, with PostgreSQL on the same machine;

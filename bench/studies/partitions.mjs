@@ -54,7 +54,7 @@ try {
   await bench.close();
 }
 
-/** Divides the empty tables, so that the rows of the loader fill all partitions. */
+/** Divides the empty tables. The ledger entries of the loader then fill all partitions of the ledger. */
 async function divide(client) {
   for (const [name, rows] of [
     ['ledger_entries', size.payments * 2.1],

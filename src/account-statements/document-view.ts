@@ -6,7 +6,7 @@ import type { StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
 import { coverageOfRow, describeRow, printedSpelling } from './wording-rules.ts';
 
-/** The data of a printed statement. Date fields are YYYY-MM-DD. Dates within texts have their printed form, 2 Nov 2026. */
+/** The data of a printed statement. Date fields are YYYY-MM-DD. Dates in `description` and `detail` look like 2 Nov 2026. */
 export function statementDocument(
   currency: Currency,
   { company, paybill }: Pick<Printer, 'company' | 'paybill'>,

@@ -65,7 +65,7 @@ export async function changeStatus(
  * Changes the status of an account if its paid amount requires another status. The account becomes completed, is no longer
  * completed, or is no longer suspended for non-payment. If the status stays the same, nothing is written.
  *
- * @param event - the money event that changed the paid amount. It is part of the reason for the change.
+ * @param event - the money event that changed the paid amount. It decides the reason if a completed account is reopened.
  * @param date - the business day of a completion; default: today.
  */
 export async function adjustStatusToPaidAmount(

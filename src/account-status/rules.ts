@@ -125,7 +125,7 @@ export function checkStatusMove(from: AccountStatus, to: AccountStatus, reason: 
     throw invalidField('reason', `is required for the status ${to}`);
 }
 
-/** The status on a day. From its activation date, a pending account counts as active, even before the job runs. */
+/** The status on a day. A pending account counts as active from its activation date, even if the job has not activated it yet. */
 export function statusOn(status: AccountStatus, activationDate: PlainDate, day: PlainDate): AccountStatus {
   const isDue = compareDates(activationDate, day) <= 0;
   return isDue && isStatusIn(status, 'awaitingActivation') ? 'active' : status;

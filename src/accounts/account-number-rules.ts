@@ -89,8 +89,8 @@ const SEARCHED_LENGTHS = [7, 8, 9, 10];
 const BEGINNING = new RegExp(`^(?:${PREFIX})?([1-9][0-9]*)$`);
 
 /**
- * The ids of the accounts whose numbers begin with the text. Prefix, spaces, dots and hyphens are optional. Check digits are not
- * compared: `readAccountNumber` reads a complete number.
+ * The ids of the accounts whose numbers begin with the text. Prefix, spaces, dots and hyphens are optional. A check digit in
+ * the text is not recognized: for a complete number, use `readAccountNumber`.
  *
  * @returns no range for a text of fewer than three digits, or with other characters.
  */

@@ -141,9 +141,9 @@ export function itemsBy(terms: Terms, date: PlainDate): number {
 }
 
 /**
- * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, is covered. The sum paid is negative
- * if a payment was reversed after its credit had been transferred or refunded. The deposit then includes the missing amount: with
- * a deposit of 0 and a sum paid of -30, the result is the deposit with a remainder of 30.
+ * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, is covered. The sum paid is
+ * negative if a payment was reversed after its credit had been transferred or refunded. The deposit then includes the missing
+ * amount: with a deposit of 0 and a sum paid of -30, the result is the deposit with a remainder of 30.
  *
  * @returns undefined if all is paid.
  */

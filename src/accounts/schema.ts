@@ -9,7 +9,6 @@ import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { ExpandedProduct } from '../products/schema.ts';
 import { itemStates, paymentStates } from './schedule-rules.ts';
 
-/** Why the suspension policy changes the status of an account. */
 const STATUS_CAUSES = ['non_payment', 'payment'] as const;
 
 const Status = Choice('AccountStatus', ACCOUNT_STATUSES);
@@ -199,7 +198,8 @@ export const StatusChange = Type.Object(
     reason: Nullable(Type.String()),
     cause: Nullable(
       Choice('StatusCause', STATUS_CAUSES, {
-        description: 'Why the suspension policy changed the status. Null for every other status change.',
+        description:
+          'Why the suspension policy suspended or reactivated the account. If a completed account is reopened, this is the cause of the status before completion. Otherwise null.',
       }),
     ),
     actor: Type.String({

@@ -189,10 +189,10 @@ function accountColumns(day: PlainDate): ListColumns {
   };
 }
 
-/** More days than between any two dates that the API accepts. Without this limit, `daysAgo` could leave PostgreSQL's range of dates. */
+/** More days than between any two dates that the API accepts. Larger numbers could leave PostgreSQL's range of dates. */
 const LONGEST_PAST_DUE = 1_000_000;
 
-/** An account is more than n days past due if its due date is before (today - n days). This form can use the index on the date. */
+/** An account is more than n days past due if its due date is before today - n days. This form can use the index on the date. */
 function compareDaysPastDue({ operator, values }: Filter, day: PlainDate): RawBuilder<boolean> | undefined {
   const days = Number(values[0]);
   const daysAgo = (n: number) => sql`${day}::date - ${Math.min(n, LONGEST_PAST_DUE)}::integer`;

@@ -46,8 +46,8 @@ export interface Subject {
 }
 
 /**
- * The present state of the subject of a request, as the database stores it. A value is null if the subject has no payment, account
- * or reconciliation to read it from.
+ * The present state of the subject of a request, as the database stores it. A value is null if the subject has no payment,
+ * account or reconciliation to read it from.
  */
 export interface SubjectState {
   paymentStatus: PaymentStatus | null;
@@ -63,8 +63,8 @@ export interface SubjectState {
 export type Facts = SubjectState;
 
 /**
- * The facts that matter for an action. The balance matters only for a write-off or cancellation, so that a payment which
- * changes only the balance ends no other request. The status and credit of the account do not matter for a reversal or unassignment of a payment.
+ * The facts that matter for an action. The balance matters only for a write-off or cancellation. Requests for other actions stay
+ * valid if only the balance changes. For a reversal or unassignment, the status and credit of the account do not matter.
  */
 export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
   const removesBalance = action === 'write_off_account' || action === 'cancel_account';

@@ -85,7 +85,7 @@ export const Approval = Type.Object(
     transactionRef: Nullable(Type.String({ description: 'The reference of a refund, if one was given.' })),
     creditMoveId: Nullable(
       Type.Integer({
-        description: 'The transfer or refund that the approval posted. Null for other actions.',
+        description: 'The transfer or refund that the approval posted. Otherwise null.',
       }),
     ),
     endedAt: Nullable(Timestamp),

@@ -26,7 +26,7 @@ export interface AuthParts {
   tokens: AccessTokens;
   /** Counts wrong passwords: at sign-in for each e-mail address, even an unknown one, and at a password change for each user. */
   guesses: Limiter;
-  /** For `POST /auth/session/refresh`, which counts its own requests: for each session, or for each address if there is no session. */
+  /** `POST /auth/session/refresh` counts its own requests: for each session, or for each address if there is no session. */
   limiters: Limiters;
   providers: IdentityProviders;
 }

@@ -28,14 +28,14 @@ export interface ProvenIdentity extends Identity {
 
 /** Client of the configured providers: OpenID Connect, authorization code with PKCE. */
 export interface IdentityProviders {
-  /** Returns the address for the browser. @throws AppError INTERNAL_ERROR 503 when the provider is unreachable. */
+  /** Returns the address for the browser. @throws AppError INTERNAL_ERROR 503 if the provider sends no usable metadata. */
   authorizationUrl(provider: IdentityProvider, redirectUri: string, secrets: SignInSecrets): Promise<URL>;
   /**
    * Exchanges the code of a callback for an identity.
    *
    * @param callback the complete address of the callback request.
    * @throws AppError AUTH_FAILED for a refusal or an answer that cannot be verified; INTERNAL_ERROR 503 when the provider is
-   *   unreachable.
+   *   unreachable, breaks the protocol or rejects the client id and secret of this service.
    */
   identify(provider: IdentityProvider, callback: URL, secrets: SignInSecrets): Promise<ProvenIdentity>;
 }
@@ -134,7 +134,7 @@ export function createIdentityProviders(log: {
 
 /**
  * Fetches an answer of at most MAX_ANSWER_BYTES, because the fetch of Node.js has no such limit.
- * @throws TypeError for a larger answer, as fetch does for a network error. After a time-out, the abort reason of `options.signal`.
+ * @throws TypeError for a larger answer, as fetch does for a network error; the reason of `options.signal` after a time-out.
  */
 async function fetchBounded(url: string, options: openid.CustomFetchOptions): Promise<Response> {
   const response = await fetch(url, options as RequestInit);

@@ -40,7 +40,7 @@ async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup
   return rows;
 }
 
-/** A database in use has rows in `settings`. A failed restore leaves no rows there. */
+/** A database in use has rows in `settings`. If a restore fails before its commit, `settings` is empty. */
 async function refuseIfInUse(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,

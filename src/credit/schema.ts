@@ -62,7 +62,8 @@ export const CreditMove = Type.Object(
     transactionRef: Nullable(Type.String()),
     valueDate: DateText,
     actor: Type.String({
-      description: 'The e-mail of the user. A list has "system" for an API key and for the system.',
+      description:
+        'The e-mail of the user. If an API key made the move, the answer to the POST has "api key" with the name of the key, and lists have "system".',
     }),
     createdAt: Timestamp,
   },

@@ -92,7 +92,7 @@ function filesWithMistakes(date: PlainDate, { sku, name, deposit, rest }: Import
       ['SHOP-1', 'Agnes', 'Wambua', '0722 345 101', '24410001'],
       ['SHOP-2', 'Collins', 'Ochieng', '0722 345 102', '24410002'],
       ['SHOP-3', 'Naomi', 'Chepkoech', '0722 34O 103', '24410003'], // The letter O instead of a zero.
-      ['SHOP-4', 'Ibrahim', 'Salat', '0722 345 104', '24410002'], // The number of another customer.
+      ['SHOP-4', 'Ibrahim', 'Salat', '0722 345 104', '24410002'], // The national id of SHOP-2.
     ]),
     accounts: textOf([
       ACCOUNT_COLUMNS,

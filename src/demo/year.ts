@@ -384,7 +384,7 @@ class DemoYear {
     const number = formatAccountNumber(accountId);
     let reference = number;
     if (chance < 110) reference = this.pick([this.mistype(number), 'SOLAR', payer.firstName]);
-    else if (chance < 160) reference = ''; // The payer's number leads to the account.
+    else if (chance < 160) reference = ''; // The payer's phone number leads to the account.
     return this.reportedBy(this.addTransaction({ time, amount, reference, payer }));
   }
 
@@ -458,9 +458,7 @@ class DemoYear {
     await this.leaveDifferences(date);
   }
 
-  /**
-   * Creates differences between the provider's reports and the books in the last days, so that staff have something to resolve.
-   */
+  /** In the last days, creates open work for staff, such as differences between the provider's statement and the books. */
   private async leaveDifferences(date: PlainDate): Promise<void> {
     const daysLeft = daysBetween(date, this.today);
     const unreadable = UNREADABLE_ON.indexOf(daysLeft);
@@ -494,7 +492,7 @@ class DemoYear {
     if (!staff) throw new Error('The demo company has no staff.');
     const limited = { ...context, config: { ...context.config, approvalLimitMinor: 0n } };
     if (daysLeft === APPROVALS_ON.decided) {
-      await this.reverseMistakes(); // A payment with a request must not be reversed without the request.
+      await this.reverseMistakes(); // So that `decideRequests` does not choose a payment that is reversed later.
       await tryWebhooks(context, { ...tools, actor: ACTOR }, async () => {
         const reversed = await decideRequests(limited, staff);
         const contract = this.contracts.find(({ accountId }) => accountId === reversed?.accountId);
@@ -717,7 +715,7 @@ class DemoYear {
     return this.random(n) === 0;
   }
 
-  /** Swaps or changes two digits of an account number. */
+  /** Swaps two digits of an account number, or changes one if both are the same. */
   private mistype(number: string): string {
     const at = number.length - 2 - this.random(3);
     const [a = '', b = ''] = number.slice(at, at + 2);

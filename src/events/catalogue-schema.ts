@@ -8,7 +8,7 @@ const FIELDS = {
   action: Type.String({ description: 'What needs approval, such as `reverse_payment`.' }),
   activationDate: date('The first day of the account.'),
   active: Type.Boolean(),
-  amountMinor: amount('The amount of the payment, credit transfer, refund or request.'),
+  amountMinor: amount('The amount of the payment, notification, credit transfer, refund or request.'),
   breakCount: Type.Integer({
     description: 'The number of lines of the statement that differ from the books.',
   }),
@@ -159,7 +159,7 @@ export const EVENTS = {
     data: PAYMENT_DATA,
   },
   'payment_request.paid': {
-    when: 'The provider reported that the customer paid, or exactly one payment was found that fits the request. This can follow `payment_request.declined` or `payment_request.expired`.',
+    when: 'The provider reported that the customer paid, or exactly one payment was found that fits the request. This can follow `payment_request.declined` or `payment_request.expired`. It can also follow `payment_request.paid`, if the provider then reports another transaction.',
     data: PAYMENT_DATA,
   },
   'payment_request.payment_found': {

@@ -15,8 +15,9 @@ export interface HorizonReader {
    */
   read(): Promise<{ id: number; lastId: number }>;
   /**
-   * The id of the horizon, for a reader that wants only new events. Every event that is not visible yet has a higher id. When the
-   * service starts, the horizon is unknown until the transactions that publish events have ended. This function waits for their end.
+   * The id of the horizon, for a reader that wants only new events. Every event that is not visible yet has a higher id. After
+   * a start of the service or a checkpoint of PostgreSQL, the horizon is unknown until the transactions that publish events have
+   * ended. This function waits for their end.
    * @throws AppError INTERNAL_ERROR (503) if such a transaction takes too long.
    */
   latest(): Promise<number>;

@@ -8,7 +8,7 @@ import { EVENT_TYPES, type EventType } from './catalogue-schema.ts';
 
 /** The state of the event ids at one moment. */
 export interface Sample {
-  /** Changes when PostgreSQL starts, recovers from a crash, or another server becomes the primary. */
+  /** Changes when PostgreSQL starts, recovers from a crash or makes a checkpoint, and when another server becomes the primary. */
   server: string;
   /** The last id that a transaction took. */
   lastId: number;
@@ -96,7 +96,7 @@ const NEEDED_PERMISSION: Readonly<Record<SubjectOf<EventType>, Permission>> = {
   approval: 'approvals:read',
 };
 
-/** An import changes accounts that get no events of their own, so its events need the permission to read accounts. */
+/** The accounts of an import have no events of their own, so every user who may read accounts gets these events. */
 const NEEDED_PERMISSION_OF_TYPE: Readonly<Partial<Record<EventType, Permission>>> = {
   'import.completed': 'accounts:read',
   'import.undone': 'accounts:read',

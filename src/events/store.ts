@@ -18,7 +18,7 @@ const SAMPLE = `
       and taken.id is not null) as writers
   from (select pg_sequence_last_value('audit_entries_id_seq') as id offset 0) taken`;
 
-/** The last id of an event, and the transactions that may still commit events with lower ids. */
+/** The last event id that a transaction took, and the transactions that may still commit events with ids up to it. */
 export async function readSample(db: Db): Promise<Sample> {
   const { classId, objectId } = PUBLISHING_LOCK;
   const [sample] = await lookUp<Sample>(db, SAMPLE, [classId, objectId]);

@@ -72,7 +72,7 @@ export function isPulled(config: Config, { provider, shortCode }: PullKey): bool
   return pulledKeys(config).some((key) => key.provider === provider && key.shortCode === shortCode);
 }
 
-/** Pulls until now. A failure of the provider is recorded, and the pull is tried again later. */
+/** Pulls the payments of a short code. A failure of the provider is recorded, and the pull is tried again later. */
 export async function pullPayments(
   context: Context,
   log: Log,

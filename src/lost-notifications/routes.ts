@@ -33,7 +33,7 @@ export function providerStatusRoutes(api: Api, context: Context): void {
         operationId: 'listBalanceGaps',
         summary: 'List gaps in the running balance',
         description:
-          'A notification contains the balance after its payment. If the balance before the next payment differs, a notification was lost, or money left the short code. A gap changes nothing in the books, but makes the service pull the payments of the period.',
+          'A notification contains the balance after its payment. If the balance before the next payment differs, a notification was lost, or money left the short code. A gap changes nothing in the books. If pulls are on, the service pulls the payments of the period again.',
         querystring: balanceGapList.query,
         response: { 200: ListEnvelope(BalanceGap, 'Gaps found.') },
       },

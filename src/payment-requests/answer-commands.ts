@@ -166,7 +166,7 @@ function notificationOf(context: Context, request: PaymentRequestRow, receipt: s
 /**
  * Links the payment of the transaction to its request, and moves the payment to the account of the request. A payment of another
  * amount, or of another phone on another account, is left to staff.
- * @returns false if there is no such payment yet, or if the provider has reported another transaction.
+ * @returns false if the request has no payment yet.
  */
 async function linkPayment(context: Context, id: number, receipt: string): Promise<boolean> {
   return inTransaction(context.db, async (tx) => {

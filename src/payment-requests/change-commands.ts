@@ -58,7 +58,7 @@ export function setEnded(
     : change(tx, row, changes, 'payment_request.expire', event('payment_request.expired', data));
 }
 
-/** The answer in which the provider reports the payment. Null if the provider has only confirmed that the request is paid. */
+/** The answer in which the provider reports the payment. Null if no answer has named the transaction. */
 export type PaidAnswer = { receipt: string; body: string } | null;
 
 export function setPaid(
@@ -118,7 +118,7 @@ async function change(
   changes: Parameters<typeof updateRequest>[2],
   action: Extract<AuditAction, `payment_request.${string}`>,
   published: NewEvent,
-  // The provider causes nearly every change after the first one.
+  // After the request was created, the provider causes nearly every change.
   actor: Actor = providerActor(row.provider),
 ): Promise<PaymentRequestRow> {
   const { status: to } = changes;

@@ -185,7 +185,7 @@ export function problemOfAnswer(
   return undefined;
 }
 
-/** The payment in the books that has the transaction of an answer. */
+/** The payment in the books for the transaction that an answer names. */
 export interface ReportedPayment {
   id: number;
   amount_minor: number;

@@ -169,7 +169,7 @@ export const UnmatchedPayment = Type.Object(
           }),
           {
             description:
-              'The same reasons as codes. `assignedOn` is the day of the earlier assignment, or null for other reasons.',
+              'The same reasons as codes. `assignedOn` is the day of the earlier assignment. It is null if the reason is not an assignment.',
           },
         ),
         confidence: Choice('Confidence', CONFIDENCES),

@@ -41,7 +41,7 @@ export type Kind =
 export type Column = Kind & {
   name: string;
   required: boolean;
-  /** Whether the value must be unique in the file and in the database. */
+  /** Whether the value must be unique in the file and the database. A payment method may already be in the database. */
   unique: boolean;
   meaning: string;
   /** The cell in the example row of the template. Empty for columns that the example does not need. */

@@ -15,8 +15,8 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
   {
     name: 'balances_follow_payments',
     rule:
-      'The sum paid on every account equals the sum of its payments and credit moves, in total and for the month of the latest one. ' +
-      'The receivable, credit and loss of the account follow from that sum.',
+      'The sum paid on every account equals the sum of its payments and credit moves, in total and for the month of the latest ' +
+      'payment or credit move. The receivable, credit and loss of the account follow from the sum paid.',
     checked: sql`
       select a.*, coalesce(m.paid, 0) as money_minor, coalesce(m.paid_in_month, 0) as month_minor, m.last_month,
         ${SOLD_MINOR} as sold_minor,

@@ -28,7 +28,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
     name: 'references_once',
     rule:
       'Unreversed payments with the same method and provider have different references. No manual payment has the same ' +
-      'reference as a provider transaction. Letter case, width, blanks and invisible characters do not matter.',
+      'reference as a provider transaction. Letter case, character width, blanks and invisible characters do not matter.',
     checked: sql`
       select 'transaction_ref ' || reference_key as what, count(*) as payments, min(id) as first_id,
         max(id) as last_id, min(payment_date) as day
@@ -50,7 +50,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
   },
   {
     name: 'notifications',
-    rule: 'Every matched, unmatched or linked notification has its own payment, with the same transaction and amount. A linked payment is manual or imported. A matched payment was received on an account, an unmatched one without.',
+    rule: 'Every matched, unmatched or linked notification has its own payment, with the same transaction and amount. The payment of a linked notification is manual or imported. The payment of a matched notification was received on an account. The payment of an unmatched notification was received without an account.',
     checked: sql`
       select 'notification' as part, n.id, n.status, n.outcome, n.amount_minor, n.payment_id, n.conflict_payment_id,
         n.outcome in ('matched', 'unmatched', 'linked') as counts,

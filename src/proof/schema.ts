@@ -139,7 +139,7 @@ export const LastProof = Type.Object(
     title: 'LastProof',
     examples: [
       {
-        last: { readAt: '2026-11-02T23:00:04.120Z', checkCount: 30, violationCount: 0, failedChecks: [] },
+        last: { readAt: '2026-11-02T23:00:04.120Z', checkCount: 21, violationCount: 0, failedChecks: [] },
         current: true,
       },
     ],

@@ -42,8 +42,8 @@ import {
 } from './store.ts';
 
 /**
- * A request starts a stage of a statement (matching, importing, reconciling). A job does the stage in steps. Each step is a
- * transaction that also stores its position, so that any instance can continue with the next step.
+ * A request starts a stage of a statement (matching, importing, reconciling). A job does the stage in steps. Each step stores the
+ * position that it has reached, so that any instance can continue with the next step.
  */
 
 export const STATEMENT_TASK = 'provider-statement';
@@ -58,9 +58,9 @@ const MARKED_PER_STEP = 5_000;
 const LONGEST_TURN_MS = 60_000;
 
 /**
- * Starts a stage of a statement: matching (again), importing its missing payments, or reconciling its matched payments. If the same
- * stage is running, only queues its job.
- * @throws AppError VALIDATION_ERROR while another stage is running.
+ * Starts a stage of a statement: matching (again), importing its missing payments, or reconciling its matched payments. If the
+ * same stage is running, only queues its job.
+ * @throws AppError VALIDATION_ERROR if the status does not allow the stage, or the date is before the last day of the statement.
  */
 export async function startStage(
   context: Context,
@@ -123,7 +123,7 @@ function jobOf(id: number) {
   return { task: STATEMENT_TASK, key: `${STATEMENT_TASK}:${id}`, payload: { id } };
 }
 
-/** Works on a statement until its stage ends. After `LONGEST_TURN_MS`, queues it again. If the last attempt fails, it is `failed`. */
+/** Works on a stage of a statement for at most `LONGEST_TURN_MS`. If the last attempt fails, sets the status `failed`. */
 export async function workOnStatement(
   context: Context,
   log: Log,
@@ -169,7 +169,7 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
   if (status === 'received') await setStatus(tx, statement, 'matching');
   if (status !== 'matching') return true;
   const options = { provider: STATEMENT_PROVIDER.name, timeZone: context.config.BUSINESS_TIMEZONE };
-  // Before the search for payments without a line starts, lines `missing_at_provider` come from an earlier comparison.
+  // Until the search for payments without a line has started, all lines `missing_at_provider` are from an earlier comparison.
   if (statement.searched_to_date === null && (await deleteMissingAtProvider(tx, id, SEARCHED_PER_STEP)))
     return true;
   if (await compareLines(tx, statement, { ...options, limit: COMPARED_PER_STEP })) return true;
@@ -228,7 +228,7 @@ function importLines(
   );
 }
 
-/** The notification that the provider would have posted for the line. */
+/** The notification that the provider would have sent for the line. */
 function notificationOfLine(
   { config }: Context,
   statement: ProviderStatementRow,

@@ -40,8 +40,7 @@ export const Reconciliation = Type.Object(
     currency: Type.String(),
     providerStatementId: Nullable(
       Type.Integer({
-        description:
-          'The provider statement that matched the payments. Null for a batch made from payment ids.',
+        description: 'The provider statement that matched the payments. Null for other batches.',
       }),
     ),
     createdAt: Timestamp,

@@ -15,7 +15,7 @@ const SHORTER_PERIOD = { path: 'endDate', advice: 'ask for a shorter period, or 
 /**
  * The totals of a period's payments and one page of its rows, from one snapshot.
  *
- * @throws AppError VALIDATION_ERROR if a total is too large for an exact number, or the payments have too many days or methods.
+ * @throws AppError VALIDATION_ERROR if a total is too large for an exact number, or the period has too many days or methods.
  */
 export async function reportPayments(
   tx: Tx,

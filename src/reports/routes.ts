@@ -64,7 +64,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries, re
         description:
           'startDate and endDate are business days, both included. json has the totals of the period and one page of its ' +
           'rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. csv streams every row ' +
-          'in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula gets a leading apostrophe.',
+          'in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula, or whose digits it would change, gets a leading apostrophe.',
         querystring: PaymentsQuery,
         response: {
           200: {

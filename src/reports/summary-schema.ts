@@ -83,7 +83,7 @@ export const AccountSummary = Type.Object(
       description: `All accounts except ${undone} ones. The contract values add up to the contractValue of the summary.`,
     }),
     collectionRate: Ratio(
-      `The sum received for instalments in the period, up to asOf, divided by the instalments due in the period. Deposits and ${undone} accounts are excluded. The numerator includes prepayments and arrears.`,
+      `The sum received for instalments divided by the instalments due, both in the period up to asOf. Deposits and ${undone} accounts are excluded. The numerator includes prepayments and arrears.`,
     ),
     repaymentRate: Ratio(
       `The paid part of the instalments due by asOf. Written-off accounts are included. Deposits and ${undone} accounts are excluded.`,

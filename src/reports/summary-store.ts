@@ -127,7 +127,7 @@ function accountsOf(startDate: PlainDate, days: ReportDays): RawBuilder<unknown>
 
 /**
  * All accounts, with the amounts paid by asOf (`paid_end`) and before the period (`paid_before`), and whether the account was opened
- * by asOf (`existed`). `recorded_status` is the status on asOf, if the sum paid on asOf does not make it `completed`.
+ * by asOf (`existed`). `recorded_status` is the status on asOf. `with_status` changes it to `completed` if all is paid.
  */
 function accountsAt({ asOf, before }: ReportDays): RawBuilder<unknown> {
   return sql`

@@ -130,7 +130,7 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
   };
 }
 
-/** `isToday` is false if anything is dated after today, because a clock was set back or another instance's clock is ahead. */
+/** Sets `isToday` to false if anything is dated after today: a clock was set back, or another instance's clock is ahead. */
 async function readReportDays(
   tx: Tx,
   context: Pick<Context, 'clock' | 'config'>,

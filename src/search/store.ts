@@ -6,7 +6,7 @@ import { lookUp } from '../core/database/statements.ts';
 import type { AccountStatus, InvoiceStatus, PaymentStatus } from '../core/database/tables.ts';
 import { likeLiteral } from '../core/lists/sql.ts';
 
-// Each statement reads a few rows of an index. Its cost does not grow with the table.
+// Each statement stops after a few rows, so its cost does not grow with the table.
 
 /** A statement reads more rows than a search returns, because it does not sort by how well a row matches. */
 export const MAX_CANDIDATES = 40;

@@ -50,7 +50,7 @@ interface ComparisonSettings {
   region: string;
 }
 
-/** Compares the answer with the books. A value that one of them does not have is not a difference. */
+/** Compares the answer with the books. A missing value is not a difference, but a missing payment status counts as paid. */
 export function differencesOf(
   answer: StoredAnswer,
   booked: BookedTransaction,

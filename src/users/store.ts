@@ -122,8 +122,8 @@ export async function hasAdmin(db: Db): Promise<boolean> {
 }
 
 /**
- * Lets only one transaction at a time change admins. Otherwise two transactions could each remove an admin, because each still sees
- * the admin that the other removes.
+ * Lets only one transaction at a time change admins. Otherwise two transactions could remove the last two admins, because each
+ * still sees the admin that the other removes.
  */
 export async function lockAdmins(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('ams: last admin'))`.execute(tx);

@@ -81,8 +81,8 @@ export class Backlog<E extends BacklogEvent> {
   /**
    * Starts events in the free slots: first those of webhook_retries, which use at most half of the slots while new events wait.
    *
-   * @param inOrder - whether the endpoint wants events in order. If true, new events with a blocked key become `deferred`, and an
-   * event waits while another event with its key is being sent.
+   * @param inOrder - whether the endpoint wants events in order. If true, new events with a blocked key become `deferred` (the
+   * next save moves them to webhook_retries), and an event waits while another event with its key is being sent.
    */
   start(slots: number, inOrder: boolean, now: Date): Item<E>[] {
     const busyKeys = new Set(

@@ -8,7 +8,8 @@ const deliveryProperties = {
   eventId: Nullable(Type.Integer({ description: 'Null for a test.' })),
   eventType: Type.String(),
   attempt: Type.Integer({
-    description: '1 for the first attempt. The number starts at 1 again when a user resends the event.',
+    description:
+      '1 for the first attempt. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL.',
   }),
   outcome: Type.Enum([...OUTCOMES], {
     description:

@@ -105,7 +105,7 @@ const endpointProperties = {
     Type.String({
       format: 'date-time',
       description:
-        'New events wait until this time, after five failures in a row or because the receiver sent Retry-After.',
+        'All events wait until this time, after five failures in a row or because the receiver sent Retry-After.',
     }),
   ),
   previousSecretExpiresAt: Nullable(

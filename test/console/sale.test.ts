@@ -447,7 +447,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.getByRole('button', { name: 'Save sale' }).click();
     await page.getByText('Not confirmed').waitFor();
     expect(await states(page)).toEqual(['Saved', 'Saved', 'Not confirmed', 'Not saved yet']);
-    await page.locator('.notice', { hasText: 'status 500' }).getByText('This part may be saved.').waitFor();
+    await page.locator('.notice', { hasText: 'status 500' }).getByText('may already be saved.').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Save the rest' }).click();
     await saved(page);

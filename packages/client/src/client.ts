@@ -136,7 +136,7 @@ export function createClient(options: ClientOptions): Client {
       Object.entries(operations).map(([name, operation]) => [name, method(`${group}.${name}`, operation)]),
     ),
   ]);
-  // The generator writes the table and its type from the same description.
+  // The cast is safe: the generator writes OPERATIONS and Api from the same API description.
   return Object.fromEntries(groups) as Client;
 }
 

@@ -1,6 +1,6 @@
 import type { components } from './generated/api.ts';
 
-/** The base class of all errors of this package. */
+/** The base class of all errors that this package defines. */
 export class ClientError extends Error {}
 
 type Problem = components['schemas']['Error']['error'];

@@ -4,9 +4,9 @@ import { LOCK_TIMEOUT_MS, retryUntilLockObtained } from './lock-attempts.ts';
 
 /**
  * Divides a table with a growing id into partitions by id, while the service runs. No row moves: the existing table becomes the
- * first partition. Each later one holds about a month, or ten million ids if there are fewer in a month. Rows are divided by id and not by date, so the primary key stays unique over
- * all partitions, and a read by id searches only one partition. The last partition has no upper bound, so every new row has a
- * partition.
+ * first partition. Each later partition holds the ids of about a month, and at least ten million ids. Rows are divided by id and
+ * not by date, so the primary key stays unique over all partitions, and a read by id searches only one partition. The last
+ * partition has no upper bound, so every new row has a partition.
  */
 
 /** A partition for the ids from `from` until before `until`. `from` is null for the first partition, `until` for the last one. */

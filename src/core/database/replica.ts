@@ -63,7 +63,7 @@ interface ReplicaStatus {
 interface ReplicaOptions {
   primary: Connection;
   replica: Connection;
-  /** The longest time that a report waits for the replica. */
+  /** The greatest allowed lag of the replica, and the longest time that a report waits for it. */
   maxLagMs: number;
   log: { info(message: string): void; warn(message: string): void };
 }

@@ -190,7 +190,7 @@ function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   };
 }
 
-/** Runs the work in one transaction on this connection, then releases it. For connections of other pools than that of requests. */
+/** Runs the work in one transaction on this connection, then releases it. For connections that are not from `Database.pool`. */
 export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => Promise<T>): Promise<T> {
   const { query, release } = namingClient(client, false);
   const pool = { connect: async () => ({ query, release: () => {} }), end: async () => {} };

@@ -21,7 +21,7 @@ declare module 'fastify' {
     answerTimeoutMs?: number;
     /** Requests to this route may stay open for long without doing work. They have their own limits, see load-shedding.ts. */
     mayWait?: true;
-    /** Whether the route accepts an `Idempotency-Key`, see idempotency.ts. If false, the route refuses requests with one. */
+    /** Whether an `Idempotency-Key` is accepted (true), refused (false) or ignored (absent). See idempotency.ts. */
     repeatable?: boolean;
     /** The route answers 410 if the query refers to data that has been deleted. */
     expires?: true;

@@ -28,7 +28,7 @@ const MAX_UNCERTAIN_INTERVALS = 24;
 interface Activity {
   /** The oldest request first. */
   answers: Set<ServerResponse>;
-  /** Changes whenever the client reads: the bytes sent, buffered and queued at the last check. Undefined if the kernel has all. */
+  /** Changes when the client reads: the bytes sent, buffered and queued at the last check. Undefined if nothing was buffered. */
   position: string | undefined;
   /** The number of checks in a row that found this position. */
   silentIntervals: number;

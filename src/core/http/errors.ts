@@ -193,7 +193,7 @@ export function illegalMove(what: string, from: string, to: string, allowed: rea
 export function notFound(resource: Resource, id: unknown, field = 'id'): AppError {
   const name = field === 'externalId' ? 'external id' : 'id';
   return new AppError('NOT_FOUND', `There is no ${inWords(resource)} with ${name} ${id}.`, {
-    details: { resource, field, id: id as number | string }, // Column types are wider.
+    details: { resource, field, id: id as number | string }, // Some callers have the wider type of a column: bigint | number.
   });
 }
 

@@ -240,7 +240,7 @@ function* canonical(value: unknown): Generator<string> {
   yield isList ? ']' : '}';
 }
 
-/** Inserts the key. Waits while another request with this key runs. @returns false if that request has stored an answer. */
+/** Inserts the key. Waits while another request with this key runs. @returns false if the key already has an answer. */
 async function insertKey(tx: Tx, { caller, path, key, bodyHash }: IdempotencyKey): Promise<boolean> {
   const inserted = await tx
     .insertInto('idempotency_keys')

@@ -116,7 +116,7 @@ function createUnreadLimit() {
       const unread = `You have not read ${Math.floor(own / 2 ** 20)} MiB of earlier answers.`;
       return busyByCaller(`${unread} Read them first, or close their connections.`, RETRY_AFTER_SECONDS);
     }
-    if (all >= MAX_UNREAD_BYTES) return busy('Too many answers are being read.', RETRY_AFTER_SECONDS);
+    if (all >= MAX_UNREAD_BYTES) return busy('Too many answers are still unread.', RETRY_AFTER_SECONDS);
     return undefined;
   }
 

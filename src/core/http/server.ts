@@ -38,7 +38,7 @@ const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
 /** The time limit for receiving the body. A route may have another limit. */
 const BODY_TIMEOUT_MS = 10_000;
-/** Node's time limit for receiving a whole request. The `bodyTimeoutMs` of every route must be shorter. */
+/** Node's time limit for receiving a whole request. The `bodyTimeoutMs` of a route must not be longer. */
 const LONGEST_REQUEST_MS = 15 * 60_000;
 /** How often Node checks for late headers and requests. */
 const CONNECTIONS_CHECK_MS = 1_000;
@@ -67,7 +67,7 @@ export type HttpServer = ReturnType<typeof createHttpServer>;
 export function createHttpServer(business: BusinessSettings, log: Log) {
   const { config } = business;
   const proxies = createNetworks(config.trustedProxies ?? []);
-  /** Errors of requests that cannot be routed. Such a request is counted, logged and answered like one for an unknown path. */
+  /** Errors of requests that cannot be routed. Such a request goes to NOWHERE: it is counted and logged, and gets its error. */
   const unroutable = new WeakMap<IncomingMessage, Error>();
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -278,9 +278,9 @@ function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /**
- * Answers bytes that are not an HTTP request. Fastify creates no request and no reply for such bytes. Sends nothing while an
- * earlier request of the connection is being answered: the caller would treat this error as the answer to the earlier request,
- * whose payment may have been posted.
+ * Answers a request that arrives too slowly, or bytes that are not an HTTP request. For such bytes, Fastify creates no request
+ * and no reply. Sends nothing while an earlier request of the connection is being answered: the caller would treat this error as
+ * the answer to the earlier request, whose payment may have been posted.
  */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;

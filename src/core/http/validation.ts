@@ -217,7 +217,7 @@ export function closed(schema: unknown): JsonSchema {
   };
 }
 
-/** If an object has more keys than the known ones and this number, the error names only the allowed number of keys, not the keys. */
+/** If a schema has 5 keys and an object has more than 25, the error gives the allowed number of keys, not the unknown keys. */
 const MAX_UNKNOWN_KEYS = 20;
 
 /**

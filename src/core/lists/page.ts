@@ -59,7 +59,7 @@ export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<
 
 /**
  * Reads the page after a position. One additional row shows whether there is a next page. The same SQL statement reads the last row
- * again by its id, to get the sort values for the next cursor, because `select` may not contain them.
+ * again by its id, to get the sort values for the next cursor, because `select` does not always contain them.
  */
 async function findAfter<Row>(
   db: Db,

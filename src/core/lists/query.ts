@@ -21,7 +21,7 @@ export interface ListPlan {
   /** The metadata that rows must have, and its column. Undefined without a filter on metadata. */
   metadata?: { column: string; values: Record<string, string> };
   order: ListOrder;
-  /** Whether the list has no filter, and its order is that of creation, ascending or descending. */
+  /** Whether the query has no `filter[…]`, and sorts only by creation. Other parameters, such as `status`, do not matter. */
   isPlain: boolean;
   page: number;
   /** Replaces the page number if the query has `after`. */

@@ -1,5 +1,5 @@
-// CSV (RFC 4180) of rows in memory. Text that a spreadsheet could run as a formula must be written as in large reports, which use
-// the database function csv_text. The package csv-stringify has another rule for formulas.
+// CSV (RFC 4180) of rows in memory. Large reports use the database function csv_text, which escapes formulas in the same way.
+// The package csv-stringify cannot be used, because it has another rule for formulas.
 
 /** The start of a CSV file. Without this mark, a spreadsheet may use the legacy encoding of its locale instead of UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';

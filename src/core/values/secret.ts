@@ -50,7 +50,7 @@ const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 export const API_KEY_PATTERN = `${API_KEY_PREFIX}[0-9A-Za-z]{${API_KEY_DIGITS.secret + API_KEY_DIGITS.checksum}}`;
 const WHOLE_API_KEY = new RegExp(`^${API_KEY_PATTERN}$`);
 
-/** A new API key: a prefix, 256 random bits, and the CRC-32 of both, in base 62. Only its hash is stored. */
+/** A new API key: a prefix, 256 random bits, and the CRC-32 of both, in base 62. Only its hash and its hint are stored. */
 export function newApiKey(): { key: string; hash: Buffer; hint: string } {
   const secret = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), API_KEY_DIGITS.secret);
   const unchecked = `${API_KEY_PREFIX}${secret}`;

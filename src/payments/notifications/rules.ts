@@ -297,8 +297,8 @@ function answersPaymentRequest(
 }
 
 /**
- * Whether this other notification of the transaction comes first: it is pending and older, or it was processed and has no outcome
- * or an outcome with `isComparedWithLater`.
+ * Whether this other notification of the transaction comes first. A pending one comes first if it is older. A processed one comes
+ * first if its outcome has `isComparedWithLater`.
  */
 function precedes(
   { id, status, outcome, payment_id: paymentId }: KnownNotification,

@@ -32,7 +32,7 @@ export const Notification = Type.Object(
     ),
     attempts: Type.Integer(),
     rawBody: Type.String({
-      description: `The body as the provider posted it. A list shows the first ${MAX_LISTED_BODY_LENGTH} characters, and … if there are more.`,
+      description: `The body as the provider posted it. For a statement line or a pulled payment, its fields as JSON. A list shows the first ${MAX_LISTED_BODY_LENGTH} characters, and … if there are more.`,
     }),
     processedAt: Nullable(Timestamp),
     createdAt: Timestamp,

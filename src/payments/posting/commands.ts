@@ -292,7 +292,7 @@ async function findSuggestedCustomers(
 }
 
 /**
- * Writes the plans. One statement writes nearly everything. Links and changes of stored notifications need separate statements.
+ * Writes the plans. One statement writes most rows. Links, new conflicts and updates of notifications need separate statements.
  */
 async function write(
   tx: Tx,

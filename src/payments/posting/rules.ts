@@ -26,7 +26,7 @@ export interface ManualPayment extends Required<ExternalValues> {
   paymentDate: PlainDate;
 }
 
-/** A payment reported by a provider, in a call or on a line of a statement. */
+/** A payment reported by a provider. */
 export interface Notification {
   provider: string;
   /** The code of the provider's payment method. */

@@ -86,7 +86,7 @@ export function optionsOf(
       querystring: Type.Object({ token: Type.Optional(Type.String({ maxLength: 500 })) }),
       response: { 200: contentOf(answer) },
     },
-    // Do not validate by the schema: the provider's file accepts more, and the gateway may add query parameters.
+    // Do not validate by the schema: `read` accepts more than the schema, and the gateway may add query parameters.
     validatorCompiler: () => () => true,
     onRequest: async (request: FastifyRequest) => {
       provider.authenticate(request, config);

@@ -31,7 +31,7 @@ const QUERY_PATH = '/pulltransactions/v1/query';
 const SUCCESS = '1000';
 /** The code for `no payments` and for `already registered`. */
 const NONE = '1001';
-/** Slower than other calls, because the provider searches its archive. */
+/** Longer than for other calls, because the provider searches its archive. */
 const TIMEOUT_MS = 60_000;
 
 /** The names that a field may have, in lower case. */

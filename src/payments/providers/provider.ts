@@ -8,8 +8,8 @@ import type { Minor } from '../../core/values/money.ts';
 import type { ProviderName } from './provider-name-rules.ts';
 
 /**
- * Describes how to read and answer the calls of one payment provider. Each provider has its own files in this folder, and one line
- * in registry.ts that registers its routes. No other file uses the provider's field names.
+ * Describes how to read and answer the calls of one payment provider. Each provider has its own files in this folder, and a line
+ * in registry.ts and in provider-name-rules.ts.
  */
 export interface PaymentProvider {
   /** The field `provider` of payments and notifications, and the last part of the path /webhooks/payments/<name>. */
@@ -68,7 +68,7 @@ export interface PaymentProvider {
 
 /** Calls of the service to a provider. Every call throws a ProviderApiError if it has no result. */
 export interface ProviderApi {
-  /** Undefined if there are no short codes to pull. */
+  /** Undefined if the settings do not turn pulling on. */
   readonly pull: PullSource | undefined;
   /** Undefined if the settings do not turn status queries on. */
   readonly status: StatusSource | undefined;

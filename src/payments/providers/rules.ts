@@ -37,7 +37,7 @@ export function readingSettings({ config, currency }: Pick<Context, 'config' | '
 
 /**
  * Parses a payment that a provider sent. Only a transaction id and an amount are required. A missing or wrong time is replaced by
- * the time of receipt and flagged, because the money may have moved already.
+ * the time of receipt, because the money may have moved already.
  */
 export function readNotification(
   provider: PaymentProvider,
@@ -60,7 +60,7 @@ export function readNotification(
   }
   if (amountMinor === undefined || problems.length > 0) return { problems };
   const { transTime, flags } = timeOf(provider, sent.time, receivedAt, settings.timeZone);
-  // Calls and statements have different time formats, so the content hash has the parsed time. An unreadable time is hashed as text.
+  // Calls and statements have different time formats, so the content hash has the parsed time. A flagged time is hashed as text.
   const time = flags.length === 0 && provider.readTime ? transTime.toISOString() : sent.time;
   const fields = notificationFields(provider, { amountMinor, transId, ...sent, time }, settings);
   return {

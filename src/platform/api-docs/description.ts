@@ -73,7 +73,7 @@ const TAGS = {
   Search: 'One search over customers, accounts, payments and invoices.',
   Reports: 'The portfolio and the payments of a period.',
   Portfolio: 'All customers, accounts and payments as CSV files, to move to or from another system.',
-  Webhook: 'Routes that the mobile-money provider calls.',
+  Webhook: 'Routes that the payment providers call.',
   Users: 'People who can sign in, and their roles. For admins.',
   'API keys': 'Keys of other systems that call the API. For admins.',
   Audit: 'Every change: who changed what, the old and the new values. For admins.',

@@ -39,7 +39,7 @@ const ERRORS = {
   ],
   Gone: [
     gone('after', 'events before 4711 were deleted after 30 days', 4711),
-    'The events after this id were deleted; details.firstId is the first event that still exists.',
+    'The events after the requested id were deleted; details.firstId is the first event that still exists.',
   ],
   DuplicateEntry: [
     duplicate('customer', 'email', 1),

@@ -58,7 +58,7 @@ export function spawnGuarded(
   return child;
 }
 
-/** Makes the guardian end its program. If this takes too long, sends both SIGQUIT, then SIGKILL. Resolves when both have ended. */
+/** Makes the guardian end its program. If this is slow, sends SIGQUIT to both, then SIGKILL. Resolves when both have ended. */
 export async function endGuarded(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));

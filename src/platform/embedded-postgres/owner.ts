@@ -38,8 +38,8 @@ const takeLockTimeoutMs = 600_000;
  * Returns when no server runs on the cluster any more. If the owner of the server is dead, the guardian stops the server. If
  * the guardian is also dead, this function stops the server.
  *
- * @throws EmbeddedPostgresError when another process owns the folder. A process counts as the owner only after it has held the lock
- * for half a second, because the server needs a moment to close the connection of a killed owner.
+ * @throws EmbeddedPostgresError when another process owns the folder, or when the server does not stop within a minute. A process
+ * counts as the owner only after it has held the lock for half a second, because the lock of a killed owner lasts a bit longer.
  */
 export async function waitUntilNoServer(cluster: string, signal: AbortSignal): Promise<void> {
   const began = Date.now();

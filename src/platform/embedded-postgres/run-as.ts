@@ -30,8 +30,8 @@ const probeTimeoutMs = 10_000;
 /**
  * Chooses the user that PostgreSQL runs as: the first candidate that can reach the program and the data folder. An ordinary user is
  * its own only candidate. PostgreSQL refuses to run as root, so the candidates of root are the users `postgres` and `nobody` (the
- * owner of the data first), and then a user namespace in which root appears as the first of them. A process in this namespace can
- * also reach folders below `/root`. For a user id without a name, the namespace is the only candidate.
+ * owner of the data first), and then a user namespace in which root appears as the first of these users. A process in this
+ * namespace can also reach folders below `/root`. For a user id without a name, the namespace is the only candidate.
  *
  * @throws EmbeddedPostgresError if no user can run PostgreSQL, or if the data belongs to a user that is not a candidate.
  */

@@ -99,8 +99,8 @@ export async function launch({
 }
 
 /**
- * Uses a socket in the cluster's folder, because only the folder's owner can enter it. Uses TCP if the path is too long for a
- * socket.
+ * Uses a socket in the cluster's folder, because only the folder's owner can enter it. Uses TCP on Windows, or if the path is too
+ * long for a socket.
  */
 export async function chooseEndpoint(cluster: string): Promise<ServerSettings> {
   const common = { user: databaseUser, database: databaseName, ssl: false } as const;

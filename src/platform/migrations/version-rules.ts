@@ -9,8 +9,8 @@ export function haveSameHistory(own: readonly string[], applied: readonly string
 }
 
 /**
- * Whether this version of the service can work with a database that has these migrations: all migrations of this version, and
- * possibly those of later versions.
+ * Whether this version of the service can work with a database that has the migrations `applied`. The database needs all
+ * migrations of this version, and may have later ones.
  *
  * @param oldestUsable what `oldest_usable_migration()` returns: versions that have this migration can work with the database.
  */

@@ -13,7 +13,7 @@ import { mayConnect, NOT_PUBLIC, problemOfDestination } from './destinations.ts'
 interface Sender {
   /** Sends a request. Never rejects. @param signal aborts the request. */
   post(request: OutboundRequest, signal?: AbortSignal): Promise<OutboundResult>;
-  /** Closes the idle connections. */
+  /** Closes all connections. */
   close(): void;
 }
 

@@ -4,8 +4,8 @@ import { createPrintProcess, type PrintOrder } from './print-process.ts';
 export interface PrintQueue {
   /**
    * @param caller see `callerOf` in access.ts.
-   * @throws AppError 429 if the caller has reached its limit. 503 if the queue is full, or if the print process fails or takes too
-   *   long. PrintError if the template or one of its files is defective.
+   * @throws AppError 429 or 503 like `SharedSlots.enter`. 503 also if the print process fails or takes too long. PrintError if
+   *   the template or one of its files is defective.
    */
   print(caller: string, order: Omit<PrintOrder, 'id'>): Promise<Buffer>;
   close(): void;
@@ -15,7 +15,7 @@ interface QueueOptions {
   /** The limit of running and waiting documents of one caller. */
   maxPerCaller: number;
   maxWaiting: number;
-  /** How long a document may wait until it is printed. */
+  /** How long a document may wait until its printing starts. */
   waitMs: number;
 }
 

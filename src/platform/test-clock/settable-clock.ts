@@ -4,7 +4,7 @@ import type { TestClock } from '../../core/database/test-clock.ts';
 export interface SettableClock extends TestClock {
   /** @param moment the new time; null for real time. */
   set(moment: Date | null): void;
-  /** Runs the minute jobs that are due. @throws AppError 503 if one of them fails. */
+  /** Runs the minute jobs. @throws AppError 503 if one of them fails. */
   catchUp(): Promise<void>;
 }
 

@@ -33,7 +33,7 @@ interface BooksOptions {
   report(share: number): Promise<void>;
 }
 
-/** Computes the books of all accounts in batches, and puts those to write into temporary tables. */
+/** Computes the books of all accounts in batches. If `writesRows` is true, copies the books into temporary tables. */
 export async function computeBooks(tx: Tx, copyIn: CopyIn, options: BooksOptions): Promise<void> {
   const { writesRows, items, report } = options;
   const results = { books: '', statuses: '', entries: '' };

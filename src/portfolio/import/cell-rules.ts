@@ -213,7 +213,7 @@ export function allowedIn(column: Column): string {
   }
 }
 
-/** Rows of a file can refer only to accounts of the same import. */
+/** An account must be in the same import. Other rows may already be in the database. */
 export function allowedReference(file: FileName): string {
   return file === 'accounts'
     ? 'a row of accounts.csv'

@@ -86,7 +86,7 @@ export async function workOnImport(
   } catch (error) {
     if (error instanceof RefusedWork) return failWork(context, id, error.message);
     log.error({ err: error, import: id }, 'the work on a portfolio import failed');
-    if (isLast) await failWork(context, id, 'The work failed several times. The reason is in the log.');
+    if (isLast) await failWork(context, id, 'The work failed. The reason is in the log.');
     throw error;
   }
 }
@@ -318,7 +318,7 @@ async function prove(tx: Tx, log: Log, outcome: string, report: (share: number) 
     log.error({ broken }, `${outcome}, because the books would not pass all checks`);
     const names = broken.map(({ check, violationCount }) => `${check} (${violationCount})`).join(', ');
     throw new RefusedWork(
-      `${outcome}, because the books would then fail these checks of npm run verify: ${names}. Run npm run verify to see whether they fail without this change, too.`,
+      `${outcome}, because the books would fail these checks of npm run verify: ${names}. Run npm run verify to see whether they fail without this change, too.`,
     );
   }
   return findings.map(({ check, checkedRowCount: lookedAt }) => ({ check, lookedAt, violationCount: 0 }));

@@ -8,7 +8,7 @@ export interface Problem {
   line: number | null;
   column: string | null;
   value: string | null;
-  /** The end of a sentence that starts with the value, such as `is not a date`. */
+  /** The end of a sentence that starts with the value, or with the column, line or file if there is no value: `is not a date`. */
   problem: string;
   allowed: string | null;
 }

@@ -209,7 +209,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
         summary: 'Undo an import as a whole',
         description:
           'A job deletes all rows of the import. If a row was used or changed after the import, nothing is deleted: the status is ' +
-          '`done` again, and `failure` names these rows.',
+          '`done` again, and `failure` names the first of these rows.',
         params: IdParams,
         response: { 200: Envelope(Import, 'Undo started.') },
       },
@@ -270,8 +270,8 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
         operationId: 'listImportDifferences',
         summary: 'List figures that differ from the source',
         description:
-          'The list has the first 10,000 account figures for which this service computes another value than the source_ column or the status. A ' +
-          'difference does not prevent the run.',
+          'The list has the first 10,000 account figures for which accounts.csv has one value, for example in source_paid or status, ' +
+          'and this service computes another. A difference does not prevent the run.',
         params: IdParams,
         querystring: importDifferenceList.query,
         response: { 200: ListEnvelope(ImportDifference, 'Differences found.') },

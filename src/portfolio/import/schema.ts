@@ -111,7 +111,8 @@ export const ImportProblem = Type.Object(
     column: Nullable(Type.String()),
     value: Nullable(Type.String({ description: 'The cell as it is in the file, at most 200 characters.' })),
     problem: Type.String({
-      description: 'What is wrong, as the end of a sentence that starts with the value.',
+      description:
+        'What is wrong, as the end of a sentence that starts with the value. If the value is null, it starts with the column, line or file.',
     }),
     allowed: Nullable(Type.String({ description: 'What is allowed instead.' })),
   },

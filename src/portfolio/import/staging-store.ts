@@ -63,8 +63,8 @@ export async function deriveRows(tx: Tx, { today, timeZone, writesRows }: Stagin
     select (select coalesce(max(position), 0) + 1 from new_payment_methods), ${code}, ${name}, false
     where exists (select from new_payments where payment_method = ${code} and line is null)
       and not exists (select from new_payment_methods where code = ${code})`.execute(tx);
-  // For accounts without rows in account_changes: a pending account became active on its activation date, and the status in
-  // accounts.csv began on status_since.
+  // For accounts without rows in account_changes: an account opened before its activation date became active on that date.
+  // The status in accounts.csv began on status_since.
   await sql`
     insert into new_account_changes (position, account, status, changed_on, reason, cause)
     select (select coalesce(max(position), 0) from new_account_changes) + row_number() over (order by step, a.position),

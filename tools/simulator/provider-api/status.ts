@@ -99,7 +99,7 @@ export function statusOperations(options: StatusOptions): StatusOperations {
       await postUntilAccepted(() => answerUrl(url), body);
   }
 
-  /** The password, if it was encrypted with the public key and the padding of PKCS #1 v1.5. Node.js no longer removes this padding. */
+  /** Decrypts a password. Removes its PKCS #1 v1.5 padding, because Node.js no longer does. @returns '' for another padding. */
   function passwordIn(credential: string): string {
     const key = { key: privateKey, padding: constants.RSA_NO_PADDING };
     const padded = privateDecrypt(key, Buffer.from(credential, 'base64'));

@@ -57,7 +57,7 @@ export async function changeLanguage(chosen: Language): Promise<void> {
   localStorage.setItem(STORAGE_KEY, chosen);
 }
 
-/** The message in the language of the user: `t('account.paidUntil', { date })`. */
+/** The message in the language of the user: `t('account.title', { number })`. */
 export function t<Key extends MessageKey>(key: Key, ...[parameters]: Arguments<Key>): string {
   return fill(messages[language][key] ?? key, parameters);
 }

@@ -10,11 +10,11 @@ export interface Column<Row> {
   /** Aligns the column to the end of the line, with digits of equal width. */
   isNumber?: boolean;
   /**
-   * The place of the value on a phone, where each row is a card. A detail has its label, a plain value has none. Default: title for
-   * the first column, detail for the others.
+   * The place of the column on a phone, where each row is a card. `title` and `value` are on the first line. Below them, `detail`
+   * has its label and `plain` has none. Default: `title` for the first column, `detail` for the others.
    */
   onPhone?: 'title' | 'value' | 'detail' | 'plain' | 'hidden';
-  /** Keeps a name or a code on one line, and cuts a very long one. The page of the row shows the whole text. */
+  /** On a wide screen, keeps a name or a code on one line and cuts a very long one. The page of the row shows the whole text. */
   isOneLine?: boolean;
   canSort?: boolean;
   show(row: Row): ReactNode;

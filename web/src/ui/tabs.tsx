@@ -12,7 +12,7 @@ export function Tabs({ label, tabs }: TabsProps) {
   const bar = useRef<HTMLElement>(null);
   const current = tabs.find(({ isCurrent }) => isCurrent)?.href;
   const counts = tabs.map(({ count }) => count).join();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: The current tab may be out of view after such a change.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: When `current` or `counts` changes, the tab may be out of view.
   useEffect(() => reveal(bar.current, bar.current?.querySelector('[aria-current]')), [current, counts]);
   return (
     <nav

@@ -1063,7 +1063,7 @@ export interface paths {
         put?: never;
         /**
          * Ask a phone to pay
-         * @description The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes. The call gets 409 if the operator has not turned payment requests on (`paymentRequests` in `GET /settings`).
+         * @description The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes, rounded up to whole units. The call gets 409 if the operator has not turned payment requests on (`paymentRequests` in `GET /settings`).
          *
          *     Needs the permission `payment-requests:create` (roles: admin, manager, finance, agent).
          */
@@ -1211,7 +1211,7 @@ export interface paths {
         };
         /**
          * List gaps in the running balance
-         * @description A notification contains the balance after its payment. If the balance before the next payment differs, a notification was lost, or money left the short code. A gap changes nothing in the books, but makes the service pull the payments of the period.
+         * @description A notification contains the balance after its payment. If the balance before the next payment differs, a notification was lost, or money left the short code. A gap changes nothing in the books. If pulls are on, the service pulls the payments of the period again.
          *
          *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
@@ -2217,7 +2217,7 @@ export interface paths {
         };
         /**
          * Report the payments of a period
-         * @description startDate and endDate are business days, both included. json has the totals of the period and one page of its rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula gets a leading apostrophe.
+         * @description startDate and endDate are business days, both included. json has the totals of the period and one page of its rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula, or whose digits it would change, gets a leading apostrophe.
          *
          *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
@@ -2375,7 +2375,7 @@ export interface paths {
         put?: never;
         /**
          * Undo an import as a whole
-         * @description A job deletes all rows of the import. If a row was used or changed after the import, nothing is deleted: the status is `done` again, and `failure` names these rows.
+         * @description A job deletes all rows of the import. If a row was used or changed after the import, nothing is deleted: the status is `done` again, and `failure` names the first of these rows.
          *
          *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
@@ -2437,7 +2437,7 @@ export interface paths {
         };
         /**
          * List figures that differ from the source
-         * @description The list has the first 10,000 account figures for which this service computes another value than the source_ column or the status. A difference does not prevent the run.
+         * @description The list has the first 10,000 account figures for which accounts.csv has one value, for example in source_paid or status, and this service computes another. A difference does not prevent the run.
          *
          *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
@@ -3696,7 +3696,7 @@ export interface components {
                 arrears: number;
                 accountsUrl: string | null;
             }[];
-            /** @description The sum received for instalments in the period, up to asOf, divided by the instalments due in the period. Deposits and cancelled accounts are excluded. The numerator includes prepayments and arrears. */
+            /** @description The sum received for instalments divided by the instalments due, both in the period up to asOf. Deposits and cancelled accounts are excluded. The numerator includes prepayments and arrears. */
             collectionRate: {
                 /** @description In units of the currency. */
                 numerator: number;
@@ -4185,7 +4185,7 @@ export interface components {
                 action: string;
                 accountId: number | null;
                 paymentId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -4228,7 +4228,7 @@ export interface components {
                 action: string;
                 accountId: number | null;
                 paymentId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -4259,7 +4259,7 @@ export interface components {
                 action: string;
                 accountId: number | null;
                 paymentId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -4290,7 +4290,7 @@ export interface components {
                 action: string;
                 accountId: number | null;
                 paymentId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -4323,7 +4323,7 @@ export interface components {
                 action: string;
                 accountId: number | null;
                 paymentId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -4871,7 +4871,7 @@ export interface components {
              * @description YYYY-MM-DD
              */
             valueDate: string;
-            /** @description The e-mail of the user. A list has "system" for an API key and for the system. */
+            /** @description The e-mail of the user. If an API key made the move, the answer to the POST has "api key" with the name of the key, and lists have "system". */
             actor: string;
             /** Format: date-time */
             createdAt: string;
@@ -4903,7 +4903,7 @@ export interface components {
             data: {
                 creditMoveId: number;
                 fromAccountId: number;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -4941,7 +4941,7 @@ export interface components {
             data: {
                 creditMoveId: number;
                 paymentMethodId: number;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -4977,7 +4977,7 @@ export interface components {
             data: {
                 creditMoveId: number;
                 toAccountId: number;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -5651,7 +5651,7 @@ export interface components {
             line: number | null;
             column: string | null;
             value: string | null;
-            /** @description What is wrong, as the end of a sentence that starts with the value. */
+            /** @description What is wrong, as the end of a sentence that starts with the value. If the value is null, it starts with the column, line or file. */
             problem: string;
             allowed: string | null;
         };
@@ -6301,7 +6301,7 @@ export interface components {
          * @example {
          *       "last": {
          *         "readAt": "2026-11-02T23:00:04.120Z",
-         *         "checkCount": 30,
+         *         "checkCount": 21,
          *         "violationCount": 0,
          *         "failedChecks": []
          *       },
@@ -6636,7 +6636,7 @@ export interface components {
             conflictingPaymentId: number | null;
             failure: string | null;
             attempts: number;
-            /** @description The body as the provider posted it. A list shows the first 2000 characters, and … if there are more. */
+            /** @description The body as the provider posted it. For a statement line or a pulled payment, its fields as JSON. A list shows the first 2000 characters, and … if there are more. */
             rawBody: string;
             processedAt: string | null;
             /** Format: date-time */
@@ -6666,7 +6666,7 @@ export interface components {
             createdAt: string;
             data: {
                 conflictingPaymentId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -6899,7 +6899,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -6934,7 +6934,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -6962,7 +6962,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 matchMethod: string | null;
             };
@@ -7069,7 +7069,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 paymentMethodId: number;
                 /** @description The business day of the payment. YYYY-MM-DD. */
@@ -7102,7 +7102,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 reconciliationId: number;
                 /** @description The date of the reconciliation. YYYY-MM-DD. */
@@ -7173,7 +7173,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -7201,7 +7201,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 /** @description Why the request ended, such as `cancelled`. */
                 endReason: string;
@@ -7231,13 +7231,13 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 /** @description Why the request ended, such as `cancelled`. */
                 endReason: string;
             };
         };
-        /** @description The provider reported that the customer paid, or exactly one payment was found that fits the request. This can follow `payment_request.declined` or `payment_request.expired`. */
+        /** @description The provider reported that the customer paid, or exactly one payment was found that fits the request. This can follow `payment_request.declined` or `payment_request.expired`. It can also follow `payment_request.paid`, if the provider then reports another transaction. */
         PaymentRequestPaidEvent: {
             id: number;
             /**
@@ -7261,7 +7261,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -7289,7 +7289,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 paymentId: number | null;
             };
@@ -7320,7 +7320,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -7350,7 +7350,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -7378,7 +7378,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -7412,7 +7412,7 @@ export interface components {
             createdAt: string;
             data: {
                 accountId: number | null;
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
             };
         };
@@ -7439,7 +7439,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The amount of the payment, credit transfer, refund or request. In units of the currency. */
+                /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
                 paymentMethodId: number;
                 /** @description The business day of the payment. YYYY-MM-DD. */
@@ -9557,7 +9557,7 @@ export interface components {
                 customerName: string;
                 /** @description Why this account is suggested. The reason from the reference comes first, then the payer’s phone, then the payer’s name. */
                 reason: string;
-                /** @description The same reasons as codes. `assignedOn` is the day of the earlier assignment, or null for other reasons. */
+                /** @description The same reasons as codes. `assignedOn` is the day of the earlier assignment. It is null if the reason is not an assignment. */
                 reasons: {
                     code: components["schemas"]["SuggestionReason"];
                     assignedOn: string | null;
@@ -9761,7 +9761,7 @@ export interface components {
             id: number;
             eventId: number | null;
             eventType: string;
-            /** @description 1 for the first attempt. The number starts at 1 again when a user resends the event. */
+            /** @description 1 for the first attempt. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL. */
             attempt: number;
             /**
              * @description failed: the event is sent again at nextAttemptAt; given_up: only a user can resend the event.
@@ -9814,7 +9814,7 @@ export interface components {
             id: number;
             eventId: number | null;
             eventType: string;
-            /** @description 1 for the first attempt. The number starts at 1 again when a user resends the event. */
+            /** @description 1 for the first attempt. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL. */
             attempt: number;
             /**
              * @description failed: the event is sent again at nextAttemptAt; given_up: only a user can resend the event.
@@ -10065,7 +10065,7 @@ export interface components {
             id: number;
             eventId: number | null;
             eventType: string;
-            /** @description 1 for the first attempt. The number starts at 1 again when a user resends the event. */
+            /** @description 1 for the first attempt. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL. */
             attempt: number;
             /**
              * @description failed: the event is sent again at nextAttemptAt; given_up: only a user can resend the event.
@@ -10154,7 +10154,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description NOT_FOUND: The events after this id were deleted; details.firstId is the first event that still exists. */
+        /** @description NOT_FOUND: The events after the requested id were deleted; details.firstId is the first event that still exists. */
         Gone: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -23563,7 +23563,7 @@ export interface operations {
                      *       "data": {
                      *         "last": {
                      *           "readAt": "2026-11-02T23:00:04.120Z",
-                     *           "checkCount": 30,
+                     *           "checkCount": 21,
                      *           "violationCount": 0,
                      *           "failedChecks": []
                      *         },

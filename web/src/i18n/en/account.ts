@@ -97,7 +97,7 @@ export const account = {
   'account.repossess': 'Mark as repossessed',
   'account.writeOff': 'Write off',
   'account.refund': 'Refund credit',
-  'account.refund.text': 'Records money that you pay back to the customer. Nothing is sent.',
+  'account.refund.text': 'Records money that you pay back to the customer. The service sends no money.',
   'account.refund.done': 'Refund recorded',
   'account.transfer': 'Transfer credit',
   'account.transfer.text': 'The credit pays the other account, like a payment.',

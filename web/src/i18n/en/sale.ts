@@ -31,7 +31,7 @@ export const sale = {
   'sale.terms.left': 'Left to pay',
   'sale.product.missing': 'Choose a product.',
   'sale.plan.missing': 'Choose a plan.',
-  'sale.options.none': 'There is nothing to choose. Ask a manager to add it to the catalogue.',
+  'sale.options.none': 'There is nothing to choose. Ask a manager to extend the catalogue.',
   'sale.options.search': 'Search',
   'sale.options.found.one': '{count} found',
   'sale.options.found.other': '{count} found',
@@ -58,5 +58,5 @@ export const sale = {
   'sale.state.saved': 'Saved',
   'sale.state.refused': 'Needs correction',
   'sale.state.unknown': 'Not confirmed',
-  'sale.unknown': 'This part may be saved. Save the rest: nothing is saved twice.',
+  'sale.unknown': 'This part may already be saved. Save the rest: nothing is saved twice.',
 } as const;

@@ -98,7 +98,7 @@ export const account: Record<keyof typeof en, string> = {
   'account.repossess': 'Weka kama kifaa kimechukuliwa',
   'account.writeOff': 'Futa deni vitabuni',
   'account.refund': 'Rejesha salio la ziada',
-  'account.refund.text': 'Huweka kumbukumbu ya pesa unazomrudishia mteja. Hakuna kinachotumwa.',
+  'account.refund.text': 'Huweka kumbukumbu ya pesa unazomrudishia mteja. Huduma hii haitumi pesa.',
   'account.refund.done': 'Marejesho yameingizwa',
   'account.transfer': 'Hamisha salio la ziada',
   'account.transfer.text': 'Salio la ziada linalipa akaunti nyingine, kama malipo.',

@@ -21,7 +21,7 @@ export const matchMethods: Record<keyof typeof en.matchMethods, string> = {
   'matchMethod.phone': 'Simu kama kumbukumbu',
   'matchMethod.account_id': 'Kitambulisho cha akaunti',
   'matchMethod.payer_phone': 'Simu ya mlipaji',
-  'matchMethod.learned': 'Kumbukumbu iliyotumika awali',
+  'matchMethod.learned': 'Kumbukumbu iliyowekwa kwenye akaunti awali',
   'matchMethod.payment_request': 'Ombi la malipo',
   'matchMethod.manual_entry': 'Malipo yaliyoingizwa kwa mkono',
   'matchMethod.assigned': 'Yaliwekwa kwenye akaunti na mfanyakazi',

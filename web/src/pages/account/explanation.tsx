@@ -30,7 +30,7 @@ function Rows({ accountId }: { accountId: number }) {
     'get',
     '/api/accounts/{id}/statement',
     { params: { path: { id: accountId } } },
-    { select: (answer) => (answer as Exclude<typeof answer, string>).data }, // The answer is a text only with `format`.
+    { select: (answer) => (answer as Exclude<typeof answer, string>).data }, // The answer is a string only for CSV and PDF.
   );
   const root = useLostFocus<HTMLDivElement>(statement.data !== undefined, '.table-scroll');
   const columns: Column<Row>[] = [

@@ -137,7 +137,7 @@ export function isSending(sale: Sale): boolean {
   return PARTS.some((part) => sale.parts[part].progress === 'sending');
 }
 
-/** After saving has started, a step only serves to correct a part that was refused. */
+/** After saving has started, a step leads back to the review, not to the next step. */
 export function hasSavingStarted(sale: Sale): boolean {
   return PARTS.some((part) => sale.parts[part].progress !== 'open');
 }

@@ -10,7 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { Form, FormButtons, type FormValues, TextField } from '../../ui/form.tsx';
 
-/** Shown in place of any page while nobody is signed in. */
+/** Shown in place of any page while nobody is signed in, or after an invitation link was opened. */
 export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
   const { companyName, registrationOpen } = settings();
   const invitation = openedInvitation();
