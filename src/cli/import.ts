@@ -56,8 +56,9 @@ function readCommandLine(): { folder: string; run: boolean; undo: number | undef
   });
   const [folder = '', ...rest] = positionals;
   const undo = values.undo === undefined ? undefined : Number(values.undo);
-  const isUndo = undo !== undefined && Number.isSafeInteger(undo) && folder === '';
-  if (rest.length > 0 || (folder === '' && !isUndo)) throw new UsageError(USAGE);
+  const isImport = undo === undefined && folder !== '';
+  const isUndo = Number.isSafeInteger(undo) && folder === '' && !values.run;
+  if (rest.length > 0 || !(isImport || isUndo)) throw new UsageError(USAGE);
   return { folder, run: values.run, undo };
 }
 

@@ -45,6 +45,14 @@ test('an exported company that is imported into an empty database has the same s
   expect(sumsOf(await run('verify', target))).toEqual(sums);
 });
 
+test.each([['./folder --undo 5'], ['./folder --undo abc'], ['--undo abc'], ['--undo 5 --run']])(
+  'npm run import -- %s is refused with the usage',
+  async (line) => {
+    const { status, stderr } = await runCli('import', {}, ...line.split(' '));
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^Usage: npm run import/)]);
+  },
+);
+
 async function exportOf(database: string): Promise<string> {
   const folder = await mkdtemp(join(await newFolder(), 'export-'));
   await run('export', database, folder);
