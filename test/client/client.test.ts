@@ -447,6 +447,16 @@ describe('tries', () => {
     expect(error).toBeInstanceOf(UnexpectedAnswerError);
     expect(error).toMatchObject({ status: 502, body: '<h1>Bad gateway</h1>' });
   });
+
+  it('report a success that is not JSON, such as the sign-in page of a proxy', async () => {
+    const page = '<h1>Sign in to the network</h1>';
+    const proxied = clientWith({ fetch: async () => new Response(page) });
+    for (const call of [proxied.health.get(), proxied.settings.get()]) {
+      const error = await call.catch((thrown) => thrown);
+      expect(error).toBeInstanceOf(UnexpectedAnswerError);
+      expect(error).toMatchObject({ status: 200, body: page });
+    }
+  });
 });
 
 describe('an address', () => {

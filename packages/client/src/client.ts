@@ -3,7 +3,7 @@ import { ApiError, ClientError } from './errors.ts';
 import { type Api, OPERATIONS } from './generated/operations.ts';
 import type { Operation } from './operation.ts';
 import { writeQuery } from './query.ts';
-import { type Received, type RequestBody, type Retry, send } from './requests.ts';
+import { jsonOf, type Received, type RequestBody, type Retry, send, textOf } from './requests.ts';
 import type { RepeatableCallOptions, ServiceFile } from './types.ts';
 
 export interface ClientOptions {
@@ -200,14 +200,6 @@ const READERS: Record<
   text: textOf,
   file: fileOf,
 };
-
-function textOf({ bytes }: Received): string {
-  return new TextDecoder().decode(bytes);
-}
-
-function jsonOf(received: Received): unknown {
-  return JSON.parse(textOf(received));
-}
 
 function fileOf({ headers, bytes }: Received): ServiceFile {
   const name = /filename="([^"]+)"/.exec(headers.get('content-disposition') ?? '')?.[1];

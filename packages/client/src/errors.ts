@@ -8,7 +8,7 @@ export type ErrorCode = Problem['code'];
 /** The `details` of an error code. */
 export type ErrorDetails<Code extends ErrorCode = ErrorCode> = Extract<Problem, { code: Code }>['details'];
 
-/** An answer that is not a success. */
+/** An answer that is an error, or not from the service. */
 export class AnswerError extends ClientError {
   readonly status: number;
   /** The id of the request in the log and in the audit trail of the service. */
@@ -46,7 +46,7 @@ export class ApiError extends AnswerError {
 
 export type ApiErrorOf<Code extends ErrorCode> = ApiError & { code: Code; details: ErrorDetails<Code> };
 
-/** An answer that is not from the service, such as the error page of a proxy. */
+/** An answer that is not from the service, such as the error page or the sign-in page of a proxy. Its status may be 200. */
 export class UnexpectedAnswerError extends AnswerError {
   override readonly name = 'UnexpectedAnswerError';
   /** The first 1,000 characters of the answer. */

@@ -43,8 +43,9 @@ export interface Retry {
 }
 
 /** An answer that was read. */
-export interface Received {
-  headers: Headers;
+export interface Received extends AnswerHead {
+  /** The address of the request. */
+  url: string;
   bytes: Uint8Array;
 }
 
@@ -102,8 +103,9 @@ async function sendOnce(
     throw new ConnectionError(`${reason}: ${method} ${url}`, { cause });
   }
   onResponse?.(response);
-  if (!response.ok) throw errorOf(url, response, new TextDecoder().decode(bytes));
-  return { headers: response.headers, bytes };
+  const received = { url, status: response.status, headers: response.headers, bytes };
+  if (!response.ok) throw errorOf(received);
+  return received;
 }
 
 /** Node.js reports "fetch failed"; the reason, such as ECONNREFUSED, is in its cause. */
@@ -114,12 +116,32 @@ function reasonOf(error: unknown): string {
   return cause === undefined ? error.message : reasonOf(cause);
 }
 
-function errorOf(url: string, { status, headers }: Response, text: string): ClientError {
+function errorOf(received: Received): ClientError {
+  const problem = readProblem(textOf(received));
+  if (!problem) return unexpected(received);
+  return new ApiError(problem.code, problem.message, problem.details, factsOf(received));
+}
+
+/** @throws UnexpectedAnswerError if the answer is not JSON, such as the sign-in page of a proxy. */
+export function jsonOf(received: Received): unknown {
+  try {
+    return JSON.parse(textOf(received));
+  } catch {
+    throw unexpected(received);
+  }
+}
+
+export function textOf({ bytes }: Received): string {
+  return new TextDecoder().decode(bytes);
+}
+
+function unexpected(received: Received): UnexpectedAnswerError {
+  return new UnexpectedAnswerError(received.url, textOf(received), factsOf(received));
+}
+
+function factsOf({ status, headers }: Received) {
   const requestId = headers.get('x-request-id') ?? undefined;
-  const facts = { status, requestId, retryAfterSeconds: secondsOf(headers.get('retry-after')) };
-  const problem = readProblem(text);
-  if (!problem) return new UnexpectedAnswerError(url, text, facts);
-  return new ApiError(problem.code, problem.message, problem.details, facts);
+  return { status, requestId, retryAfterSeconds: secondsOf(headers.get('retry-after')) };
 }
 
 function readProblem(text: string) {
