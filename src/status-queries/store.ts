@@ -138,15 +138,19 @@ export function deleteEndedQueries(db: Db, before: Date, signal: AbortSignal): P
 /** A status query with the values of its transaction in the books. */
 export type ListedQueryRow = StatusQueryRow & BookedTransaction;
 
-/** The amount comes from the payment, or from the notification if there is no payment. Only a notification has a payer. */
+/**
+ * For a query about a payment, the amount and the date are those of the payment, otherwise those of the notification. Only a
+ * notification has a payer, and only a payment has a status.
+ */
 const LISTED = sql<ListedQueryRow>`
   select q.*, coalesce(p.amount_minor, n.amount_minor) as amount_minor, n.payer, n.business_short_code, p.payment_date,
-    n.trans_time, p.status as payment_status
+    n.trans_time, coalesce(p.status, notified.status) as payment_status
   from status_queries q
   left join payments p on p.id = q.payment_id
   left join notifications n on n.id = coalesce(q.notification_id, (
     select min(m.id) from notifications m
-    where m.payment_id = q.payment_id and m.outcome in ('matched', 'unmatched', 'linked')))`;
+    where m.payment_id = q.payment_id and m.outcome in ('matched', 'unmatched', 'linked')))
+  left join payments notified on notified.id = n.payment_id`;
 
 export async function findListedQuery(db: Db, id: number): Promise<ListedQueryRow | undefined> {
   const { rows } = await sql<ListedQueryRow>`${LISTED} where q.id = ${id}`.execute(db);

@@ -290,6 +290,23 @@ describe('a status query about a notification', () => {
     await becomes(asked.id, { state: 'answered', answer: { amount: 800 }, differences: [] });
   });
 
+  it('compares with the status of its payment', async () => {
+    const body = paid();
+    const paymentId = await notified(body);
+    await service.call('POST', `/payments/${paymentId}/reverse`, { reason: 'A test' });
+    const { body: found } = await service.call(
+      'GET',
+      `/notifications?filter[transactionRef]=${body.TransID}`,
+    );
+    const path = `/notifications/${found.data[0].id}`;
+    const completed = await ask(path, {});
+    const differences = [{ field: 'status', ours: 'reversed', provider: 'Completed' }];
+    await becomes(completed.id, { state: 'answered', differences });
+    plan = { ...USUAL_STATUS_PLAN, parameters: { TransactionStatus: 'Cancelled' } };
+    const cancelled = await ask(path, {});
+    await becomes(cancelled.id, { state: 'answered', differences: [] });
+  });
+
   it('that is unreadable needs a transaction from the caller', async () => {
     const { TransID: transactionRef } = paid();
     await notify(service, { TransID: transactionRef, TransAmount: 'eight hundred' }, WITH_SECRET);
