@@ -93,7 +93,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
           payment_id::text),
         (counts and paid_minor <> amount_minor, 'amount of payment ' || payment_id, amount_minor::text, paid_minor::text),
         (counts and (outcome = 'linked') <> (source = 'manual' or import_id is not null), 'source of payment ' || payment_id,
-          case outcome when 'linked' then 'manual' else 'webhook or import' end, source::text),
+          case outcome when 'linked' then 'manual, or a portfolio import' else 'webhook, import or pull' end, source::text),
         (outcome = 'linked' and paid_status = 'reversed', 'payment_id', 'a payment that is not reversed', payment_id::text),
         (outcome = 'matched' and payment_id is not null and not is_on_account,
           'where payment ' || payment_id || ' was received', 'on an account', 'without an account'),

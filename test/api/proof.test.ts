@@ -581,6 +581,20 @@ describe('the checks', () => {
     expect([...broken].sort()).toEqual(CHECKS.map(({ name }) => name).sort());
   });
 
+  it('expect a linked payment to be manual or imported, and others to come from a provider', async () => {
+    const linked = await findingsAfter(withIds(`update payments set source = 'webhook' where id = :linked`));
+    const what = (id: number | undefined) => `source of payment ${id}`;
+    expect(violationsOf(linked, 'notifications')).toMatchObject([
+      { what: what(ids.linked), expected: 'manual, or a portfolio import', found: 'webhook' },
+    ]);
+    const matched = await findingsAfter(
+      withIds(`update payments set source = 'manual' where id = :notified`),
+    );
+    expect(violationsOf(matched, 'notifications')).toMatchObject([
+      { what: what(ids.notified), expected: 'webhook, import or pull', found: 'manual' },
+    ]);
+  });
+
   it('report the day, the expected and the found value', async () => {
     const findings = await findingsAfter(withIds('delete from ledger_entries where payment_id = :unmatched'));
     expect(violationsOf(findings, 'days_by_state')).toEqual([
