@@ -20,9 +20,9 @@ import { type AllowedDestinations, createNetworks, type Networks } from './core/
 import { isTimeZone } from './core/values/dates.ts';
 import {
   currencyDecimals,
-  MAX_AMOUNT_TEXT,
   type Minor,
   maxAmountMinor,
+  maxAmountText,
   parseMinor,
 } from './core/values/money.ts';
 import { callingCode } from './core/values/phone.ts';
@@ -254,7 +254,7 @@ function readApprovalLimit({ settings, problems }: Reading): Minor | undefined {
   const minor = parseMinor(text, decimals);
   if (minor !== undefined && minor >= 0n && minor <= maxAmountMinor(decimals)) return minor;
   problems.push(
-    `APPROVAL_LIMIT must be an amount of at most ${MAX_AMOUNT_TEXT} with at most ${decimals} decimals, or empty`,
+    `APPROVAL_LIMIT must be an amount of at most ${maxAmountText(decimals)} with at most ${decimals} decimals, or empty`,
   );
   return undefined;
 }

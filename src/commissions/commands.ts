@@ -4,7 +4,7 @@ import type { CommissionStatus } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { AppError, invalidField, notFound } from '../core/http/errors.ts';
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
-import { MAX_AMOUNT_TEXT, maxAmountMinor } from '../core/values/money.ts';
+import { maxAmountMinor, maxAmountText } from '../core/values/money.ts';
 import { findEmployee } from '../employees/store.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
@@ -59,7 +59,7 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
     if (totalMinor > maxAmountMinor(context.currency.decimals)) {
       throw invalidField(
         'salesData',
-        `is too large: the total commission must be at most ${MAX_AMOUNT_TEXT}`,
+        `is too large: the total commission must be at most ${maxAmountText(context.currency.decimals)}`,
       );
     }
     const calculated = await replaceLines(tx, commission.id, lines, totalMinor);
@@ -203,7 +203,7 @@ async function priceSales(
       if (base_minor > maxAmountMinor(currency.decimals)) {
         throw invalidField(
           `salesData[${index}].quantity`,
-          `is too large: price × quantity must be at most ${MAX_AMOUNT_TEXT}`,
+          `is too large: price × quantity must be at most ${maxAmountText(currency.decimals)}`,
         );
       }
       const { id: product_id, category } = product;

@@ -2,7 +2,7 @@ import { type Actor, type Context, readAmount, today } from '../core/context.ts'
 import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { compareDates } from '../core/values/dates.ts';
-import { MAX_AMOUNT_TEXT } from '../core/values/money.ts';
+import { maxAmountText } from '../core/values/money.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { illegalInvoiceMove, invoiceTotal, lineOf, readQuantity } from './rules.ts';
@@ -27,7 +27,8 @@ export async function issueInvoice(
   if (dueOn !== null && compareDates(dueOn, issuedOn) < 0) {
     throw invalidField('dueDate', `must not be before the day of issue (${issuedOn})`);
   }
-  if (totalMinor === undefined) throw invalidField('items', `must add up to at most ${MAX_AMOUNT_TEXT}`);
+  if (totalMinor === undefined)
+    throw invalidField('items', `must add up to at most ${maxAmountText(currency.decimals)}`);
   return inTransaction(context.db, async (tx) => {
     const recipient = await findRecipient(tx, body.accountId);
     if (!recipient) throw notFound('account', body.accountId, 'accountId');

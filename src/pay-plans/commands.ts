@@ -1,7 +1,7 @@
 import { type Actor, type Context, readAmount } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
-import { MAX_AMOUNT_TEXT, maxAmountMinor } from '../core/values/money.ts';
+import { maxAmountMinor, maxAmountText } from '../core/values/money.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import type { NewPayPlan, PayPlanChanges } from './schema.ts';
@@ -24,7 +24,7 @@ export async function createPayPlan(context: Context, actor: Actor, body: NewPay
   if (totalMinor > maxAmountMinor(currency.decimals)) {
     throw invalidField(
       'instalmentAmount',
-      `is too large: the total of the plan must be at most ${MAX_AMOUNT_TEXT}`,
+      `is too large: the total of the plan must be at most ${maxAmountText(currency.decimals)}`,
     );
   }
   return inTransaction(context.db, async (tx) => {

@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject, str, type ValidateFunction } from 'ajv';
 import { type Context, type Currency, today } from '../context.ts';
 import { compareDates, parsePlainDate, parseTimestamp } from '../values/dates.ts';
 import { isEmail } from '../values/email.ts';
-import { maxAmountMinor, minorFromNumber, minorToText } from '../values/money.ts';
+import { maxAmountMinor, maxAmountText, minorFromNumber } from '../values/money.ts';
 import { readPhone } from '../values/phone.ts';
 import { isVisibleId, isVisibleText } from '../values/text.ts';
 import { type AppError, type FieldProblem, invalid, MAX_PROBLEMS } from './errors.ts';
@@ -137,8 +137,7 @@ function fitsCurrency(value: number, { decimals }: Currency): boolean {
 
 /** The rule for amounts, as a message. */
 export function amountRule({ code, decimals }: Currency): string {
-  const most = minorToText(maxAmountMinor(decimals), decimals);
-  return `must be at most ${most}, with no more than ${decimals} decimals (${code})`;
+  return `must be at most ${maxAmountText(decimals)}, with no more than ${decimals} decimals (${code})`;
 }
 
 /** Fastify's validator compiler. */

@@ -5,6 +5,7 @@ import {
   divideHalfUp,
   MAX_AMOUNT_TEXT,
   maxAmountMinor,
+  maxAmountText,
   minorFromNumber,
   minorToNumber,
   minorToText,
@@ -228,6 +229,16 @@ describe('maxAmountMinor', () => {
     expect(maxAmountMinor(2)).toBe(99_999_999_999_999n);
     expect(maxAmountMinor(3)).toBe(999_999_999_999_990n);
     expect(maxAmountMinor(4)).toBe(999_999_999_999_999n);
+  });
+
+  it('is shown in messages with the decimals of the currency', () => {
+    expect([0, 1, 2, 3, 4].map(maxAmountText)).toEqual([
+      '999999999999',
+      '999999999999.9',
+      '999999999999.99',
+      '999999999999.990',
+      '99999999999.9999',
+    ]);
   });
 
   it.each([-1, 7, 1.5, NaN])('refuses %d decimals', (decimals) => {

@@ -55,6 +55,11 @@ export function maxAmountMinor(decimals: number): Minor {
   return minMinor(limit, LARGEST_EXACT_MINOR);
 }
 
+/** The largest amount in major units, with the currency's decimals, for messages. */
+export function maxAmountText(decimals: number): string {
+  return minorToText(maxAmountMinor(decimals), decimals);
+}
+
 /**
  * Reads decimal text ("1234.5", "-3", "5.000") into minor units. The grammar is strict: an optional minus,
  * ASCII digits, an optional point with at least one digit after it. Digits beyond the currency's decimals are

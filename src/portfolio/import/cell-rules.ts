@@ -8,7 +8,7 @@ import {
   startOfDayUtc,
 } from '../../core/values/dates.ts';
 import { isEmail } from '../../core/values/email.ts';
-import { maxAmountMinor, minorToText, parseMinor } from '../../core/values/money.ts';
+import { maxAmountMinor, maxAmountText, minorToText, parseMinor } from '../../core/values/money.ts';
 import { readPhone } from '../../core/values/phone.ts';
 import { isVisibleId, isVisibleText } from '../../core/values/text.ts';
 import type { Column, FileName } from '../format-rules.ts';
@@ -241,9 +241,8 @@ function readAmount(trimmed: string, allowsZero: boolean, settings: CellSettings
   const text = settings.allowsDecimalComma ? trimmed.replace(/^(-?\d+),(\d+)$/, '$1.$2') : trimmed;
   const minor = parseMinor(text, decimals);
   if (minor === undefined) return undefined;
-  const largest = maxAmountMinor(decimals);
-  if (minor > largest)
-    return { problem: 'is too large', allowed: `at most ${minorToText(largest, decimals)}` };
+  if (minor > maxAmountMinor(decimals))
+    return { problem: 'is too large', allowed: `at most ${maxAmountText(decimals)}` };
   return minor > 0n || (allowsZero && minor === 0n) ? { value: String(minor) } : undefined;
 }
 
