@@ -49,10 +49,11 @@ export function checkAmountOwed(account: AccountRow, amountMinor: Minor, currenc
   if (owedMinor <= 0n) throw invalidField('accountId', 'must refer to an account that owes money');
   const unit = 10n ** BigInt(currency.decimals);
   const mostMinor = ((owedMinor + unit - 1n) / unit) * unit;
+  const rounding = mostMinor === owedMinor ? '' : ', rounded up to a whole unit';
   if (amountMinor > mostMinor)
     throw invalidField(
       'amount',
-      `must be at most ${amountOf(mostMinor, currency)}, the amount that the account owes`,
+      `must be at most ${amountOf(mostMinor, currency)}, the amount that the account owes${rounding}`,
     );
 }
 

@@ -921,8 +921,18 @@ describe('POST /accounts/{accountId}/payment-requests', () => {
   it('asks for at most what the account owes', async () => {
     const account = await newAccount(service);
     const tooMuch = await ask(account.id, { amount: account.balance + 1, phone: newPhone() });
-    expect(tooMuch.body.error.message).toContain(`must be at most ${account.balance}`);
-    await pay(service, account.id, account.balance);
+    expect(tooMuch.body.error.details.fields).toEqual([
+      { path: 'amount', message: `must be at most ${account.balance}, the amount that the account owes` },
+    ]);
+    await pay(service, account.id, account.balance - 0.5);
+    const rounded = await ask(account.id, { amount: 2, phone: newPhone() });
+    expect(rounded.body.error.details.fields).toEqual([
+      {
+        path: 'amount',
+        message: 'must be at most 1, the amount that the account owes, rounded up to a whole unit',
+      },
+    ]);
+    await pay(service, account.id, 0.5);
     expect(wrongFields(await ask(account.id, { amount: 1, phone: newPhone() }))).toEqual(['accountId']);
   });
 
