@@ -56,6 +56,15 @@ describe('the text of a file', () => {
     await expect(decoded(bytes)).rejects.toThrow('The encoding of the file is ambiguous');
   });
 
+  it.each<[string, Buffer]>([
+    ['utf-8', Buffer.concat([Buffer.from('\ufeff'), IN_1252])],
+    ['utf-16le', Buffer.from('a\0\0\xd8b\0', 'latin1')],
+    ['utf-16be', Buffer.from('\xfe\xff\xd8\0\0b', 'latin1')],
+  ])('is refused when it starts like %s, but is not valid', async (encoding, bytes) => {
+    const message = `The file starts like ${encoding}, but is not valid ${encoding}.`;
+    await expect(decoded(bytes)).rejects.toThrow(message);
+  });
+
   it('is the same after encoding in UTF-8 and UTF-16, in chunks of any size', async () => {
     const text = fc.string({ unit: 'binary', minLength: 1 }).map((one) => `a,${one}`);
     await fc.assert(

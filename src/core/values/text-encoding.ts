@@ -21,11 +21,11 @@ type Charset = keyof typeof CHARSETS;
  *
  * @param declared the charset of the Content-Type, if it has one.
  * @returns the text without its byte order mark, in chunks of whole characters.
- * @throws AppError VALIDATION_ERROR for an unknown charset, for bytes that are invalid in the declared charset, and for a
- *   file whose encoding is ambiguous.
+ * @throws AppError VALIDATION_ERROR for an unknown charset, for bytes that are invalid in the encoding, and for a file whose
+ *   encoding is ambiguous.
  */
 export async function* decodeText(bytes: AsyncIterable<Buffer>, declared?: string): AsyncGenerator<string> {
-  let decode = declared === undefined ? undefined : decoderOf(encodingNamed(declared));
+  let decode = declared === undefined ? undefined : decoderOf(encodingNamed(declared), 'is declared as');
   let pending: Buffer = Buffer.alloc(0);
   for await (const chunk of bytes) {
     pending = Buffer.concat([pending, chunk]);
@@ -55,21 +55,23 @@ function encodingNamed(name: string): Encoding {
 
 function decoderByMark(start: Buffer): Decoder | undefined {
   const [first, second, third] = start;
-  if (first === 0xef && second === 0xbb && third === 0xbf) return decoderOf('utf-8');
+  const how = 'starts like';
+  if (first === 0xef && second === 0xbb && third === 0xbf) return decoderOf('utf-8', how);
   // A zero byte at the start means UTF-16 without a mark, because the files start with an ASCII character.
-  if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return decoderOf('utf-16le');
-  if ((first === 0xfe && second === 0xff) || (first === 0 && second !== 0)) return decoderOf('utf-16be');
+  if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return decoderOf('utf-16le', how);
+  if ((first === 0xfe && second === 0xff) || (first === 0 && second !== 0)) return decoderOf('utf-16be', how);
   return undefined;
 }
 
-function decoderOf(encoding: Encoding): Decoder {
+/** @param how - how the file names its encoding, for the error. */
+function decoderOf(encoding: Encoding, how: 'is declared as' | 'starts like'): Decoder {
   if (encoding === 'windows-1252') return (bytes) => ({ text: fromWindows1252(bytes), rest: NOTHING });
   const decoder = new TextDecoder(encoding, { fatal: true }); // drops a byte order mark
   return (bytes, isLast) => {
     try {
       return { text: decoder.decode(bytes, { stream: !isLast }), rest: NOTHING };
     } catch {
-      throw refused(`The file is declared as ${encoding}, but is not valid ${encoding}. Export it as UTF-8.`);
+      throw refused(`The file ${how} ${encoding}, but is not valid ${encoding}. Export it as UTF-8.`);
     }
   };
 }
