@@ -97,14 +97,13 @@ export class Backlog<E extends BacklogEvent> {
         const { orderKey } = item.event;
         if (inOrder && !item.isStored && this.#blockedKeys.has(orderKey)) {
           item.state = 'deferred';
-          busyKeys.add(orderKey);
         } else if (free > 0 && !(inOrder && busyKeys.has(orderKey))) {
           Object.assign(item, { state: 'running', startedAt: now });
           started.push(item);
           free -= 1;
         }
         // Later events of the key wait for this one, whether or not it has started.
-        if (item.state !== 'deferred') busyKeys.add(orderKey);
+        busyKeys.add(orderKey);
       }
     };
     const ready = this.all('ready');
