@@ -50,7 +50,7 @@ export async function postAll(
     const before = accounts.get(id);
     if (!before) continue;
     const account = { ...before, ...books.get(id), ...columns };
-    const cause = events.findLast((event) => movesMoney(event, id));
+    const cause = posted.findLast((event) => movesMoney(event, id));
     changed.set(
       id,
       cause ? await adjustStatusToPaidAmount(tx, context, account, { event: cause.event }) : account,
