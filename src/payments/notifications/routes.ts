@@ -52,7 +52,8 @@ export function notificationRoutes(api: Api, context: Context): void {
         operationId: 'getNotification',
         summary: 'Get a notification with its whole body',
         description:
-          'The list shortens long bodies. This answer has the whole body as the provider posted it.',
+          'The list shortens long bodies. This answer has the whole body as the provider posted it. For a statement line or a pulled ' +
+          'payment, it has all its fields as JSON.',
         params: IdParams,
         response: { 200: Envelope(Notification, 'Notification found.') },
       },

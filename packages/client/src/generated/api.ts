@@ -1145,7 +1145,7 @@ export interface paths {
         };
         /**
          * Get a notification with its whole body
-         * @description The list shortens long bodies. This answer has the whole body as the provider posted it.
+         * @description The list shortens long bodies. This answer has the whole body as the provider posted it. For a statement line or a pulled payment, it has all its fields as JSON.
          *
          *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
