@@ -54,7 +54,10 @@ try {
   await bench.close();
 }
 
-/** Divides the empty tables. The ledger entries of the loader then fill all partitions of the ledger. */
+/**
+ * Divides the empty tables. The ledger entries of the loader then fill all partitions of the ledger. The loader writes no audit
+ * entries, so the first partitions of the audit trail stay empty. The calls write to the last partition, as in operation.
+ */
 async function divide(client) {
   for (const [name, rows] of [
     ['ledger_entries', size.payments * 2.1],
@@ -66,7 +69,7 @@ async function divide(client) {
       await addPartition(client, name, month);
       await client.query('select setval($1, $2)', [sequence, String(i * (month + 1n))]);
     }
-    await client.query('select setval($1, 1, false)', [sequence]);
+    if (name === 'ledger_entries') await client.query('select setval($1, 1, false)', [sequence]);
     log(`${name}: ${(await readPartitions(client, name)).length} partitions`);
   }
 }
