@@ -1,10 +1,13 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { sendSignedIn } from './client.ts';
+import type { Schemas } from './paths.ts';
 import { may } from './session.ts';
+
+type Resource = Schemas['Event']['resource'];
 
 interface LiveEvent {
   type: string;
-  resource: string;
+  resource: Resource;
   resourceId: number | null;
   accountId: number | null;
 }
@@ -18,15 +21,13 @@ const COLLECT_FOR_REPORTS_MS = 15_000;
 const LAST_PROOF = '/api/reports/proof/last';
 
 /** The path prefixes of the queries that show a resource. Default: the plural, such as `/api/products` for `product`. */
-const PATHS: Readonly<Record<string, readonly string[]>> = {
+const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
   account: ['/api/accounts', '/api/approvals', '/api/reports'],
   payment: ['/api/payments', '/api/accounts', '/api/approvals', '/api/reports', '/api/reconciliations'],
   payment_request: ['/api/payment-requests', '/api/accounts/{accountId}/payment-requests'],
   status_query: ['/api/status-queries'],
-  refund: ['/api/accounts', '/api/credit-moves'],
   notification: ['/api/notifications', '/api/payments'],
   provider_statement: ['/api/reconciliations'],
-  configuration: ['/api/products'],
   commission_rule: ['/api/commissions'],
   proof: [LAST_PROOF],
 };
