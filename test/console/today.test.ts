@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { notification } from '../support/http.ts';
 import {
   dayBefore,
   expectAccessible,
@@ -128,6 +129,35 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     await row.getByText('not run yet').waitFor();
     await console.call('GET', '/reports/proof');
     await row.getByText('0 violations').waitFor({ timeout: 5_000 });
+  });
+
+  it('counts the rejected notifications of the last seven days, and links to exactly these', async () => {
+    const setClock = (now: string | null) => console.call('PUT', '/test/clock', { now });
+    const noonBefore = (days: number) => `${dayBefore(days)}T09:00:00Z`;
+    const reject = async (TransAmount: string) => {
+      const refused = await fetch(`${console.origin}/api/webhooks/payments/mobilemoney`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...notification({}), TransAmount }),
+      });
+      expect(refused.status).toBe(400);
+    };
+    await setClock(noonBefore(7));
+    await reject('before the seven days');
+    await setClock(noonBefore(6));
+    await reject('on the first of the seven days');
+    await setClock(null);
+    const countOn = (page: Page) =>
+      page.locator('.rows li', { hasText: 'Rejected notifications of the last seven days' });
+    const page = await console.open('/today');
+    await countOn(page).locator('.badge.bad', { hasText: /^1$/ }).waitFor();
+    await countOn(page).getByRole('link').click();
+    await page.locator('.raw').getByText('on the first of the seven days').waitFor();
+    expect(await page.locator('main ol li').count()).toBe(1);
+    await setClock(noonBefore(-1));
+    const nextDay = await console.open('/today'); // The first window has cached the settings of today.
+    await countOn(nextDay).locator('.badge.good', { hasText: /^0$/ }).waitFor();
+    await setClock(null);
   });
 
   it('is not the first page of an agent, and shows agents no reports', async () => {

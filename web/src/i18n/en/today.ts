@@ -23,7 +23,7 @@ export const today = {
   'today.attention': 'Needs attention',
   'today.unmatched': 'Unmatched payments',
   'today.conflicts': 'Conflicts with manual payments',
-  'today.rejected': 'Rejected notifications',
+  'today.rejected': 'Rejected notifications of the last seven days',
   'today.webhooks': 'Failing webhook endpoints',
   'today.proof': 'Proof of the books',
   'today.proof.never': 'not run yet',

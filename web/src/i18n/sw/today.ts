@@ -25,7 +25,7 @@ export const today: Record<keyof typeof en, string> = {
   'today.attention': 'Inahitaji kushughulikiwa',
   'today.unmatched': 'Malipo yasiyolinganishwa',
   'today.conflicts': 'Migongano na malipo yaliyoingizwa kwa mkono',
-  'today.rejected': 'Arifa zilizokataliwa',
+  'today.rejected': 'Arifa zilizokataliwa siku saba zilizopita',
   'today.webhooks': 'Anwani za webhook zinazoshindwa',
   'today.proof': 'Uthibitisho wa vitabu',
   'today.proof.never': 'haujafanyika bado',

@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import { may } from '../../api/session.ts';
+import { settings } from '../../api/settings.ts';
 import { format, t, tCount } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
@@ -10,6 +11,8 @@ import { Panel } from '../../ui/panel.tsx';
 
 /** A provider that posts no notification for so long may be unable to reach the service. */
 const SILENT_AFTER_HOURS = 24;
+/** Today and the days before it whose rejected notifications are counted. The label names this number. */
+const REJECTED_DAYS = 7;
 
 /** Work that waits for staff, and failures. */
 export function Attention() {
@@ -54,11 +57,22 @@ function Conflicts() {
   );
 }
 
+/** Counts recent days only, because a notification stays rejected after the work is done. */
 function Rejected() {
-  const query = { 'filter[status]': { eq: 'rejected' as const }, limit: 1 };
+  const from = format.addDays(settings().today, 1 - REJECTED_DAYS);
+  const query = {
+    'filter[status]': { eq: 'rejected' as const },
+    'filter[createdAt]': { gte: from },
+    limit: 1,
+  };
   const notifications = api.useQuery('get', '/api/notifications', { params: { query } });
   return (
-    <Count href="/unmatched?view=rejected" label={t('today.rejected')} tone="bad" query={notifications} />
+    <Count
+      href={`/unmatched?view=rejected&from=${from}`}
+      label={t('today.rejected')}
+      tone="bad"
+      query={notifications}
+    />
   );
 }
 
