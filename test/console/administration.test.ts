@@ -177,6 +177,20 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     },
   );
 
+  it('opens a delivery that the shown page of the list does not have, or says that there is none', async () => {
+    const endpoint = { url: `${receiverUrl}?open`, types: ['user.created'] };
+    const { id } = await console.call('POST', '/webhook-endpoints', endpoint);
+    await console.call('POST', `/webhook-endpoints/${id}/test`, {});
+    const [delivery] = await console.call('GET', `/webhook-endpoints/${id}/deliveries`);
+    const page = await console.open(`/webhook-endpoints/${id}?outcome=failed&open=${delivery.id}`);
+    await page.getByRole('dialog').getByText('webhook-signature').waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await page.waitForURL('**?outcome=failed');
+    await page.goto(`${console.origin}/webhook-endpoints/${id}?open=999999`);
+    await page.getByRole('dialog').getByText('There is no entry 999999').waitFor();
+  });
+
   it.each(SIZES)(
     'filters the audit log by the kind of resource, and shows a change (%s)',
     async (_size, viewport) => {

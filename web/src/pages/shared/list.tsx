@@ -181,33 +181,35 @@ export function ResourcePage<Row extends { id: number }>(props: ResourcePageProp
           <p>{t('problem.forbidden')}</p>
         </Dialog>
       )}
-      {list.openedId !== undefined && dialogOf && rowQuery && query.data && (
-        <OpenedRow
-          key={list.openedId}
-          title={title}
-          id={list.openedId}
-          rows={query.data.data}
-          rowQuery={rowQuery}
-          dialogOf={dialogOf}
-          onClose={list.close}
-        />
+      {dialogOf && rowQuery && (
+        <OpenedRow title={title} list={list} query={query} rowQuery={rowQuery} dialogOf={dialogOf} />
       )}
     </>
   );
 }
 
-interface OpenedRowProps<Row> {
+interface OpenedRowProps<Row> extends Pick<ListPanelProps<Row>, 'list' | 'query'> {
+  /** The title of the dialog while its row is not known. */
   title: string;
+  rowQuery(id: number): RowQuery<Row>;
+  dialogOf(row: Row, close: () => void): ReactNode;
+}
+
+/** The dialog of the row whose id is in the URL, or a message that there is no such row. `<ResourcePage>` contains it. */
+export function OpenedRow<Row extends { id: number }>({ list, query, ...rest }: OpenedRowProps<Row>) {
+  const { openedId, close } = list;
+  if (openedId === undefined || !query.data) return null;
+  return <RowDialog key={openedId} {...rest} id={openedId} rows={query.data.data} onClose={close} />;
+}
+
+interface RowDialogProps<Row> extends Omit<OpenedRowProps<Row>, 'list' | 'query'> {
   id: number;
   /** The rows that are shown. */
   rows: readonly Row[];
-  rowQuery(id: number): RowQuery<Row>;
-  dialogOf(row: Row, close: () => void): ReactNode;
   onClose(): void;
 }
 
-/** The dialog of the row whose id is in the URL, or a message that there is no such row. */
-function OpenedRow<Row extends { id: number }>(props: OpenedRowProps<Row>) {
+function RowDialog<Row extends { id: number }>(props: RowDialogProps<Row>) {
   const { title, id, rows, rowQuery, dialogOf, onClose } = props;
   const shown = rows.find((row) => row.id === id);
   // A change can remove the row from a filtered list while its dialog is open.

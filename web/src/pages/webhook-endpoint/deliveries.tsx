@@ -11,7 +11,7 @@ import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { choiceFilter, codeColumn, timeColumn } from '../shared/columns.tsx';
-import { ListPanel, useList } from '../shared/list.tsx';
+import { ListPanel, OpenedRow, useList } from '../shared/list.tsx';
 import { prettyJson } from '../shared/pretty-json.ts';
 import { useConnection } from '../shared/use-connection.ts';
 
@@ -33,7 +33,6 @@ export function Deliveries({ endpointId }: { endpointId: number }) {
     { params: { path: { id: endpointId }, query: list.query } },
     KEEPS_LAST,
   );
-  const opened = deliveries.data?.data.find(({ id }) => id === list.openedId);
   const columns: Column<Delivery>[] = [
     timeColumn('id', t('field.date'), ({ createdAt }) => createdAt),
     codeColumn('eventType', t('webhooks.eventType'), ({ eventType }) => eventType),
@@ -63,7 +62,19 @@ export function Deliveries({ endpointId }: { endpointId: number }) {
         hrefOf={list.hrefOf}
         none={t('webhooks.deliveries.none')}
       />
-      {opened && <DeliveryDialog endpointId={endpointId} delivery={opened} onClose={list.close} />}
+      <OpenedRow
+        title={t('webhooks.deliveries')}
+        list={list}
+        query={deliveries}
+        rowQuery={(id) =>
+          api.queryOptions('get', '/api/webhook-endpoints/{id}/deliveries', {
+            params: { path: { id: endpointId }, query: { 'filter[id]': { eq: id } } },
+          })
+        }
+        dialogOf={(delivery, close) => (
+          <DeliveryDialog endpointId={endpointId} delivery={delivery} onClose={close} />
+        )}
+      />
     </>
   );
 }
