@@ -230,6 +230,34 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await page.getByText('2 chosen, KES 30.00').waitFor();
   });
 
+  it('have a tab of payments that stay chosen on other pages, until they are reconciled', async () => {
+    const { id } = await newAccount(console);
+    const body = { accountId: id, paymentMethodId: 2, paymentDate: '2026-08-01' };
+    const items = Array.from({ length: 51 }, () => ({ ...body, amount: 10 }));
+    await console.call('POST', '/payments/bulk', { items });
+    const day = 'from=2026-08-01&until=2026-08-01';
+    const page = await console.open(`/statements?view=payments&${day}`);
+    await page.getByRole('button', { name: 'Choose all on this page' }).click();
+    await page.getByText('50 chosen, KES 500.00', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await page.getByText('50 chosen, KES 500.00 (50 not on this page)', { exact: true }).waitFor();
+    await page.locator('tbody').getByRole('checkbox').check();
+    await page.getByText('51 chosen, KES 510.00 (50 not on this page)', { exact: true }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Previous page' }).click();
+    await page.getByText('51 chosen, KES 510.00 (1 not on this page)', { exact: true }).waitFor();
+    await page.locator('tbody').getByRole('checkbox').first().uncheck();
+    await page.getByText('50 chosen, KES 500.00 (1 not on this page)', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await page.getByText('50 chosen, KES 500.00 (49 not on this page)', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Reconcile', exact: true }).click();
+    await page.locator('dialog').getByText('50 chosen, KES 500.00', { exact: true }).waitFor();
+    await page.locator('dialog').getByRole('button', { name: 'Reconcile' }).click();
+    await page.getByText('50 reconciled.').waitFor();
+    await page.getByText('Choose the payments whose money has arrived.').waitFor();
+    expect(await page.locator('tbody').getByRole('checkbox').count()).toBe(1);
+  });
+
   it.each(SIZES)('have a tab for the proof of a day (%s)', async (_name, viewport) => {
     const page = await console.open('/statements?view=proof', { viewport });
     await page.locator('input[type=date]').fill('2026-11-01');

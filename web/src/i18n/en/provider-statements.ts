@@ -77,6 +77,7 @@ export const providerStatements = {
   'providerStatements.unreconciled.none': 'Every payment is reconciled.',
   'providerStatements.chooseSome': 'Choose the payments whose money has arrived.',
   'providerStatements.chosen': '{count} chosen, {amount}',
+  'providerStatements.chosenElsewhere': '({count} not on this page)',
   'providerStatements.chooseAll': 'Choose all on this page',
   'providerStatements.chooseNone': 'Choose none',
   'providerStatements.reconciled': '{count} reconciled.',

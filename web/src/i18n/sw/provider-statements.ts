@@ -79,6 +79,7 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.unreconciled.none': 'Malipo yote yamesuluhishwa.',
   'providerStatements.chooseSome': 'Chagua malipo ambayo pesa zake zimefika.',
   'providerStatements.chosen': '{count} yamechaguliwa, {amount}',
+  'providerStatements.chosenElsewhere': '({count} hayako kwenye ukurasa huu)',
   'providerStatements.chooseAll': 'Chagua yote ya ukurasa huu',
   'providerStatements.chooseNone': 'Usichague lolote',
   'providerStatements.reconciled': '{count} yamesuluhishwa.',

@@ -35,32 +35,33 @@ export function Unreconciled() {
   };
   const payments = api.useQuery('get', '/api/payments', { params: { query } }, KEEPS_LAST);
   const shown = payments.data?.data ?? [];
-  const [chosenIds, setChosenIds] = useState<ReadonlySet<number>>(new Set());
-  // A payment that has left the list is no longer chosen.
-  const chosen = shown.filter(({ id }) => chosenIds.has(id));
+  // Payments stay chosen while the list shows another page or other filters, so their rows are kept.
+  const [chosen, setChosen] = useState<readonly Payment[]>([]);
+  const chosenIds = new Set(chosen.map(({ id }) => id));
+  const chosenHere = shown.filter(({ id }) => chosenIds.has(id)).length;
   const canReconcile = may('reconciliations:create');
-  const choose = (id: number, isChosen: boolean) => {
-    const others = chosen.map((payment) => payment.id).filter((one) => one !== id);
-    setChosenIds(new Set(isChosen ? [...others, id] : others));
+  const choose = (payments: readonly Payment[], isChosen: boolean) => {
+    const ids = new Set(payments.map(({ id }) => id));
+    setChosen((last) => [...last.filter(({ id }) => !ids.has(id)), ...(isChosen ? payments : [])]);
   };
   const columns: Column<Payment>[] = [
     {
       name: 'paymentDate',
       label: t('account.pay.date'),
       canSort: true,
-      show: ({ id, paymentDate, transactionRef }) =>
+      show: (payment) =>
         canReconcile ? (
           <label className="check">
             <input
               type="checkbox"
-              checked={chosenIds.has(id)}
-              onChange={({ target }) => choose(id, target.checked)}
+              checked={chosenIds.has(payment.id)}
+              onChange={({ target }) => choose([payment], target.checked)}
             />
-            {format.date(paymentDate)}
-            <span className="visually-hidden">{transactionRef}</span>
+            {format.date(payment.paymentDate)}
+            <span className="visually-hidden">{payment.transactionRef}</span>
           </label>
         ) : (
-          format.date(paymentDate)
+          format.date(payment.paymentDate)
         ),
     },
     {
@@ -114,8 +115,15 @@ export function Unreconciled() {
         canReconcile && (
           <Chosen
             payments={chosen}
-            isAll={chosen.length > 0 && chosen.length === shown.length}
-            onAll={(isAll) => setChosenIds(new Set(isAll ? shown.map(({ id }) => id) : []))}
+            elsewhere={chosen.length - chosenHere}
+            isAll={chosenHere > 0 && chosenHere === shown.length}
+            onAll={() => choose(shown, true)}
+            onNone={() => setChosen([])}
+            onReconciled={() => {
+              setChosen([]);
+              // This page may no longer exist, because the list is shorter now.
+              if (list.state.page > 1) list.state.setPage(1);
+            }}
           />
         )
       }
@@ -125,49 +133,58 @@ export function Unreconciled() {
 
 interface ChosenProps {
   payments: readonly Payment[];
+  /** How many of them the page does not show. */
+  elsewhere: number;
   /** Whether all payments of the page are chosen. */
   isAll: boolean;
-  onAll(isAll: boolean): void;
+  /** Chooses all payments of the page as well. */
+  onAll(): void;
+  /** Ends the choice of all payments, also of those on other pages. */
+  onNone(): void;
+  onReconciled(): void;
 }
 
 /** How many payments are chosen, and the button that reconciles them. */
-function Chosen({ payments, isAll, onAll }: ChosenProps) {
+function Chosen({ payments, elsewhere, isAll, onAll, onNone, onReconciled }: ChosenProps) {
   const [isOpen, setIsOpen] = useState(false);
-  const count = format.number(payments.length);
   return (
     <div className="chosen-bar">
       <span role="status">
-        {payments.length === 0
-          ? t('providerStatements.chooseSome')
-          : t('providerStatements.chosen', { count, amount: format.money(sumOf(payments)) })}
+        {payments.length === 0 ? t('providerStatements.chooseSome') : textOf(payments)}
+        {elsewhere > 0 && ` ${t('providerStatements.chosenElsewhere', { count: format.number(elsewhere) })}`}
       </span>
       <Actions>
-        <Button onClick={() => onAll(!isAll)}>
+        <Button onClick={isAll ? onNone : onAll}>
           {t(isAll ? 'providerStatements.chooseNone' : 'providerStatements.chooseAll')}
         </Button>
         <Button kind="primary" disabled={payments.length === 0} onClick={() => setIsOpen(true)}>
           {t('providerStatements.reconcile')}
         </Button>
       </Actions>
-      {isOpen && <ReconcileDialog payments={payments} onClose={() => setIsOpen(false)} />}
+      {isOpen && (
+        <ReconcileDialog payments={payments} onReconciled={onReconciled} onClose={() => setIsOpen(false)} />
+      )}
     </div>
   );
 }
 
-function ReconcileDialog({ payments, onClose }: { payments: readonly Payment[]; onClose(): void }) {
+interface ReconcileDialogProps {
+  payments: readonly Payment[];
+  onReconciled(): void;
+  onClose(): void;
+}
+
+function ReconcileDialog({ payments, onReconciled, onClose }: ReconcileDialogProps) {
   const reconcile = useWrite('post', '/api/payments/reconcile');
-  // Keeps the chosen payments: before the dialog closes, the list is read again, and no longer has them.
-  const [chosen] = useState(payments);
-  const count = format.number(chosen.length);
   return (
     <FormDialog
       title={t('providerStatements.reconcile')}
-      lead={t('providerStatements.chosen', { count, amount: format.money(sumOf(chosen)) })}
+      lead={textOf(payments)}
       write={reconcile}
       submit={t('providerStatements.reconcile')}
       onClose={onClose}
       onSubmit={(values) => {
-        const paymentIds = chosen.map(({ id }) => id);
+        const paymentIds = payments.map(({ id }) => id);
         return reconcile.send({
           body: { paymentIds, reconciliationDate: values.text('reconciliationDate') },
         });
@@ -180,12 +197,18 @@ function ReconcileDialog({ payments, onClose }: { payments: readonly Payment[]; 
             ? { tone: 'bad', text: t('providerStatements.partly', { reconciled, left }) }
             : { text: t('providerStatements.reconciled', { count: reconciled }) },
         );
+        onReconciled();
         onClose();
       }}
     >
-      <ReconciliationDate earliest={lastDayOf(chosen)} />
+      <ReconciliationDate earliest={lastDayOf(payments)} />
     </FormDialog>
   );
+}
+
+function textOf(payments: readonly Payment[]): string {
+  const count = format.number(payments.length);
+  return t('providerStatements.chosen', { count, amount: format.money(sumOf(payments)) });
 }
 
 function sumOf(payments: readonly Payment[]): number {
