@@ -54,7 +54,10 @@ export async function queueDailyCheck({ db, clock, config }: Context): Promise<n
   return (await addJob(db, { task: PROOF_TASK, key, onlyIfMissing: true })) ? 1 : 0;
 }
 
-/** Runs all checks on a separate connection, and stores the result. */
+/**
+ * Runs all checks on a separate connection, and stores the result. If the service stops meanwhile, the check is due again after the
+ * next start.
+ */
 export async function checkBooksUnattended(
   db: Db,
   { connection, replica }: { connection: Connection; replica: Replica | undefined },
@@ -65,10 +68,16 @@ export async function checkBooksUnattended(
     connection,
     replica,
     ...UNATTENDED_READS,
-    onConnectionLost: (error) => log.warn(`The check of the books lost its connection: ${error.message}`),
+    onConnectionLost: (error) => {
+      if (!signal.aborted) log.warn(`The check of the books lost its connection: ${error.message}`);
+    },
   });
-  const stop = () => void reads.close();
-  signal.addEventListener('abort', stop, { once: true });
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= reads.close();
+    return closed;
+  };
+  signal.addEventListener('abort', close, { once: true });
   try {
     const { value: checked } = await reads.read('daily check', (tx) => checkBooks(tx));
     const failed = await recordResult(db, checked);
@@ -76,8 +85,10 @@ export async function checkBooksUnattended(
       const names = failed.join(', ');
       log.error(`The books violate ${failed.length} checks: ${names}. Run "npm run verify" to see the rows.`);
     }
+  } catch (error) {
+    if (!signal.aborted) throw error;
   } finally {
-    signal.removeEventListener('abort', stop);
-    await reads.close();
+    signal.removeEventListener('abort', close);
+    await close();
   }
 }

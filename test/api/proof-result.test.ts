@@ -1,11 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { startJobs } from '../../src/jobs.ts';
 import { CHECKS } from '../../src/proof/checks-store.ts';
-import { queueDailyCheck, recordResult } from '../../src/proof/commands.ts';
-import { dataOf, newAccount, pay, setToday, type TestService, useService } from '../support/harness.ts';
+import { checkBooksUnattended, queueDailyCheck, recordResult } from '../../src/proof/commands.ts';
+import {
+  dataOf,
+  newAccount,
+  pay,
+  setToday,
+  type TestService,
+  useService,
+  waitingForLock,
+  whileHolding,
+} from '../support/harness.ts';
 
 const DAY = '2026-11-02';
 
@@ -137,4 +146,21 @@ describe('the daily check', () => {
     expect(await queueDailyCheck(context)).toBe(1);
     expect(await queueDailyCheck(context)).toBe(0);
   }, 20_000);
+
+  it('ends without an error or a message when the service stops, and is due again', async () => {
+    const { context, connection, parts } = service;
+    await sql`delete from last_proof`.execute(context.db);
+    const messages = [vi.spyOn(parts.log, 'warn'), vi.spyOn(parts.log, 'error')];
+    const stopping = new AbortController();
+    await whileHolding(service, 'lock table accounts in access exclusive mode', async (holder) => {
+      const check = checkBooksUnattended(context.db, { connection, replica: undefined }, parts.log, stopping);
+      await expect.poll(() => waitingForLock(holder), { interval: 10 }).toHaveLength(1);
+      stopping.abort();
+      await check;
+    });
+    for (const message of messages) expect(message).not.toHaveBeenCalled();
+    expect(await lastProof(service)).toEqual({ last: null, current: false });
+    await sql`delete from graphile_worker._private_jobs`.execute(context.db); // jobs of the other test
+    expect(await queueDailyCheck(context)).toBe(1);
+  });
 });

@@ -320,6 +320,7 @@ export async function whileHolding<T>(
 
 /** The processes of PostgreSQL that wait for a lock in the database of the connection. */
 export async function waitingForLock(client: pg.Client): Promise<number[]> {
+  await client.query('select pg_stat_clear_snapshot()'); // A transaction keeps what it has read of pg_stat_activity.
   const { rows } = await client.query<{ pid: number }>(
     `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
   );
