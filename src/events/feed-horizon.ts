@@ -11,7 +11,7 @@ const PAUSE_MS = 20;
 export interface HorizonReader {
   /**
    * Samples the database now, once for all concurrent callers.
-   * @returns the id of the horizon, and the last id that was taken.
+   * @returns the id of the horizon, and the last event id that any transaction has got from the sequence.
    */
   read(): Promise<{ id: number; lastId: number }>;
   /**

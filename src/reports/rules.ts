@@ -78,7 +78,7 @@ export const BUCKETS: readonly Bucket[] = [
 /** The first day of each bucket except the first one: the thresholds of width_bucket. */
 export const BUCKET_STARTS = BUCKETS.slice(1).map(({ from }) => from);
 
-/** Adds up the figures of the buckets above `days`, the last day of a bucket: for 30, the buckets from 31 on. */
+/** Adds up the figures of the buckets that begin after `days`. For 30, these are the buckets from 31 on. */
 export function sumAbove(days: number, figures: readonly bigint[]): bigint {
   return figures.reduce((sum, figure, i) => ((BUCKETS[i]?.from ?? 0) > days ? sum + figure : sum), 0n);
 }

@@ -116,7 +116,7 @@ export function median(numbers: readonly number[]): number {
   return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
-/** The item at index `n` of the items repeated without end. @throws RangeError if there is no item. */
+/** The item at index `n`, counting from the first item again after the last. @throws RangeError if the list is empty. */
 export function inTurn<T>(items: readonly T[], n: number): T {
   const item = items[n % items.length];
   if (item === undefined) throw new RangeError('The list has no items.');

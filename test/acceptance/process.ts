@@ -127,7 +127,7 @@ export async function runCli(command: string, environment: Environment, ...args:
   return runToEnd([process.execPath, program, ...args], environment, await newFolder());
 }
 
-/** Runs a command in the repository and waits for its end. */
+/** Runs a command, by default in the repository, and waits for its end. */
 export async function runToEnd(
   command: string[],
   environment: Environment = {},
@@ -175,7 +175,7 @@ export function databaseUrl(name: string): string {
   return url.href;
 }
 
-/** These ports are below 32768. A port that the system chooses for a program is higher, so it is never one of these. */
+/** The first of 1,000 ports for this worker. All are below 32768, so the system never gives one to another program by itself. */
 const FIRST_PORT = 20_000 + 1_000 * Number(process.env.VITEST_POOL_ID ?? 0);
 let portsGiven = 0;
 
@@ -197,7 +197,7 @@ function canListen(port: number): Promise<boolean> {
   });
 }
 
-/** Descriptions of the processes that run in a folder or whose command contains it, such as a PostgreSQL server and its children. */
+/** Describes the processes that run in a folder or whose command contains it, such as a PostgreSQL server and its children. */
 export async function processesIn(folder: string): Promise<string[]> {
   if (process.platform !== 'linux') {
     const { stdout } = await runToEnd(['ps', '-axww', '-o', 'pid=,command=']);

@@ -68,9 +68,9 @@ export async function mistakes(baseUrl: string): Promise<void> {
   await api.POST('/api/payments', { body: { accountId: 1, amount: '400', paymentMethodId: 1 } });
   // @ts-expect-error a field that is missing
   await api.POST('/api/customers', { body: { firstName: 'Solar', phone: '+254712345678' } });
-  // @ts-expect-error a value that is none of the list
+  // @ts-expect-error a status that does not exist, in a body
   await api.PUT('/api/accounts/{id}', { params: { path: { id: 1 } }, body: { status: 'closed' } });
-  // @ts-expect-error a status that does not exist
+  // @ts-expect-error a status that does not exist, in a filter
   await api.GET('/api/accounts', { params: { query: { 'filter[status]': { eq: 'closed' } } } });
   // @ts-expect-error an address that does not exist
   await api.GET('/api/account/{id}', { params: { path: { id: 1 } } });

@@ -14,12 +14,12 @@ export async function mistakes(client: Client): Promise<void> {
   await client.payments.list({ filter: { colour: 'red' } });
   // @ts-expect-error a required parameter without a value
   await client.search.everything({ q: undefined });
-  // Optional parameters may be undefined, and a list may be its one value.
+  // Optional parameters may be undefined. A list with one value may be given as that value.
   await client.accounts.list(
     { limit: undefined, expand: 'customer', filter: { id: undefined } },
     { signal: undefined },
   );
-  // @ts-expect-error a page of an iteration
+  // @ts-expect-error a page number, because `iterate` reads all pages
   client.accounts.iterate({ page: 2 });
   // @ts-expect-error an Idempotency-Key where the call takes none
   await client.accounts.get(1, {}, { idempotencyKey: 'x' });
@@ -28,13 +28,13 @@ export async function mistakes(client: Client): Promise<void> {
   for await (const event of client.events.iterate()) {
     // @ts-expect-error a misspelt type
     if (event.type === 'account.suspendet') return;
-    // @ts-expect-error a field that other types do not have
+    // @ts-expect-error a field that this type of event does not have
     if (event.type === 'account.suspended') event.data.amount.toFixed();
   }
   // @ts-expect-error a format that is not a file
   await client.accounts.getStatementFile(1, { format: 'json' });
   const reversed = await client.payments.reverse(1, { reason: 'Entered twice' });
-  // @ts-expect-error a field of the payment, where a request for approval may have taken its place
+  // @ts-expect-error a field of a payment, because the answer may be a request for approval instead
   reversed.paymentDate.slice();
   if ('changedFacts' in reversed) reversed.changedFacts.includes('credit');
   else reversed.paymentDate.slice();

@@ -1,8 +1,8 @@
 import { register } from 'node:module';
 
 /**
- * npm installs @hey-api/openapi-ts beside the TypeScript 7 of this repository, whose compiler it cannot call. Resolves TypeScript from
- * packages/client instead, which has version 5.
+ * @hey-api/openapi-ts cannot call the compiler of TypeScript 7, which this repository uses. So these hooks resolve TypeScript
+ * from packages/client, which has version 5.
  */
 const client = new URL('../../packages/client/package.json', import.meta.url).href;
 const hooks = `export const resolve = (specifier, context, next) =>

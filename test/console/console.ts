@@ -33,8 +33,8 @@ export interface ConsoleTest {
   /** Creates a user with the role and PASSWORD. @returns the e-mail of the user. */
   createUser(role: string): Promise<string>;
   /**
-   * Opens a separate window, signed in as a user. Nobody is signed in if the e-mail is ''. If a test opens the window, it is closed
-   * at the end of the test.
+   * Opens a separate window, signed in as a user. Nobody is signed in if the e-mail is ''. If a test opens the window, it is
+   * closed at the end of the test.
    */
   open(path: string, options?: { viewport?: typeof DESKTOP; email?: string; locale?: string }): Promise<Page>;
   /** Requests to other hosts and messages in the console of the browser. */
@@ -143,7 +143,7 @@ export async function clickTwice(button: Locator): Promise<void> {
 /**
  * Loses the answer to the first POST after the service has done the work. The browser complains about the lost answer.
  *
- * @returns the Idempotency-Keys of all requests so far.
+ * @returns a list to which each POST adds its Idempotency-Key.
  */
 export async function loseFirstAnswer(page: Page, url: string): Promise<readonly (string | undefined)[]> {
   const keys: (string | undefined)[] = [];
@@ -169,8 +169,8 @@ export async function refuseFirst(page: Page, url: string, retryAfterSeconds: nu
 }
 
 /**
- * Observes whether a control has the focus when the page first shows new content. If the focus came later, the keys of a fast user
- * would be lost. Call this function before the action that shows the content.
+ * Observes whether a control has the focus when the page first shows new content. If the focus came later, the keys of a fast
+ * user would be lost. Call this function before the action that shows the content.
  *
  * @param shown - a JavaScript expression that is true in the page when the content is shown.
  * @param control - the selector of the control.

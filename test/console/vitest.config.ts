@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from '../support/longest-first.ts';
 
 /**
- * Tests the staff console and the documentation page in Chromium, and the demo company. `npm test` leaves these tests out, because
- * they need a browser or take a minute.
+ * Tests the staff console and the documentation page in Chromium, and the demo company. `npm test` leaves these tests out,
+ * because they need a browser or take a minute.
  */
 export default defineConfig({
   test: {

@@ -16,7 +16,7 @@ export interface Cluster {
   /** The host whose Patroni says that it is the primary. */
   primary(): Promise<Host | undefined>;
   members(): Promise<Member[]>;
-  /** Installs a new machine in the place of a lost one, as far as it does not depend on the others. */
+  /** Runs the commands of "Install" on the new machine that replaces a lost one. */
   installAgain(lost: Host): Promise<void>;
   /** Waits until there is a primary, and every other server follows it. @returns how long that took, in ms. */
   untilComplete(): Promise<number>;
@@ -155,7 +155,7 @@ export async function until(
   const deadline = performance.now() + COMPLETE_TIMEOUT_MS;
   while (!(await condition())) {
     if (performance.now() > deadline)
-      throw new Error(`There is not ${what}: ${JSON.stringify(await explain())}`);
+      throw new Error(`Timed out waiting for ${what}: ${JSON.stringify(await explain())}`);
     await sleep(250);
   }
 }

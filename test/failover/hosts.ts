@@ -34,7 +34,7 @@ export interface Host {
   /** Cuts the network: packets are lost without an error. */
   cut(): Promise<void>;
   heal(): Promise<void>;
-  /** Files of the host, from outside. */
+  /** The folder on this machine that contains the files of the host. */
   readonly folder: string;
 }
 
@@ -60,12 +60,12 @@ const OWN_FOLDERS = [
 ];
 
 const started: Host[] = [];
-/** Files of this machine that the test hides by its own. */
+/** Files of this machine over which the test has mounted other files. */
 const hidden: string[] = [];
 
 /**
- * Call once in each file, after `cleanUpAfterwards`: takes the power from all hosts before their folders are removed, and removes
- * the network and the mounts, because the next file makes its own.
+ * Call once in each file, after `cleanUpAfterwards`, because the last `afterAll` runs first. Powers off all hosts before their
+ * folders are removed. Also removes the network and the mounts, because the next file makes its own.
  */
 export function powerOffAfterwards(): void {
   afterAll(async () => {
@@ -100,7 +100,7 @@ function addressOf(at: number): string {
 
 /**
  * @param at the number of the host, from 0.
- * @param shared folders outside that the host has, too, by their place on it.
+ * @param shared folders that several hosts share: the path on the host, and the path on this machine.
  */
 export function createHost(folder: string, name: string, at: number, shared: Record<string, string>): Host {
   const address = addressOf(at);
@@ -136,7 +136,7 @@ export function createHost(folder: string, name: string, at: number, shared: Rec
       ...Object.entries(shared).map(([place, from]) => [from, place]),
       ...['systemctl', 'apt-get'].map((name) => [join(ROOT, 'test', 'failover', name), `/usr/bin/${name}`]),
       [config, '/etc/pgbackrest.conf'],
-      ...OWN_FOLDERS.map((own) => [join(home, own), own]), // /tmp comes last: it hides the other folders
+      ...OWN_FOLDERS.map((own) => [join(home, own), own]), // /tmp is last: it hides the sources of the other mounts
     ];
     const script = [
       `hostname ${name}`,
@@ -144,7 +144,7 @@ export function createHost(folder: string, name: string, at: number, shared: Rec
       'rm -rf /run/* && mkdir -p /run/postgresql && chown postgres /run/postgresql',
       'ip link set lo up',
       'echo up',
-      // The first process of a host also takes away ended processes. It ends with the test, and all others with it.
+      // The first process of a host also reaps ended processes. It ends with the test; then the kernel ends the others.
       'while read -r _; do :; done',
     ];
     init = spawn('unshare', [
@@ -158,7 +158,7 @@ export function createHost(folder: string, name: string, at: number, shared: Rec
     const ended = once(init, 'exit').then(() => {
       throw new Error(`${name} does not start: ${complaint}`);
     });
-    ended.catch(() => {}); // Later, it is the end of the power.
+    ended.catch(() => {}); // After the start, `powerOff` ends it.
     await Promise.race([once(init.stdout, 'data'), ended]);
     pid = Number(readFileSync(`/proc/${init.pid}/task/${init.pid}/children`, 'utf8').trim());
     await run('ip', ['link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(pid)]);
@@ -201,7 +201,7 @@ export function createHost(folder: string, name: string, at: number, shared: Rec
       rmSync(home, { recursive: true });
       makeFolders();
     },
-    // The shared folders are on another machine, so they are out of reach, too.
+    // In production, the shared folders are on another machine, so a network cut makes them unreachable, too.
     async cut() {
       for (const place of Object.keys(shared)) await inside(`mount -t tmpfs none ${place}`);
       await run('ip', ['link', 'set', cable, 'nomaster']);
@@ -222,7 +222,7 @@ async function exists(card: string): Promise<boolean> {
   );
 }
 
-/** Copies a file of the repository to a place on this machine, which is that of the service. */
+/** Mounts a copy of a file of the repository at a path of this machine, on which the service runs. */
 export async function install(file: string, folder: string, place: string): Promise<void> {
   const copy = join(folder, file.replaceAll('/', '-'));
   copyFileSync(join(ROOT, file), copy);

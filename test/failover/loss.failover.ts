@@ -61,7 +61,7 @@ afterAll(async () => {
   await redis.kill();
 });
 
-/** Pays and reads events while something happens to a server. Then compares the records of clients and reader with the books. */
+/** Pays and reads events while a server is disturbed. Then checks payments, events and books. @returns the longest pause. */
 async function whilePaying(what: string, happen: () => Promise<void>): Promise<number> {
   const origins = services.map(({ origin }) => origin);
   const [service] = services as [RunningService];
@@ -135,13 +135,13 @@ test('shows every acknowledged payment in reports while standbys are stopped, or
   const primary = await expectPrimary();
   const standbys = cluster.hosts.filter((host) => host !== primary);
   const asynchronous = await hostOfRole('replica');
-  // Patroni resumes a replay that was paused by SQL.
+  // Signals, because Patroni would resume a replay that was paused by SQL.
   const signalReplay = (signal: 'STOP' | 'CONT') =>
     Promise.all(standbys.map((host) => host.run(`pkill -${signal} --full '[s]tartup recovering'`)));
   const [stop = '', start = ''] = documented('Maintain a server');
   const { id } = await openAccount(services[0] as RunningService, token);
   await expectCompleteReports(id, 10);
-  // The daily check of the books may be an additional job.
+  // The daily check of the books may also have read the replica, and counts as a report.
   expect(await sumOf('ams_reports_total{server="replica"}')).toBeGreaterThanOrEqual(10);
 
   const pauseMs = await whilePaying('standbys stopped and behind', async () => {
@@ -242,7 +242,7 @@ test('loses no payment when the primary freezes, and continues when there is ano
     await writeUnsent(former, unsent);
     await former.run('pkill -STOP --uid postgres');
     await untilAnotherPrimary(former);
-    // With the new timeline in the archive, PostgreSQL can start on it without pg_rewind.
+    // The dangerous case: with the new timeline in the archive, the former primary could follow it without pg_rewind.
     const archived = 'ls /var/lib/postgresql/15/ams/pg_wal/archive_status';
     await until(
       async () => (await (await expectPrimary()).run(archived)).includes('.history.done'),
@@ -292,8 +292,8 @@ test.each([1, 2, 3])('loses no payment when the primary hands over for maintenan
 });
 
 /**
- * Writes a row that no other server gets. The sync standby is stopped last: if the other one were ahead of it, the other one would also
- * need pg_rewind before it can confirm payments.
+ * Writes a row that no other server gets. The sync standby, which becomes the primary, is stopped last: if the other standby had
+ * more changes, it would need pg_rewind before it could confirm payments.
  */
 async function writeUnsent(primary: Host, note: string): Promise<void> {
   for (const role of ['replica', 'sync_standby']) {

@@ -1,7 +1,7 @@
 import { existsSync, readlinkSync } from 'node:fs';
 import { setup as build } from '../faults/build.ts';
 
-/** Debian's packages, each with a program of it. */
+/** The required Debian packages, each with one of its files. */
 const PROGRAMS = {
   'etcd-server': '/usr/bin/etcd',
   'etcd-client': '/usr/bin/etcdctl',

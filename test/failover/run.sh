@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the tests in a network, a list of processes and a view of the file system of their own. So they may use the ports and
-# folders that the files in deploy/ name, and nothing of them is left on the machine, even if they are killed.
+# Runs the tests in separate namespaces for network, processes and mounts. So they may use the ports and folders that the files in
+# deploy/ name. Even if the tests are killed, no process, network or mount of them is left on the machine.
 cd "$(dirname "$0")/../.." || exit 1
 if [ "$(id -u)" != 0 ]; then
   echo 'The failover tests need root, because they start machines with networks of their own: sudo npm run test:failover' >&2

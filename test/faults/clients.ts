@@ -73,8 +73,8 @@ interface PayingOptions {
 }
 
 /**
- * Each client pays on one of a few accounts, half of them as staff with an Idempotency-Key, half as the
- * provider, and repeats a payment with the same key until it is acknowledged. The clients use the instances in turn.
+ * Each client pays on one of a few accounts. Every second client pays as staff with an Idempotency-Key, the others as the
+ * provider. A client repeats the same payment until it is acknowledged. The requests go to the instances in turn.
  */
 export async function startPaying(
   origins: readonly string[],
@@ -181,7 +181,7 @@ export async function startPaying(
   };
 }
 
-/** Requests that were neither done nor refused with 503 and Retry-After. */
+/** Answers that are neither a success nor a 503 with Retry-After. Leaves out requests whose connection broke. */
 export function strangeOf(outcomes: readonly Outcome[]): Outcome[] {
   return outcomes.filter(({ status, retryAfter }) => {
     if (status === 200 || status === 201 || status === undefined) return false;

@@ -13,7 +13,7 @@ export interface SeenEvent {
 
 const RETRY_PAUSE_MS = 100;
 
-/** Reads the feed all the time, of the instances in turn, and keeps only `after` from one page to the next. */
+/** Reads the feed continuously, from the instances in turn. Each page continues at `after` of the page before. */
 export function startReading(origins: readonly string[], token: string) {
   const events: SeenEvent[] = [];
   let after = 0;

@@ -69,7 +69,7 @@ describe('PostgreSQL', () => {
     expect(slowestProbe).toBeLessThan(100);
     report(
       `PostgreSQL frozen: longest request ${longest(paying.outcomes)} ms, liveness at most ${slowestProbe} ms, ` +
-        `told after ${toldMs} ms, paid again after ${backMs} ms; ${await paying.compare(service)}`,
+        `/health reported it after ${toldMs} ms, paid again after ${backMs} ms; ${await paying.compare(service)}`,
     );
     await expectBooksToHold(url);
   });
@@ -148,7 +148,7 @@ describe.skipIf(!hasRedis())('Redis', () => {
     await redis.kill();
   });
 
-  /** Calls of one user, alternating between both instances, until each has refused one. */
+  /** Calls of one user, alternating between both instances. */
   async function spend(calls: number): Promise<Outcome[]> {
     const outcomes: Outcome[] = [];
     for (let n = 0; n < calls; n++) {
@@ -182,7 +182,7 @@ describe.skipIf(!hasRedis())('Redis', () => {
       report(
         `Redis ${state}: ${2 * LIMIT} of ${4 * LIMIT} calls pass, the slowest ${Math.round(slowest)} ms; then ${LIMIT}`,
       );
-      await sleep(60_000); // the windows that each instance counted alone
+      await sleep(60_000); // until the windows end that each instance counted alone
     },
   );
 
@@ -196,7 +196,7 @@ describe.skipIf(!hasRedis())('Redis', () => {
   });
 });
 
-/** Calls /livez ten times a second. @returns the slowest answer in ms. */
+/** Calls /livez ten times a second. `stop` returns the time of the slowest answer in ms. */
 function watchLiveness(service: RunningService) {
   const times: number[] = [];
   let stopping = false;

@@ -136,7 +136,7 @@ test('slow headers and slow bodies are ended within 15 s', async () => {
   );
 });
 
-/** Sends a start and then a byte every 200 ms until the service closes. @returns the time in ms. */
+/** Sends `beginning`, and then `bit` every 200 ms, until the service closes the connection. @returns the time in ms. */
 async function drip(beginning: string, bit: string): Promise<number> {
   const began = performance.now();
   const socket = await open();

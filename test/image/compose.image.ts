@@ -139,7 +139,7 @@ function podman(...args: string[]): Promise<string> {
   return output('podman', ...args);
 }
 
-/** run.sh puts a `podman` first on the path that uses the storage of the test. */
+/** Runs a program. run.sh has put its own `podman` first in the PATH. It uses the storage of the test. */
 async function output(program: string, ...args: string[]): Promise<string> {
   const { stdout } = await run(program, args, { env: { ...process.env, ...SECRETS }, timeout: 240_000 });
   return stdout.trim();

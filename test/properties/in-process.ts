@@ -86,7 +86,7 @@ export class Case {
     submit: async (incoming: Incoming): Promise<Recorded> => {
       const [result] = await postIncoming(this.tx, this.context, [incoming]);
       if (result && 'outcome' in result) return result.outcome;
-      throw result && 'error' in result ? result.error : new Error('No other transaction runs.');
+      throw result && 'error' in result ? result.error : new Error('Busy, but no other transaction runs.');
     },
   };
 
@@ -94,7 +94,7 @@ export class Case {
   async record(context: Context, actor: Actor, body: NewPayment): Promise<PaymentRow> {
     const recorded = await recordPayment(context, this.queue, actor, body);
     if ('payment' in recorded) return recorded.payment;
-    throw new Error('Without a key there is no replay.');
+    throw new Error('A payment without an idempotency key was not recorded.');
   }
 
   wait(days: number): void {

@@ -4,7 +4,7 @@ import { cleanUpAfterwards, ROOT, report } from '../acceptance/process.ts';
 import { startInstance, useService } from '../support/harness.ts';
 import { expectNothingOfTheInside, type Reply, refusalOf, type Sent, send, sendBytes } from './wire.ts';
 
-/** The headers of ordinary answers and of origins that may call: test/api/envelope.test.ts; the token of /metrics: test/api/metrics.test.ts. */
+/** See also test/api/envelope.test.ts (ordinary answers, allowed origins) and test/api/metrics.test.ts (the metrics token). */
 cleanUpAfterwards();
 const service = useService({ METRICS_TOKEN: 'a token of the monitoring' });
 const PRODUCTION = {

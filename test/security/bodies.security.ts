@@ -164,7 +164,7 @@ describe('refused within a second, in the envelope, with the memory as it was', 
       expect(grown, `${what}: memory`).toBeLessThan(MEMORY_MB);
     }
     report(
-      `${ATTACKS.length} hostile bodies: slowest ${slowest.what}, ${Math.round(slowest.ms)} ms; more memory: ${rounds.join(', ') || 'none by 10 MB'}`,
+      `${ATTACKS.length} hostile bodies: slowest ${slowest.what}, ${Math.round(slowest.ms)} ms; more memory: ${rounds.join(', ') || 'none above 10 MB'}`,
     );
 
     const twentyOfEach = async () => {

@@ -27,7 +27,7 @@ let ids: Record<string, number> = {};
 let victim: number;
 
 const { document, operations } = committedDescription();
-/** The first call would end the session of the attacker, see rights.security.ts. The clock exists only in tests. */
+/** The first call would end the session of the attacker. The second exists only with TEST_CLOCK=on. */
 const LEFT_OUT = ['POST /api/auth/logout', 'PUT /api/test/clock'];
 const attacked = operations.filter(({ name }) => !LEFT_OUT.includes(name));
 
@@ -273,7 +273,6 @@ interface Attack extends Sent {
 }
 
 function ask(attack: Attack): Promise<Reply> {
-  // Changing the attacker's own password or user would end the attack.
   return send(service.origin, { token: service.adminToken, ...attack, method: attack.operation.method });
 }
 

@@ -5,7 +5,7 @@ import { newApiKey, PASSWORD, startInstance, useService } from '../support/harne
 import { redisIsThere, useThreeInstances } from './instances.ts';
 import { refusalOf, type Sent, send } from './wire.ts';
 
-/** One instance, two instances, each class of limits and their headers: test/api/rate-limits.test.ts. */
+/** test/api/rate-limits.test.ts tests each class of limits and its headers, with one instance and with two. */
 const LIMITS = {
   RATE_LIMIT_API_KEY: '150',
   RATE_LIMIT_AUTH: '5',

@@ -88,7 +88,7 @@ function disguises(method: string, path: string, body: unknown): Sent[] {
   ];
 }
 
-/** Requests that each role may not send, and could profit from. */
+/** Requests from which a user could profit, with the roles that may not send them. */
 const FORBIDDEN: [what: string, roles: readonly Role[], make: () => [string, string, unknown]][] = [
   [
     'verifies KYC',
@@ -148,7 +148,7 @@ describe('without the right', () => {
       for (const disguise of disguises(...make())) {
         const { status, text } = await send(service.origin, { ...disguise, token });
         sent += 1;
-        // A spelling that becomes a read needs another permission. It may succeed, because the state shows that it changes nothing.
+        // A spelling that becomes a read needs another permission. It may succeed, because `state` shows that nothing changes.
         const isRead =
           disguise.method === 'GET' || disguise.method === 'HEAD' || disguise.method === 'OPTIONS';
         if (!isRead) expect([400, 403, 404], `${disguise.method} ${disguise.path} ${text}`).toContain(status);

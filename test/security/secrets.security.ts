@@ -299,7 +299,7 @@ describe('a line of the log', () => {
   async function attackLog(target: RunningService): Promise<string[]> {
     const before = target.output().length;
     for (const sent of hostile) {
-      // Node's own client refuses to send some of them; then the bytes go as Latin-1.
+      // Node's HTTP client refuses these characters in a path. They are sent encoded here, and as raw bytes below.
       const path = sent.path.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character));
       await send(target.origin, { ...sent, path, token });
     }

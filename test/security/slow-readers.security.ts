@@ -204,7 +204,7 @@ describe('pages that are not read', () => {
   });
 });
 
-/** Every kind of large answer, often enough to be more than the buffers of the system take. */
+/** Every kind of large answer. `times` is so high that the answers do not fit into the socket buffers. */
 const LARGE: [what: string, asked: () => Asked][] = [
   ['a list', () => ({ path: PAGE, times: 9 })],
   ['an export', () => ({ path: EXPORT })],
@@ -252,7 +252,7 @@ describe('an answer that is not read', () => {
   });
 
   it.skipIf(!hasCurl)(
-    'fails in curl, also by HTTP/1.0, where a file ends with its connection (skipped without curl)',
+    'fails in curl, even over HTTP/1.0, where a body ends when its connection ends (skipped without curl)',
     async () => {
       const curl = spawn(
         'curl',
@@ -295,7 +295,7 @@ describe('an answer that is read slowly but steadily', () => {
 
   it('is not cut off at 20 kB a second', async () => {
     const socket = await ask({ path: EXPORT, token: users[0] ?? '' });
-    // A fast beginning makes the buffers of the system large, so that it hears of slow reading at longer intervals.
+    // Reading fast at first makes the socket buffers large, so that the service sees slow reading only at long intervals.
     await take(socket, { bytesPerSecond: 4 * MB, forMs: 1_000 });
     const taken = await take(socket, { bytesPerSecond: 20_000, forMs: 60_000 });
     expect(taken.end).toBe('none');

@@ -43,8 +43,8 @@ describe('the lock file', () => {
     const without = installed.filter(
       ([, { version, integrity }]) => !version || !/^sha512-/.test(integrity ?? ''),
     );
-    // Binaries of other platforms, which the registry that wrote the lock does not serve; npm takes them from
-    // the package that names their exact version, or leaves them out.
+    // Optional binaries of other platforms have no digest if the registry did not serve them when the lock file was written.
+    // npm then installs the exact version that the parent package names, or leaves the binary out.
     const foreign = without.filter(([, { optional, version, os }]) => optional && version && os);
     report(
       `${installed.length} packages, ${foreign.length} optional ones of other platforms without a digest`,

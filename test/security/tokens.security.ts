@@ -142,7 +142,7 @@ describe('a value that is not an access token', () => {
     await expectUnauthorized(bearer(token));
   });
 
-  it('signed with the secret that was changed is refused', async () => {
+  it('signed with the previous secret is refused', async () => {
     const other = await startInstance(service, { JWT_SECRET: 'another secret, also 32 bytes long' });
     const answer = await other.call('GET', '/auth/me', undefined, { token: service.adminToken });
     expect(answer.status).toBe(401);

@@ -89,7 +89,7 @@ describe('without the secret', () => {
       for (let n = 0; n < 51; n++) times.push(await time(secret));
       medians.push(median(times));
     }
-    // Digests are compared, so this test can only find large differences.
+    // The service compares digests in constant time. This limit would show only a large difference.
     expect(Math.abs((medians[0] ?? 0) - (medians[1] ?? 0))).toBeLessThan(5);
   });
 });
@@ -135,7 +135,7 @@ describe('a replayed notification', () => {
       where provider_trans_id = ${sent.TransID}`.execute(service.context.db);
     expect(rows[0]?.payments).toBe(1);
     const credited = (await accountNow(service, account.id)).paid - before;
-    // The first notification to arrive is credited, and no later one.
+    // Only the first notification to arrive creates a payment. It credits nothing if its reference is 'another'.
     expect(credited === 0 || credited * 100 === Number(rows[0]?.amount)).toBe(true);
     await expectBooksToBalance(service.context);
     report(`a recorded notification, ${replies.length} times at once: 1 payment`);

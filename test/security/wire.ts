@@ -144,7 +144,7 @@ export function expectNothingOfTheInside(text: string, given = ''): void {
   for (const pattern of INSIDE) {
     const found = pattern.exec(text)?.[0];
     if (found !== undefined && !given.includes(found)) {
-      throw new Error(`An answer tells of the inside (${found}): ${text.slice(0, 1_000)}`);
+      throw new Error(`An answer reveals internal details (${found}): ${text.slice(0, 1_000)}`);
     }
   }
 }

@@ -143,7 +143,7 @@ async function memoryOfChildren(parent: number): Promise<number> {
   let bytes = 0;
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''); // The process may just have ended.
-    // The fields after the name in brackets, which may contain anything: the state, the parent, …, the resident pages.
+    // The name is in brackets and may contain anything. After it come: the state, the parent, …, the resident pages.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (Number(fields[1]) === parent) bytes += Number(fields[21]) * PAGE_BYTES;
   }

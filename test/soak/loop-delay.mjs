@@ -1,7 +1,7 @@
 /**
- * Loaded into an instance beside the service (`node --import`): at each SIGWINCH it appends a line to the file LOOP_DELAY_FILE,
- * with the delays of the event loop in ms since the previous signal. The figures of /metrics start again with every scrape, so none
- * of them covers the whole time. The service does not use this signal.
+ * `node --import` loads this file into the process of the service. At each SIGWINCH, a signal that the service does not use, it
+ * appends a line to the file LOOP_DELAY_FILE: the delays of the event loop in ms since the previous SIGWINCH. The figures of
+ * /metrics start again with every scrape, so none of them covers the whole time.
  */
 import { appendFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -17,7 +17,7 @@ const RATE = Number(process.env.SOAK_RATE ?? 100);
 const SEED = Number(process.env.SOAK_SEED ?? 20_261_121);
 const INSTANCES = 3;
 const POOL_SIZE = 8;
-/** Beside the pool, what this load uses of the connections that docs/operations.md allows. */
+/** For each instance: the pool, and the 11 that this load uses of the 19 further connections in docs/operations.md. */
 const MAX_CONNECTIONS = INSTANCES * (POOL_SIZE + 11);
 /** The most requests in flight. If the service is too slow for this, the load falls behind its pace. */
 const MAX_IN_FLIGHT = 60;
@@ -140,7 +140,7 @@ test(`${MINUTES} minutes of mixed load at ${RATE} requests a second (SOAK_MINUTE
     ] as const;
     report(
       `instance ${n + 1}: memory ${from} MB at minute ${SETTLED_MS / MINUTE_MS} and ${to} MB at the end ` +
-        `(× ${(to / from).toFixed(2)}; ${Math.round(of(last, ({ printerMb }) => printerMb))} MB of it to print; ` +
+        `(× ${(to / from).toFixed(2)}; ${Math.round(of(last, ({ printerMb }) => printerMb))} MB of it in the print process; ` +
         `heap in use ${Math.round(of(settled, ({ heapMb }) => heapMb))} and ${Math.round(of(last, ({ heapMb }) => heapMb))} MB); ` +
         `open files ${files.join(' and ')}; loop delay p50 ${loopDelays[n]?.p50}, p99 ${loopDelays[n]?.p99}, ` +
         `longest ${loopDelays[n]?.max} ms`,
@@ -152,8 +152,8 @@ test(`${MINUTES} minutes of mixed load at ${RATE} requests a second (SOAK_MINUTE
     median(window.map((sample) => sample.connections)),
   ) as [number, number];
   report(
-    `connections of all instances: ${Math.min(...connections)} to ${Math.max(...connections)} since then; ` +
-      `${connectionsSettled} then, ${connectionsLast} at the end`,
+    `connections of all instances: ${Math.min(...connections)} to ${Math.max(...connections)} after minute ${SETTLED_MS / MINUTE_MS}; ` +
+      `${connectionsSettled} at that minute, ${connectionsLast} at the end`,
   );
   const planned = Math.floor((LENGTH_MS / 1_000) * RATE);
   const counts = Object.keys(SHARES).map((share) => {
@@ -165,7 +165,7 @@ test(`${MINUTES} minutes of mixed load at ${RATE} requests a second (SOAK_MINUTE
       `${traffic.failures.wrong} not answered as they should be, ${traffic.failures.broken} of them with 5xx or not at all`,
   );
   const { errors, warnings } = gauges.troubles();
-  report(`warned in the log: ${warnings.join('; ') || 'of nothing'}`);
+  report(`warnings in the log: ${warnings.join('; ') || 'none'}`);
   report(await traffic.compare());
   await expectBooksToHold(url);
 
@@ -223,7 +223,7 @@ function tell(began: number, samples: readonly Sample[]): void {
   const waiting = Math.max(...minute.flatMap((sample) => sample.instances.map((one) => one.waiting)));
   report(
     `minute ${Math.round((last.at - began) / MINUTE_MS)} of ${MINUTES}: ${sumOfTimes(traffic.tallies)} answers, ` +
-      `${traffic.failures.wrong} wrong, ${traffic.failures.broken} of 5xx; memory ${last.instances.map(({ memoryMb }) => Math.round(memoryMb)).join(', ')} MB; ` +
+      `${traffic.failures.wrong} wrong, ${traffic.failures.broken} of them 5xx or missing; memory ${last.instances.map(({ memoryMb }) => Math.round(memoryMb)).join(', ')} MB; ` +
       `${last.connections} connections, at most ${waiting} waiting; loop delay p99 of the worst ten seconds ` +
       `${Math.round(worstLoop)} ms; CPU: the instances ${share.toFixed(2)} cores, the machine ${Math.round(100 * busy)} % busy`,
   );

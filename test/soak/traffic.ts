@@ -7,7 +7,7 @@ import type { RunningService } from '../acceptance/process.ts';
 import { send } from '../faults/clients.ts';
 import { readAll } from '../support/expected-figures.ts';
 
-/** The kinds of a hundred requests: reads, payments, and all other writes. */
+/** How many of 100 requests are reads, payments, and other writes. */
 export const SHARES = { reads: 70, money: 25, 'other writes': 5 } as const;
 type Share = keyof typeof SHARES;
 
@@ -89,8 +89,8 @@ const AT_ONCE = 4;
 const FIRST_NAMES = ['Amina', 'Baraka', 'Chebet', 'Daudi', 'Esther', 'Farah', 'Grace', 'Hamisi'];
 const LAST_NAMES = ['Kamau', 'Mutua', 'Njeri', 'Ochieng', 'Otieno', 'Rotich', 'Wafula', 'Wanjiru'];
 /**
- * Accounts of the long plan are never paid in full during the test. Accounts of the short plan are, after a few payments; more
- * becomes credit.
+ * An account of the long plan is never paid in full during the test. A few payments pay an account of the short plan in full; its
+ * later payments become credit.
  */
 const PLANS = [
   { name: 'Weekly, one year', deposit: 2_000, instalmentAmount: 400, instalmentCount: 52 },
@@ -403,7 +403,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
       };
     }),
     writing('session renewed', 2, () => {
-      // Nobody else may use the user during the renewal, because a refresh token that is sent twice ends the session.
+      // No second renewal of this user may start before the answer, because a refresh token that is sent twice ends the session.
       const user = take(renewable);
       if (!user) return undefined;
       return {
@@ -597,7 +597,7 @@ function symmetricDifference(journal: readonly string[], shown: readonly string[
   for (const line of shown) counts.set(line, (counts.get(line) ?? 0) - 1);
   return [...counts]
     .filter(([, count]) => count !== 0)
-    .map(([line, count]) => `${count > 0 ? 'acknowledged' : 'shown'}, and not the other: ${line}`);
+    .map(([line, count]) => `${count > 0 ? 'acknowledged, not shown' : 'shown, not acknowledged'}: ${line}`);
 }
 
 /** The time in Nairobi as ISO 8601, which the provider and the business use. */

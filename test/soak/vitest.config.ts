@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Twenty minutes of mixed load, for what only time shows: it wants the machine for itself. */
+/** Twenty minutes of mixed load, to find slow growth of memory or connections. Run nothing else on the machine. */
 export default defineConfig({
   test: {
     include: ['test/soak/**/*.soak.ts'],

@@ -35,7 +35,7 @@ export interface Description {
   operations: Operation[];
   /** The problem of a value that does not match a schema of the description. Undefined if it matches. */
   problemOf(schema: object, value: unknown): string | undefined;
-  /** The problem of an answer that the description does not allow. Undefined if it does. */
+  /** The problem of an answer that the description does not allow. Undefined for an allowed answer and an unknown operation. */
   problemOfAnswer(answer: GivenAnswer): string | undefined;
 }
 
@@ -56,7 +56,7 @@ export function examplesOfMedia({ example, examples = {} }: Media): unknown[] {
 
 export function readDescription(document: OpenAPIV3_1.Document): Description {
   const ajv = newAjv();
-  // Adds each component by its name, so that Ajv compiles it once. It would compile references into one large schema for each answer.
+  // Adds each component by its name, so that Ajv compiles it once. Otherwise Ajv would compile it again for each answer schema.
   for (const [name, schema] of Object.entries(document.components?.schemas ?? {}))
     ajv.addSchema(JSON.parse(withNames(schema)), name);
   const compiled = new Map<object, ValidateFunction>();

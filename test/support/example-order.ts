@@ -8,7 +8,7 @@ export const DAY = '2026-11-02';
 export const LATER_DAY = '2029-05-31';
 
 /**
- * The writes in the order in which a newcomer could send them on a new service with the demo catalogue.
+ * The writes, and one read, in the order in which a newcomer could send them to a new service with the demo catalogue.
  * They create customer 1, account 1, payments 1 (manual), 2 and 3 (by notifications), invoice 1, commission 1.
  */
 export const STORY = [
@@ -64,7 +64,7 @@ export const STORY = [
   'POST /api/webhook-endpoints/{id}/test',
   'POST /api/webhook-endpoints/{id}/resend',
 ];
-/** Calls that end something are sent after all reads. */
+/** Sent after all reads, because most of these calls change or end what the reads need. */
 export const ENDINGS = [
   'POST /api/approvals/{id}/approve',
   'POST /api/approvals/{id}/reject',

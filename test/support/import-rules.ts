@@ -26,8 +26,8 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   payments: ['account-status', 'accounts', 'approvals', 'customers', 'ledger'],
   // A payment request asks for money that an account owes, and its answer is posted like a notification.
   'payment-requests': ['accounts', 'ledger', 'payments'],
-  // A portfolio has files of all these features. An import computes the books of accounts by the rules of the ledger and the
-  // entries of payments, ends with the proof, and acts for a user.
+  // A portfolio has files of all these features. An import makes ledger entries by the rules of the ledger and
+  // of payments, ends with the proof, and acts for a user.
   portfolio: ['account-status', 'accounts', 'customers', 'ledger', 'pay-plans', 'payments', 'proof', 'users'],
   // The proof reads the status table of accounts, and names payment methods and providers.
   proof: ['account-status', 'payment-methods', 'payments'],
@@ -59,7 +59,7 @@ const WITHOUT_ROLE: Record<string, string> = {
 };
 
 const FEATURE = '^src/(?!(?:core|platform|cli|demo)/)([^/]+)/';
-/** Every feature publishes and records its changes through these files. They import only core. */
+/** Every feature publishes and records its changes through these files. */
 const CHANGES = '^src/events/(catalogue-schema|change-rules|change-schema|change-store)[.]ts$';
 const ASSEMBLY = '^src/[^/]+[.]ts$';
 const CONFIG = '^src/config[a-z-]*[.]ts$';

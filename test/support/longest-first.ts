@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Runs the files that start programs first, because they take longest. If one of them ran last, the other workers would be idle. */
+/** Runs the files that start programs before the others: they take longest. If one ran last, the other workers would be idle. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // The empty text is part of every path.

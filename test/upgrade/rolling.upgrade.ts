@@ -55,7 +55,7 @@ describe.each(earlierCommits())('from commit %s', (commit) => {
       JWT_SECRET: 'a secret of this test, longer than 32 bytes',
       LOG_LEVEL: 'warn',
     };
-    // Registration is closed in production.
+    // Without NODE_ENV=production at first, because registration is closed in production.
     const first = await start(earlier, environment);
     token = await registerAdmin(first);
     await first.stop();
@@ -164,7 +164,7 @@ function start(folder: string, environment: Environment, port?: number): Promise
   );
 }
 
-/** Starts HAProxy with the part of deploy/haproxy.cfg for the service. Only users, addresses and the list of instances are replaced. */
+/** Starts HAProxy with the parts of deploy/haproxy.cfg for the service. Replaces only the addresses and the list of instances. */
 async function startHaproxy(ports: readonly number[]) {
   const folder = await newFolder();
   const [port, countPort] = [await freePort(), await freePort()];

@@ -31,7 +31,7 @@ export interface Contract {
   deposit: bigint;
   instalment: bigint;
   total: bigint;
-  /** Day of the year on which the first instalment's week begins. */
+  /** The day of the year on which the account was opened, from 0. */
   firstDay: number;
   /** The number of payments for an instalment. */
   parts: number;
@@ -62,7 +62,7 @@ const WEBHOOK = '/api/webhooks/payments/mobilemoney';
 export const isMeetingDay = (day: number) => day % 7 === 4;
 
 export const eveningOf = (date: string) => `${date}T17:00:00Z`;
-/** Later, because a clock that went back would change the order of what happened on the day. */
+/** Later than `eveningOf`, because a clock that went back would change the order of what happened on the day. */
 const meetingOf = (date: string) => `${date}T17:30:00Z`;
 
 /** The minute jobs have run when it returns. */
@@ -321,8 +321,8 @@ export class Company {
     await this.assignMistyped();
     await this.moveMisdirected();
     await this.reverseMistakes(day);
-    // Suspends the accounts that are late without this money. Otherwise the next minute job would suspend them, in some runs of the
-    // year after staff have looked at them or after the policy was checked.
+    // Runs the minute jobs now. They suspend the accounts that became late by these changes. If they ran at their own time, staff
+    // and the check of the policy would see such an account suspended in some runs of the test, and active in others.
     await setClock(this.service, meetingOf(this.date(day)));
     for (const contract of this.contracts) {
       const age = day - contract.firstDay;
@@ -370,7 +370,7 @@ export class Company {
       contract.paid -= hundredths(payment.amount);
       this.count('reversed');
     }
-    // A payment of some weeks ago that the provider took back.
+    // The provider takes back one of the latest payments.
     const recent =
       this.payments[this.payments.length - 1 - this.random(1 + Math.floor(this.payments.length / 10))];
     if (recent?.status !== 'matched' || day % 2 === 0) return;
@@ -382,7 +382,7 @@ export class Company {
     this.count('reversed');
   }
 
-  /** Moves an account without payments one step closer to its end, once a week. */
+  /** Moves an account whose customer has stopped paying one step closer to its end, once a week. */
   private async pursue(contract: Contract): Promise<void> {
     const { status } = await this.accountNow(contract);
     const next: Record<string, string[]> = {
@@ -451,7 +451,7 @@ export class Company {
     return answer.body.data;
   }
 
-  /** One wrong digit, or two neighbours swapped. */
+  /** One wrong digit, or two adjacent digits swapped. */
   private slip(accountNumber: string): string {
     const at = 3 + this.random(accountNumber.length - 4);
     const [a = '', b = ''] = accountNumber.slice(at, at + 2);

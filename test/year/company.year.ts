@@ -128,7 +128,7 @@ it(`a year of a company of ${ACCOUNTS} accounts (seed ${SEED}; YEAR_ACCOUNTS and
       accountIds: raw.accounts.map(({ id }) => id),
     },
   );
-  // Otherwise the year would show too little. A small company does not have every case.
+  // The year must contain every case below. A small company does not have all of them.
   if (ACCOUNTS < 500) return;
   const kinds = ['by hand', 'mistyped', 'assigned', 're-assigned', 'reversed', 'cancelled', 'written_off'];
   for (const kind of [...kinds, 'credit refunded', 'credit transferred', 'notifications repeated']) {
@@ -151,7 +151,7 @@ function getter({ origin }: RunningService, token: string) {
   };
 }
 
-/** The accounts and all their status changes, as the API shows them. The system made some of the changes. */
+/** The accounts and all their status changes, as the API shows them. Company does not know the changes that the system made. */
 async function readAccounts(
   get: ReturnType<typeof getter>,
 ): Promise<Pick<RawPortfolio, 'accounts' | 'moves'>> {

@@ -243,7 +243,7 @@ function filterSchema(field: NamedField) {
     field.values && `Values: ${field.values.join(', ')}.`,
     field.kind === 'text' &&
       (field.key
-        ? 'eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.'
+        ? 'eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.'
         : 'contains and startswith ignore case; the other operators do not.'),
   ];
   const description = notes.filter(Boolean).join(' ');

@@ -184,7 +184,7 @@ export async function updateOutcome(
   if (numAffectedRows !== 1n) throw new Error(`There is no notification ${id}.`);
 }
 
-/** Flags the stored notification with the same content as repeated after a reversal. */
+/** Finds the stored notification with the same content, and flags it `repeated_after_reversal`. */
 export async function flagRepeatAfterReversal(
   tx: Tx,
   { provider, transId, contentHash }: Notification,

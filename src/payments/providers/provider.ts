@@ -57,7 +57,7 @@ export interface PaymentProvider {
    * @returns undefined if the settings do not turn it on.
    */
   openApi?(config: Config): ProviderApi | undefined;
-  /** The short codes whose payments the service asks for. Absent for a provider that lists no payments. */
+  /** The short codes whose payments are pulled. Absent for a provider that cannot list its payments. */
   pulledShortCodes?(config: Config): readonly string[];
   /** Absent for a provider that does not answer status queries. */
   readonly statusAnswers?: StatusAnswers;

@@ -204,7 +204,8 @@ async function* rowsOf(
       findings.addProblem({
         ...{ severity: 'warning', file, line, column: null, value: null },
         problem: 'is the example row of the template, and is imported like any other row',
-        allowed: 'your own rows: delete this row, or leave out the file if you have no rows for it',
+        allowed:
+          'only rows of your own. Delete this example row, or leave out the file if you have no rows for it',
       });
     }
     text += rowAsText(file, position, line, valuesOf(file, { line, record }, placed, settings, findings));

@@ -17,7 +17,7 @@ export const users: Record<keyof typeof en, string> = {
   'invitations.days': 'Idadi ya siku za uhalali',
   'invitations.purpose': 'Kwa ajili ya',
   'invitations.link': 'Kiungo cha mwaliko',
-  'invitations.link.lead': 'Kitume kwa {email} kwa njia unayoiamini. Kinafanya kazi mara moja.',
+  'invitations.link.lead': 'Kitume kwa {email} kwa njia unayoiamini. Kinaweza kutumika mara moja tu.',
   'invitations.revoke': 'Futa mwaliko',
   'invitations.revoked': 'Mwaliko umefutwa',
   'invitationStatus.pending': 'Unasubiri',

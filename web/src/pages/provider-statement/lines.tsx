@@ -9,7 +9,7 @@ import { Panel } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { moneyColumn } from '../shared/columns.tsx';
 import {
-  BREAKS,
+  DIFFERENCES,
   linesOf,
   RESULTS,
   type Result,
@@ -20,7 +20,7 @@ import { TablePanel } from '../shared/table-panel.tsx';
 type Line = Schemas['ProviderStatementLine'];
 
 const PAGE_SIZE = 25;
-const BREAK_NAMES: ReadonlySet<Result> = new Set(BREAKS);
+const DIFFERENCE_NAMES: ReadonlySet<Result> = new Set(DIFFERENCES);
 
 /** A table of the results with their numbers of lines, and the lines of the chosen result. */
 export function Lines({ statement }: { statement: Statement }) {
@@ -69,8 +69,8 @@ function resultColumns(statement: Statement, current: Result): Column<Result>[] 
       onPhone: 'value',
       show: (result) => {
         const { lines } = linesOf(statement, result);
-        const isBreak = BREAK_NAMES.has(result);
-        return isBreak ? <Badge tone="warning">{format.number(lines)}</Badge> : format.number(lines);
+        const isDifference = DIFFERENCE_NAMES.has(result);
+        return isDifference ? <Badge tone="warning">{format.number(lines)}</Badge> : format.number(lines);
       },
     },
     moneyColumn('total', t('field.amount'), (result) => linesOf(statement, result).total, {

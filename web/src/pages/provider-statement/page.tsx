@@ -11,7 +11,7 @@ import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { PageHead, Stat, Stats } from '../../ui/panel.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import {
-  breaksOf,
+  differencesOf,
   hasRunningJob,
   linesOf,
   STATEMENT_TONES,
@@ -145,7 +145,7 @@ function Progress({ statement: { status, progress } }: { statement: Statement })
 function Figures({ statement }: { statement: Statement }) {
   const { progress } = statement;
   const matched = linesOf(statement, 'matched');
-  const breaks = breaksOf(statement);
+  const differences = differencesOf(statement);
   return (
     <Stats>
       <Stat
@@ -159,10 +159,12 @@ function Figures({ statement }: { statement: Statement }) {
         hint={format.money(matched.total)}
       />
       <Stat
-        label={t('providerStatements.breaks')}
-        value={format.number(breaks)}
-        hint={t(breaks > 0 ? 'providerStatements.breaks.some' : 'providerStatements.breaks.none')}
-        {...(breaks > 0 && { tone: 'warning' as const })}
+        label={t('providerStatements.differences')}
+        value={format.number(differences)}
+        hint={t(
+          differences > 0 ? 'providerStatements.differences.some' : 'providerStatements.differences.none',
+        )}
+        {...(differences > 0 && { tone: 'warning' as const })}
       />
       <Stat
         label={t('providerStatements.reconciledCount')}

@@ -6,7 +6,7 @@ import type { Column } from '../../ui/table.tsx';
 import { statusColumn } from '../shared/columns.tsx';
 import { ListPanel, useList } from '../shared/list.tsx';
 import {
-  breaksOf,
+  differencesOf,
   hasRunningJob,
   linesOf,
   STATEMENT_TONES,
@@ -76,12 +76,16 @@ function columnsOf(): Column<Statement>[] {
       show: (statement) => format.number(linesOf(statement, 'matched').lines),
     },
     {
-      name: 'breaks',
-      label: t('providerStatements.breaks'),
+      name: 'differences',
+      label: t('providerStatements.differences'),
       isNumber: true,
       show: (statement) => {
-        const breaks = breaksOf(statement);
-        return breaks > 0 ? <Badge tone="warning">{format.number(breaks)}</Badge> : format.number(0);
+        const differences = differencesOf(statement);
+        return differences > 0 ? (
+          <Badge tone="warning">{format.number(differences)}</Badge>
+        ) : (
+          format.number(0)
+        );
       },
     },
     {

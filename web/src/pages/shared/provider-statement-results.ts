@@ -14,7 +14,7 @@ export const STATEMENT_TONES: Record<Statement['status'], Tone> = {
 };
 
 /** The results that need work, in the order in which finance does it. */
-export const BREAKS = [
+export const DIFFERENCES = [
   'missing_in_books',
   'conflict',
   'amount_differs',
@@ -25,14 +25,14 @@ export const BREAKS = [
   'unreadable',
 ] as const satisfies Result[];
 
-export const RESULTS = [...BREAKS, 'matched', 'other', 'repeated'] as const satisfies Result[];
+export const RESULTS = [...DIFFERENCES, 'matched', 'other', 'repeated'] as const satisfies Result[];
 
 export function linesOf({ results }: Statement, result: Result): { lines: number; total: number } {
   return results[result] ?? { lines: 0, total: 0 };
 }
 
-export function breaksOf(statement: Statement): number {
-  return BREAKS.reduce((sum, result) => sum + linesOf(statement, result).lines, 0);
+export function differencesOf(statement: Statement): number {
+  return DIFFERENCES.reduce((sum, result) => sum + linesOf(statement, result).lines, 0);
 }
 
 export function hasRunningJob({ status }: Statement): boolean {
