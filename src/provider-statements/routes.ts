@@ -180,7 +180,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
         operationId: 'importProviderStatement',
         summary: 'Import missing payments of a statement',
         description:
-          'A job posts each line with the result missing_in_books, like a notification. The payment is matched to its account, or is unmatched. It is safe to repeat the request, even if the notifications arrive at the same time.',
+          'A job posts each line whose result is missing_in_books, as if the provider had sent a notification. The payment is matched to its account, or is unmatched. It is safe to repeat the request, even if the notifications arrive at the same time.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Import started.') },
       },

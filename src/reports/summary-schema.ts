@@ -70,7 +70,8 @@ export const AccountSummary = Type.Object(
     ),
     contractValue: Type.Number({ description: `The totals of all accounts except ${undone} ones.` }),
     collected: Type.Number({
-      description: 'Unreversed payments on accounts minus refunded credit, dated in the period, up to asOf.',
+      description:
+        'The unreversed payments on accounts in the period, up to asOf, minus the refunds of credit in the same time.',
     }),
     outstanding: Type.Number({
       description: `Gross receivables: the balances of the accounts that are ${statusesIn('receivable').join(', ')}. The buckets add up to this sum.`,

@@ -55,7 +55,7 @@ export class Backlog<E extends BacklogEvent> {
     this.position = position;
   }
 
-  /** Forgets the events of webhook_retries that are not being sent, because the table has changed. */
+  /** Call it when the table webhook_retries has changed. Forgets its events, except those that are being sent. */
   forgetRetries(): void {
     for (const { event, isStored } of this.all('ready')) if (isStored) this.#items.delete(event.id);
   }

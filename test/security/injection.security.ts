@@ -9,7 +9,7 @@ import {
 } from '../support/api-description.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import { newAccount, newCustomer, pay, useService } from '../support/harness.ts';
-import { expectNothingOfTheInside, type Reply, refusalOf, type Sent, send } from './wire.ts';
+import { expectNoInternals, type Reply, refusalOf, type Sent, send } from './wire.ts';
 
 /**
  * Generated requests: every operation of the API description, first with every wrong value of the lists below in each field and
@@ -302,7 +302,7 @@ async function expectRefusedOrDone(attack: Attack): Promise<void> {
   }
   counts.refused += 1;
   const { code, details } = refusal;
-  expectNothingOfTheInside(reply.text, `${decoded(path)} ${body}`);
+  expectNoInternals(reply.text, `${decoded(path)} ${body}`);
   const isBulk = operation.path.endsWith('/bulk');
   if (certain) {
     const statuses = isBulk ? [200, 400] : [400];

@@ -12,7 +12,7 @@ import {
   startService,
 } from '../acceptance/process.ts';
 import { runStatement } from '../support/statements.ts';
-import { expectNothingOfTheInside, type Reply, type Sent, send, sendBytes } from './wire.ts';
+import { expectNoInternals, type Reply, type Sent, send, sendBytes } from './wire.ts';
 
 /** Sends secrets in every possible place, and then searches all log lines and metrics for them. */
 cleanUpAfterwards();
@@ -166,7 +166,7 @@ describe('secrets', () => {
     const errors = replies.filter(({ reply }) => reply.status >= 400);
     for (const { sent, reply } of errors) {
       expect(reply.text, JSON.stringify(sent)).not.toContain(MARK);
-      expectNothingOfTheInside(reply.text);
+      expectNoInternals(reply.text);
     }
     expect(errors.length).toBeGreaterThan(20);
     report(`${replies.length} requests with secrets, ${errors.length} of them refused`);

@@ -140,7 +140,7 @@ const INSIDE = [
 ];
 
 /** @param given - the content of the request, which the answer may repeat. */
-export function expectNothingOfTheInside(text: string, given = ''): void {
+export function expectNoInternals(text: string, given = ''): void {
   for (const pattern of INSIDE) {
     const found = pattern.exec(text)?.[0];
     if (found !== undefined && !given.includes(found)) {

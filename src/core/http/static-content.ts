@@ -33,7 +33,7 @@ export const MIN_COMPRESSED_BYTES = 1_000;
 
 const sharedContent = new WeakSet<Buffer>();
 
-/** Whether all answers share these bytes, so that an unread answer needs no memory of its own. */
+/** Whether all answers share these bytes. An answer that its client has not read yet then needs no memory of its own. */
 export function isSharedContent(bytes: Buffer): boolean {
   return sharedContent.has(bytes);
 }

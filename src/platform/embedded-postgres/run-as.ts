@@ -56,7 +56,7 @@ export async function chooseAccount(program: Program, folder: string): Promise<S
     );
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL refuses to run as root, and ${program.postgres} could not run on ${folder} in another way ` +
+    `PostgreSQL refuses to run as root, and ${program.postgres} could not run as another user in ${folder} ` +
       `(tried: ${candidates.map((c) => c.description).join(', ')}): start the service as an ordinary user, or set DATABASE_URL to a PostgreSQL server.`,
   );
 }

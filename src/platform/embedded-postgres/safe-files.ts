@@ -123,7 +123,7 @@ async function isPrivateGroup(gid: number): Promise<boolean> {
  * Opens a file for reading and appending, and creates it if it is missing. Only its owner can read it.
  *
  * @param owner the user who becomes the owner if this process runs as root.
- * @throws EmbeddedPostgresError when the path is not a plain file, such as a link to another file.
+ * @throws EmbeddedPostgresError when the path is something else than a plain file, for example a link.
  */
 export async function openOwnFile(path: string, owner: { uid: number; gid: number }): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | plainFilesOnly;

@@ -47,7 +47,7 @@ const ROUNDED: Cell = {
 };
 const TOO_LARGE_NUMBER: Cell = {
   problem:
-    'has too many digits: new accounts get numbers above the largest imported one, and these would be too long for the search',
+    'has too many digits: new accounts get higher numbers than all imported ones, and the search finds numbers of at most ten digits',
   allowed: 'an account number of at most ten digits, or an empty cell for a new number',
 };
 /** Such as 2.400, which is 2400 in some countries. */

@@ -9,7 +9,7 @@ import { type Column, FILE_NAMES, type FileName, FORMAT, type Kind } from '../fo
 /** The values of a row by column. An unreadable cell is null. */
 export type RowValues = Readonly<Record<string, string | null>>;
 
-/** The columns by which values are compared or searched. The same functions make the columns of live rows. */
+/** The columns by which values are compared or searched. The same functions make these columns in the tables of the service. */
 export const DERIVED: Readonly<
   Partial<Record<FileName, Readonly<Record<string, (row: RowValues) => string | null>>>>
 > = {

@@ -13,7 +13,7 @@ export interface Write<Init, Data> {
   send(init: Init): Promise<Data | undefined>;
   isSending: boolean;
   problem: Problem | undefined;
-  /** Stops the retries. The service may already have done the work. */
+  /** Gives up a request that is repeated until it is answered. The service may already have done the work. */
   stop(): void;
 }
 

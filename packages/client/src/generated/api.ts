@@ -1671,7 +1671,7 @@ export interface paths {
         put?: never;
         /**
          * Import missing payments of a statement
-         * @description A job posts each line with the result missing_in_books, like a notification. The payment is matched to its account, or is unmatched. It is safe to repeat the request, even if the notifications arrive at the same time.
+         * @description A job posts each line whose result is missing_in_books, as if the provider had sent a notification. The payment is matched to its account, or is unmatched. It is safe to repeat the request, even if the notifications arrive at the same time.
          *
          *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
@@ -3665,7 +3665,7 @@ export interface components {
             };
             /** @description The totals of all accounts except cancelled ones. */
             contractValue: number;
-            /** @description Unreversed payments on accounts minus refunded credit, dated in the period, up to asOf. */
+            /** @description The unreversed payments on accounts in the period, up to asOf, minus the refunds of credit in the same time. */
             collected: number;
             /** @description Gross receivables: the balances of the accounts that are active, suspended, defaulted, repossessed. The buckets add up to this sum. */
             outstanding: number;
