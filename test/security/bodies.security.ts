@@ -142,7 +142,7 @@ const ATTACKS: [what: string, make: () => Iterable<string | Buffer>, statuses: n
 ];
 
 describe('refused within a second, in the envelope, with the memory as it was', () => {
-  it('is each of these bodies, and most of them twenty times at once concurrently', async () => {
+  it('is each of these bodies, and most of them twenty times concurrently', async () => {
     await sleep(500);
     const start = memoryMbOf(service);
     const rounds: string[] = [];
