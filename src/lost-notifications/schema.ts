@@ -95,7 +95,7 @@ export const BalanceGap = Type.Object(
     explained: {
       ...Money,
       description:
-        'The sum of the payments of the period that were found or reported late. In units of the currency.',
+        'The sum of the payments of the period whose notification was lost or came late. In units of the currency.',
     },
     createdAt: Timestamp,
     explainedAt: Nullable(Timestamp),

@@ -117,7 +117,7 @@ async function problemOfReceipt(
   if (await isReceiptTaken(tx, row, receipt)) return `another payment request has the transaction ${receipt}`;
   const payment = await findPayment(tx, row.provider, receipt);
   return payment && mayBeUnrelated(payment, row, region)
-    ? `the transaction ${receipt} is payment ${payment.id} of another account, and perhaps another phone paid it`
+    ? `the transaction ${receipt} is payment ${payment.id} of another account, and may have been paid by another phone`
     : undefined;
 }
 

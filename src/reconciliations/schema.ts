@@ -40,7 +40,8 @@ export const Reconciliation = Type.Object(
     currency: Type.String(),
     providerStatementId: Nullable(
       Type.Integer({
-        description: 'The provider statement that matched the payments. Null for other batches.',
+        description:
+          'The provider statement that has lines for all payments of the batch. Null if they were not reconciled by a statement.',
       }),
     ),
     createdAt: Timestamp,

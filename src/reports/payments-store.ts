@@ -71,7 +71,7 @@ const JOINS = `
     left join accounts a on a.id = p.account_id
     left join customers c on c.id = a.customer_id`;
 
-/** The columns of the CSV with text; see `open` in copy-pool.ts. */
+/** The text columns of the CSV; see `open` in copy-pool.ts. */
 export const TEXT_COLUMNS = ['customerName', 'paymentMethod', 'transactionRef'] as const;
 
 /** The query of the CSV: all payments of a period, in the order of the report's rows. */

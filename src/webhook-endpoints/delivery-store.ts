@@ -41,8 +41,8 @@ const endOf = ({ seconds }: Lease) => sql`clock_timestamp() + ${seconds} * inter
 
 /**
  * Renews the leases of an owner and takes free leases.
- * @returns the active endpoints whose leases the owner now has, except those that another transaction has locked: see
- *   findOwnedEndpoints.
+ * @returns the active endpoints whose leases the owner now has. Endpoints that another transaction has locked are missing;
+ *   `findOwnedEndpoints` finds them.
  */
 export async function leaseEndpoints(db: Db, lease: Lease, now: Date): Promise<LeasedEndpoint[]> {
   const { owner } = lease;
@@ -302,7 +302,7 @@ export async function findFirstEventSince(db: Db, since: Date): Promise<number |
 }
 
 /**
- * Moves the cursor back, so that the given event is sent next, or the first event that is kept if the given one was deleted. Never
+ * Moves the cursor back, so that the given event is sent next. If it was deleted, the oldest event that still exists is next. Never
  * moves the cursor forward. Deletes the retries from the given event on, because the feed delivers these events again.
  */
 export async function moveCursorBefore(tx: Tx, endpointId: number, eventId: number): Promise<void> {

@@ -12,7 +12,7 @@ const Url = Type.String({
   maxLength: MAX_URL_LENGTH,
   format: 'text',
   description:
-    'https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses.',
+    'https:// to a public host, on port 443, or on port 1024 or higher, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses.',
 });
 const Filter = Type.String({
   maxLength: 100,

@@ -159,7 +159,9 @@ function print(sent: readonly Sent[], comparison: Comparison): void {
   console.log('');
   const unknown = sent.filter(({ isAcknowledged }) => !isAcknowledged).length;
   if (unknown > 0)
-    console.log(`${unknown} transactions were not acknowledged. They count as sent if they are shown.`);
+    console.log(
+      `${unknown} transactions were not acknowledged. Each counts as sent only if the service shows its payment.`,
+    );
   printComparison(comparison);
 }
 

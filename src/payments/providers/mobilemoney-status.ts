@@ -15,7 +15,7 @@ import { amountTextOf, isRecord, parseJsonObject, recordOf, textOf } from './rul
 
 // Daraja's Transaction Status. The provider posts the answer later, to the address in the query.
 // https://developer.safaricom.co.ke/APIs/TransactionStatus
-// Its documentation and its answers differ, so every form that published client libraries read is accepted.
+// Its documentation and its answers differ, so the service accepts every form that public client libraries accept.
 
 interface MobilemoneyStatusSettings {
   readonly shortCode: string;

@@ -106,7 +106,7 @@ export function metricsRoutes(
   });
   new Gauge({
     name: 'database_connections',
-    help: 'Connections of the pool by state. waiting counts the requests that wait for a connection.',
+    help: 'Connections of the pool by state. The state waiting counts requests that wait for a connection.',
     labelNames: ['state'],
     registers: [register],
     collect() {

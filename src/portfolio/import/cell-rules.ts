@@ -154,7 +154,7 @@ function problemIn(column: Column): string {
     case 'count':
       return 'is not a whole number in the allowed range';
     case 'date':
-      return 'is not a date without a time';
+      return 'is not a date, or has a time';
     case 'phone':
       return 'is not a phone number';
     case 'email':

@@ -4416,7 +4416,7 @@ export interface components {
             until: string;
             /** @description The change of the balance that no notification explains. Negative if the balance fell. In units of the currency. */
             difference: number;
-            /** @description The sum of the payments of the period that were found or reported late. In units of the currency. */
+            /** @description The sum of the payments of the period whose notification was lost or came late. In units of the currency. */
             explained: number;
             /** Format: date-time */
             createdAt: string;
@@ -6384,7 +6384,7 @@ export interface components {
             employeeId: number;
             /** @description YYYY-MM */
             period: string;
-            /** @description Each sale has an account or a product. An account earns commission only once. Several employees can share it. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000, each with the share that no other commission has. */
+            /** @description Each sale has an account or a product. An account earns commission only once. Several employees can share it. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000, each with the share that other commissions have left. */
             salesData?: {
                 accountId?: number;
                 productId?: number;
@@ -6568,7 +6568,7 @@ export interface components {
             employeeId?: number | null;
         };
         NewWebhookEndpoint: {
-            /** @description https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses. */
+            /** @description https:// to a public host, on port 443, or on port 1024 or higher, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses. */
             url: string;
             /** @description Event types: a name such as payment.received, payment.* for all types of a subject, or * for all types. */
             types: components["schemas"]["EventTypeFilter"][];
@@ -9879,7 +9879,7 @@ export interface components {
             updatedAt: string;
         };
         WebhookEndpointChanges: {
-            /** @description https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses. */
+            /** @description https:// to a public host, on port 443, or on port 1024 or higher, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses. */
             url?: string;
             /** @description Event types: a name such as payment.received, payment.* for all types of a subject, or * for all types. */
             types?: components["schemas"]["EventTypeFilter"][];
