@@ -1,5 +1,8 @@
 import pg from 'pg';
 import { expect, it } from 'vitest';
+import { SYSTEM } from '../../src/core/context.ts';
+import { startWork } from '../../src/portfolio/import/commands.ts';
+import { workOnImport } from '../../src/portfolio/import/job-commands.ts';
 import { move, pay, reverse, setToday, useJobs, useService } from '../support/harness.ts';
 import { expectProof, importAll, runImportJob } from '../support/imports.ts';
 
@@ -71,6 +74,22 @@ it('leaves as many rows in every table as before the import', async () => {
   await expectProof(service);
 });
 
+it('is done once if another process ends the work while this one waits for a connection', async () => {
+  const { id } = await importOne();
+  const { context, parts } = service;
+  await startWork(context, SYSTEM, id, 'undoing', { isQueued: false, needsCheck: false });
+  const load: typeof parts.copies.load = async (caller, work) => {
+    await workOnImport(parts, id, { isLast: true });
+    return parts.copies.load(caller, work);
+  };
+  await workOnImport({ ...parts, copies: { ...parts.copies, load } }, id, { isLast: true });
+  const { rows } = await parts.pool.query(
+    `select action from audit_entries where resource = 'import' and resource_id = $1 and action = 'import.undo'`,
+    [id],
+  );
+  expect(rows).toHaveLength(1);
+});
+
 it('does not lose a change of status that staff make while an import is undone', async () => {
   const { id, account } = await importOne();
   const holder = new pg.Client(service.connection);
@@ -110,7 +129,7 @@ it('is refused with the names of all rows that were used or changed', async () =
   const name = `account ${account.accountNumber}, A-${n}`;
   await pay(service, account.id, 50);
   expect(await refusal()).toBe(
-    'The import was not undone, because its rows have changed since, or other rows refer to them: ' +
+    'The import was not undone, because its rows have changed since the import, or other rows refer to them: ' +
       `payments (1, the first for ${name}).`,
   );
   await move(service, account.id, 'cancelled');

@@ -51,7 +51,7 @@ import {
 } from './undo-store.ts';
 
 // The work on an import. A check reads the files and changes no books, a run checks again and writes all rows, and an undo deletes
-// all rows. A run and an undo change the books in one transaction.
+// all rows.
 //
 // A check and a run go through these files: reading-commands.ts → staging-store.ts → check-store.ts → account-books-commands.ts. A
 // run continues with live-rows-store.ts. An undo uses undo-store.ts.
@@ -70,7 +70,7 @@ class RefusedWork extends Error {}
 
 const LONGEST_LOCK_WAIT = '60s';
 
-/** Does the work that a user has requested. Does nothing if another process does this work. */
+/** Does the work that a user has requested. Does nothing if another process does this work or has ended it. */
 export async function workOnImport(
   parts: ImportParts,
   id: number,
@@ -96,8 +96,9 @@ interface Prepared {
   rowCounts: Partial<Record<FileName, number>>;
 }
 
-async function check(parts: ImportParts, { id }: ImportRow): Promise<void> {
-  const prepared = await inWork(parts, id, (tx, copyIn) =>
+async function check(parts: ImportParts, row: ImportRow): Promise<void> {
+  const { id } = row;
+  const prepared = await inWork(parts, row, (tx, copyIn) =>
     prepare(parts, tx, copyIn, id, { writesRows: false, report: progressOf(parts, id, 0, 100) }),
   );
   if (prepared) await storeChecked(parts.context, id, 'checking', prepared);
@@ -135,7 +136,7 @@ async function runImport(parts: ImportParts, row: ImportRow): Promise<void> {
   const { id } = row;
   let refused: Prepared | undefined;
   try {
-    await inWork(parts, id, async (tx, copyIn) => {
+    await inWork(parts, row, async (tx, copyIn) => {
       const report = progressOf(parts, id, 0, 35);
       const prepared = await prepare(parts, tx, copyIn, id, { writesRows: true, report });
       if (prepared.findings.counts.errors > 0) {
@@ -150,13 +151,14 @@ async function runImport(parts: ImportParts, row: ImportRow): Promise<void> {
   }
 }
 
-async function undo(parts: ImportParts, { id, requested_by }: ImportRow): Promise<void> {
+async function undo(parts: ImportParts, row: ImportRow): Promise<void> {
+  const { id, requested_by } = row;
   const { copies, log } = parts;
   const indexes = await undoIndexes(parts.context.db);
   for (const { drop } of indexes) await copies.runAlone(drop); // An interrupted undo may have left the indexes.
   try {
     for (const { create } of indexes) await copies.runAlone(create);
-    await inWork(parts, id, async (tx) => {
+    await inWork(parts, row, async (tx) => {
       const report = progressOf(parts, id, 0, 100);
       await lockImportedRows(tx, id);
       const obstacles = await findObstacles(tx, id);
@@ -181,18 +183,19 @@ async function undo(parts: ImportParts, { id, requested_by }: ImportRow): Promis
 /** Text for staff, with the numbers and keys that they know, not ids of the database. */
 function describeObstacles(obstacles: readonly Obstacle[]): string {
   const list = obstacles.map(({ what, count, first }) => `${what} (${count}, the first for ${first})`);
-  return `The import was not undone, because its rows have changed since, or other rows refer to them: ${list.join(', ')}.`;
+  return `The import was not undone, because its rows have changed since the import, or other rows refer to them: ${list.join(', ')}.`;
 }
 
-/** Runs the work in a transaction on a separate connection. @returns undefined if another process does the work. */
+/** Runs the work in a transaction on a separate connection. @returns undefined if another process does the work or has ended it. */
 async function inWork<T>(
   { copies }: ImportParts,
-  id: number,
+  { id, status }: ImportRow,
   work: (tx: Tx, copyIn: CopyIn) => Promise<T>,
 ): Promise<T | undefined> {
   return copies.load(`import ${id}`, async (tx, copyIn) => {
     await sql`select set_config('lock_timeout', ${LONGEST_LOCK_WAIT}, true)`.execute(tx);
-    return (await tryLockWork(tx, id)) ? work(tx, copyIn) : undefined;
+    const isOurs = (await tryLockWork(tx, id)) && (await findImport(tx, id))?.status === status;
+    return isOurs ? work(tx, copyIn) : undefined;
   });
 }
 
