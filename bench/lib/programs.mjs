@@ -73,8 +73,8 @@ export async function waitUntilAnswering(address, program) {
     const response = await fetch(address).catch(() => undefined); // The program does not listen yet.
     await response?.arrayBuffer();
     if (response && response.status !== 503) return;
-    if (program.exitCode !== null)
-      throw new Error(`The program for ${address} ended with ${program.exitCode}`);
+    const end = program.exitCode ?? program.signalCode;
+    if (end !== null) throw new Error(`The program for ${address} ended with ${end}`);
     if (performance.now() - start > 90_000) throw new Error(`${address} does not answer`);
     await delay(10);
   }

@@ -76,7 +76,7 @@ async function importFolder(parts: Parts, folder: string, isRun: boolean): Promi
   const { id } = await createImport(parts.context, SYSTEM);
   console.log(`Import ${id}`);
   for (const file of files) await upload(parts, id, file, join(folder, `${file}.csv`));
-  // A run also checks the files, so it needs no check before.
+  // A run also checks the files, so it needs no separate check.
   const row = isRun ? await work(parts, id, 'running', 'Import') : await work(parts, id, 'checking', 'Check');
   await printResults(parts, row);
   if (row.status === 'done') {
@@ -111,6 +111,7 @@ async function work(parts: Parts, id: number, what: ImportWork, label: string): 
   await startWork(context, SYSTEM, id, what, { isQueued: false, needsCheck: false });
   const ended = new AbortController();
   const shown = showProgress(context, id, label, ended.signal);
+  shown.catch(() => {}); // If the progress cannot be read, the work continues. `await shown` then reports the error.
   try {
     await workOnImport({ ...parts, log: createLog(context.config) }, id, { isLast: true });
   } finally {

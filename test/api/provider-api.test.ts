@@ -131,3 +131,11 @@ describe('a call of the provider’s API', () => {
     expect(error).toMatchObject({ problem: 'no_answer', status: 503 });
   });
 });
+
+describe('the simulated provider', () => {
+  it('refuses a body that is not JSON, and continues', async () => {
+    const url = `${provider.url}/test/v1/echo`;
+    expect((await fetch(url, { method: 'POST', body: '{' })).status).toBe(400);
+    await api.call(CALL);
+  });
+});

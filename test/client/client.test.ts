@@ -420,6 +420,15 @@ describe('tries', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it('end at once if `onRetry` aborts the signal', async () => {
+    const ending = new AbortController();
+    const { client, sent } = answering([[503, { 'retry-after': '30' }]], {
+      onRetry: () => ending.abort(new Error('Enough.')),
+    });
+    await expect(client.accounts.get(1, {}, { signal: ending.signal })).rejects.toThrow('Enough.');
+    expect(sent).toHaveLength(1);
+  });
+
   it('that take too long are a connection error', async () => {
     const hanging = clientWith({
       maxRetries: 0,

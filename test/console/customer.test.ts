@@ -64,6 +64,20 @@ describe.skipIf(!HAS_BROWSER)('a customer', () => {
     console.complaints.splice(0); // The browser reports the answer 412.
   });
 
+  it('shows a change that was made while the page was hidden', async () => {
+    const { customerId } = await newAccount(console);
+    const page = await console.open(`/customers/${customerId}`);
+    const setVisibility = (state: string) =>
+      page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    const following = () => page.waitForResponse(/\/api\/events\?from=latest/);
+    await page.getByRole('heading', { name: 'Wanjiru Kamau' }).waitFor();
+    await setVisibility('hidden');
+    await console.call('PUT', `/customers/${customerId}`, { lastName: 'Mushi' });
+    await Promise.all([following(), setVisibility('visible')]);
+    await page.getByRole('heading', { name: 'Wanjiru Mushi' }).waitFor();
+  });
+
   it('cannot be changed by a viewer', async () => {
     const { customerId } = await newAccount(console);
     const page = await console.open(`/customers/${customerId}`, {

@@ -11,7 +11,7 @@ export type RequestBody = string | Uint8Array<ArrayBuffer>;
 
 /** One call: a request and its retries. */
 export interface Call {
-  /** As callers write it: payments.record. */
+  /** Group and method, such as payments.record. */
   operation: string;
   method: string;
   url: string;
@@ -42,7 +42,7 @@ export interface Retry {
   reason: ClientError;
 }
 
-/** An answer that was read. */
+/** An answer whose body was read. */
 export interface Received extends AnswerHead {
   /** The address of the request. */
   url: string;
@@ -181,6 +181,7 @@ function backoffMs(retries: number): number {
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     const stop = () => {
       clearTimeout(timer);
       reject(signal?.reason);

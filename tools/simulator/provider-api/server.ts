@@ -76,7 +76,7 @@ export async function startProviderApi({ operations, port = 0 }: ProviderApiOpti
 
   const server = http.createServer(async (request, response) => {
     if (failures.isDown) return request.socket.destroy();
-    const { status = 200, headers, body, isCutOff } = await answer(request);
+    const { status = 200, headers, body, isCutOff } = await answer(request).catch(unreadable);
     if (failures.delayMs > 0) await sleep(failures.delayMs);
     if (failures.isDown) return request.socket.destroy();
     const text = typeof body === 'string' ? body : JSON.stringify(body);
@@ -96,6 +96,10 @@ export async function startProviderApi({ operations, port = 0 }: ProviderApiOpti
       await once(server, 'close');
     },
   };
+}
+
+function unreadable(error: Error): Answer {
+  return errorAnswer(400, `Bad Request - ${error.message}`);
 }
 
 async function readCall(request: http.IncomingMessage): Promise<Call> {

@@ -41,12 +41,14 @@ const BULK_EVENTS = ['import.completed', 'import.undone'];
  */
 export function followEvents(queries: QueryClient): () => void {
   let stream: AbortController | undefined;
+  let isFirst = true;
   const startOrStop = () => {
     const shouldRun = may('events:follow') && document.visibilityState === 'visible';
     if (!shouldRun) stream?.abort();
     if (!shouldRun || (stream && !stream.signal.aborted)) return;
     stream = new AbortController();
-    void run(queries, stream.signal);
+    void run(queries, stream.signal, isFirst);
+    isFirst = false;
   };
   startOrStop();
   document.addEventListener('visibilitychange', startOrStop);
@@ -56,16 +58,16 @@ export function followEvents(queries: QueryClient): () => void {
   };
 }
 
-async function run(queries: QueryClient, signal: AbortSignal): Promise<void> {
+async function run(queries: QueryClient, signal: AbortSignal, isFirst: boolean): Promise<void> {
   const collectors = [
     createCollector(COLLECT_MS, (path) => !isReport(path)),
     createCollector(COLLECT_FOR_REPORTS_MS, isReport),
   ];
-  for (let after = 'from=latest', isFirst = true; !signal.aborted; isFirst = false) {
+  for (let after = 'from=latest', isCurrent = isFirst; !signal.aborted; isCurrent = false) {
     try {
       const stream = await open(after, signal);
       // Events may have been missed while there was no stream.
-      if (!isFirst) void queries.invalidateQueries();
+      if (!isCurrent) void queries.invalidateQueries();
       for await (const message of messagesOf(stream)) {
         if (message.id) after = `after=${message.id}`;
         const event = JSON.parse(message.data) as LiveEvent;
@@ -77,7 +79,7 @@ async function run(queries: QueryClient, signal: AbortSignal): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
   }
 
-  /** Collects events for `ms` milliseconds. Then repeats the queries with an included path that these events concern. */
+  /** Collects events for `ms` milliseconds. Then repeats the queries that they concern, if `isIncluded` accepts the path. */
   function createCollector(ms: number, isIncluded: (path: string) => boolean) {
     const collected: LiveEvent[] = [];
     const readAgain = () => {

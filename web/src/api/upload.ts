@@ -14,7 +14,7 @@ interface Upload {
 /**
  * Sends a file, and sends it again if no answer comes or the service is busy. The service must recognize a file that it already has.
  * @returns the data of the answer.
- * @throws the error body if the service refuses, or the abort reason of the signal.
+ * @throws the abort reason of the signal, or the error body if the service refuses.
  */
 export async function upload<Data>({
   method = 'POST',
@@ -42,6 +42,7 @@ function sendFile(
   onProgress: (share: number) => void,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
+    signal.throwIfAborted(); // The user may have stopped while the access token was renewed.
     const exchange = new XMLHttpRequest();
     const abort = () => exchange.abort();
     exchange.open(method, url);
