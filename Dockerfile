@@ -17,7 +17,7 @@ FROM node:24-bookworm-slim
 # Two malloc arenas instead of eight for each core. Otherwise each thread that hashes a password would fill its own arena.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 MALLOC_ARENA_MAX=2
 WORKDIR /app
-# Native code cannot be bundled, and the pages of the API description are files.
+# Two packages are native code, which cannot be bundled. The third has the files of /api-docs.
 COPY --from=build /app/node_modules/@myriaddreamin ./node_modules/@myriaddreamin
 COPY --from=build /app/node_modules/@node-rs ./node_modules/@node-rs
 COPY --from=build /app/node_modules/@fastify/swagger-ui ./node_modules/@fastify/swagger-ui
@@ -27,7 +27,7 @@ COPY templates ./templates
 COPY fonts ./fonts
 COPY --from=build /app/web/dist ./web/dist
 COPY --from=build /app/dist ./dist
-# Commands such as `npm run create-admin` first run it to check that the build exists.
+# `npm run create-admin` and similar commands first run this script, which checks that the build exists.
 COPY scripts/ensure-build.mjs ./scripts/
 USER node
 EXPOSE 8080

@@ -144,7 +144,7 @@ function byUsers(workload) {
   return { ...workload, name: `${workload.name}, by ${connections} users`, isByUsers: true };
 }
 
-/** Measures single long requests, some of them also without the service. */
+/** Measures requests that are sent one at a time, some of them also without the service. */
 async function measureSingle({ base }, headers) {
   const day = today({ config: readConfig({ NODE_ENV: 'test' }), clock: systemClock });
   const get = async (path) => {
@@ -184,7 +184,7 @@ async function measureSingle({ base }, headers) {
   await one(
     'POST /payments/reconcile, 10,000 ids',
     () => reconcile({ base, headers }, batch),
-    // The work needs only this statement.
+    // Without the service, this one statement does the work.
     async () => {
       await database.query('begin');
       await database.query('set local enable_seqscan = off'); // as the service does

@@ -25,15 +25,15 @@ function contentOf(column: Column): string {
     case 'text':
     case 'paragraph':
     case 'code':
-      return `text, at most ${column.maxLength}`;
+      return `text, at most ${column.maxLength} characters`;
     case 'external_id':
       return 'your id';
     case 'national_id':
-      return 'text, at most 50';
+      return 'text, at most 50 characters';
     case 'reference':
       return `a row of ${column.file}.csv`;
     case 'amount':
-      return column.allowsZero ? 'amount from 0' : 'amount above 0';
+      return column.allowsZero ? 'amount, 0 or more' : 'amount above 0';
     case 'count':
       return `number, ${column.min} to ${column.max.toLocaleString('en')}`;
     case 'date':

@@ -19,7 +19,7 @@ export function resultsTable(results: string): string {
     }
   }
   const head = [
-    '| call | requests a second | share of a plain handler | 99th percentile, ms |',
+    '| call | requests a second | rate relative to a plain handler | 99th percentile, ms |',
     '|---|--:|--:|--:|',
   ];
   return [...head, ...rows, '', ...conditions].join('\n');

@@ -2,7 +2,7 @@
  * Takes pictures of every page of the staff console with the demo company, at 1280 and 360 px, in both themes, and replaces the
  * pictures of the README.
  *
- *   npm run screenshots              # in screenshots/; needs chromium-headless-shell or chromium
+ *   npm run screenshots              # writes to screenshots/; needs chromium-headless-shell or chromium
  *   DATA_DIR=~/demo npm run screenshots    # keeps the demo company for the next time
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -97,7 +97,7 @@ function readRequests(reading: Reading, paybillNumbers: readonly string[]): Requ
   const callbackUrl = readCallbackUrl('MOBILEMONEY_PASSKEY', reading);
   if (settings.CURRENCY !== 'KES')
     problems.push(
-      'MOBILEMONEY_PASSKEY must be empty unless CURRENCY is KES, because payment requests are in KES',
+      'MOBILEMONEY_PASSKEY can be set only if CURRENCY is KES, because payment requests are in KES',
     );
   checkShortCode(reading, paybillNumbers);
   return Object.freeze({ shortCode, passkey, callbackUrl });

@@ -100,7 +100,7 @@ export const settingsSchema = Type.Object({
   REGISTRATION_ROLE: setting(
     Type.Enum(['', ...USER_ROLES]),
     '',
-    'Role of users who register. Empty: manager. Required, and not admin, if registration is open in production.',
+    'Role of users who register. Empty: manager. If registration is open in production, this is required and must not be admin.',
   ),
 
   ADMIN_PASSWORD: text(
@@ -154,22 +154,22 @@ export const settingsSchema = Type.Object({
     'Password of MOBILEMONEY_INITIATOR. It is sent encrypted with MOBILEMONEY_CERTIFICATE.',
   ),
   MOBILEMONEY_CERTIFICATE: text(
-    'File with the certificate of the mobile-money provider (PEM or DER) for MOBILEMONEY_INITIATOR_PASSWORD. Required with MOBILEMONEY_INITIATOR.',
+    'File with the certificate of the mobile-money provider (PEM or DER), which encrypts MOBILEMONEY_INITIATOR_PASSWORD. Required with MOBILEMONEY_INITIATOR.',
   ),
   PAYMENT_REQUEST_INTERVAL: setting(
     Type.Integer({ minimum: 0, maximum: 86_400 }),
     60,
-    'Smallest number of seconds between two payment requests to a phone.',
+    'Smallest number of seconds between two payment requests to the same phone.',
   ),
   PAYMENT_REQUEST_SAME_AMOUNT_INTERVAL: setting(
     Type.Integer({ minimum: 0, maximum: 86_400 }),
     120,
-    'Smallest number of seconds between two payment requests for the same amount to a phone.',
+    'Smallest number of seconds between two payment requests to the same phone for the same amount.',
   ),
   PAYMENT_REQUESTS_PER_DAY: setting(
     Type.Integer({ minimum: 1, maximum: 1_000 }),
     10,
-    'Largest number of payment requests to a phone in 24 hours.',
+    'Largest number of payment requests to the same phone in 24 hours.',
   ),
   WEBHOOKS_OUT_ALLOW: text(
     'Private hosts and networks (names or CIDR, separated by commas) that webhook endpoints may use, by https:// or http://. Empty: only https:// to the public internet.',
@@ -183,7 +183,7 @@ export const settingsSchema = Type.Object({
   COMPANY_ADDRESS: setting(
     Type.String({ maxLength: 500 }),
     '',
-    'Printed below the name. | starts a new line.',
+    'Printed below the name. The character | starts a new line.',
   ),
   COMPANY_LOGO: text(
     'PNG, JPEG or SVG file of at most 1 MB, printed on invoices and account statements. Convert text in an SVG to outlines.',
@@ -226,7 +226,7 @@ export const settingsSchema = Type.Object({
   CORS_ORIGINS: text(
     'Web origins that may call the API from a browser, such as https://app.example.com, separated by commas. Empty: none.',
   ),
-  TEST_CLOCK: setting(Type.Enum(['on', 'off']), 'off', 'on adds PUT /api/test/clock. Refused in production.'),
+  TEST_CLOCK: setting(Type.Enum(['on', 'off']), 'off', 'Adds PUT /api/test/clock. Refused in production.'),
 });
 
 /** For `.env.example`: the descriptions of the variables OAUTH_<NAME>_… of an identity provider. */

@@ -284,7 +284,7 @@ describe('payment requests', () => {
       'MOBILEMONEY_API_URL is required with MOBILEMONEY_PASSKEY',
       'MOBILEMONEY_SHORT_CODE is required with MOBILEMONEY_PASSKEY',
       'MOBILEMONEY_CALLBACK_URL or PUBLIC_URL is required with MOBILEMONEY_PASSKEY',
-      'MOBILEMONEY_PASSKEY must be empty unless CURRENCY is KES, because payment requests are in KES',
+      'MOBILEMONEY_PASSKEY can be set only if CURRENCY is KES, because payment requests are in KES',
     ]);
     expect(problems({ ...requests, PAYBILL_NUMBERS: '600000' })).toEqual([
       'MOBILEMONEY_SHORT_CODE must be one of PAYBILL_NUMBERS',

@@ -42,11 +42,11 @@ declare module './core/context.ts' {
     /** Has no slash at its end. Undefined: the host of the request is used. */
     readonly publicUrl: string | undefined;
     readonly production: boolean;
-    /** Whether DATABASE_URL is the address of a pooler in transaction mode. Callers then share database sessions. */
+    /** Whether DATABASE_URL is the address of a pooler in transaction mode. The clients of a pooler share database sessions. */
     readonly pooled: boolean;
     /** The address for work that needs a database session. Empty: the embedded PostgreSQL. */
     readonly directUrl: string;
-    /** Whether to name prepared statements. False behind a pooler: the names belong to a session, and callers share sessions. */
+    /** Whether to name prepared statements. False behind a pooler: the names belong to a session, and clients share sessions. */
     readonly namedStatements: boolean;
     readonly registration: { readonly open: boolean; readonly role: UserRole };
     /** A list of CIDR networks. Undefined: no proxy is trusted. */
@@ -126,7 +126,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   if (settings.JWT_SECRET !== '' && Buffer.byteLength(settings.JWT_SECRET) < 32)
     problems.push('JWT_SECRET must have at least 32 bytes');
   for (const name of ['WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
-    // HTTP headers cannot transmit other characters unchanged.
+    // HTTP headers transmit only printable ASCII characters unchanged, and lose spaces around the value.
     if (!/^([!-~]([ -~]*[!-~])?)?$/.test(settings[name]))
       problems.push(`${name} must consist of printable ASCII characters, without spaces around them`);
   }
@@ -203,7 +203,7 @@ function checkDatabases(reading: Reading, pooled: boolean): void {
     problems.push('DATABASE_DIRECT_URL requires DATABASE_URL, the address of the pooler');
   if (pooled && settings.TEST_CLOCK === 'on')
     problems.push(
-      'TEST_CLOCK must be off behind a pooler: other callers share the connections of a pooler, so TEST_CLOCK would change their clock, too',
+      'TEST_CLOCK must be off behind a pooler: other clients share the connections of a pooler, so TEST_CLOCK would change their clock, too',
     );
 }
 

@@ -30,7 +30,7 @@ export interface Preparation {
   isNew: boolean;
 }
 
-/** An error in the configuration, which the operator sees as one line. */
+/** An error that the operator can correct. The operator sees only its message. */
 export class PreparationError extends Error {}
 
 interface PrepareOptions {
@@ -231,7 +231,7 @@ async function checkPooler(url: string): Promise<void> {
   }
 }
 
-/** The statements that set each time-out of the role that is missing or too long. 0 means no time-out. */
+/** The statements that set the missing time-outs of the role, and shorten those that are too long. 0 means no time-out. */
 function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>>): string[] {
   return Object.entries(SESSION_TIMEOUTS_MS).flatMap(([name, longestMs]) => {
     const { [name]: foundMs = 0 } = timeouts;

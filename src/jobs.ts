@@ -76,7 +76,7 @@ const STEPS: readonly Step[] = [
     name: 'queue the daily check of the books',
     run: async (context) => {
       await queueDailyCheck(context);
-      return 0; // Prevents a log line. At a first start, it would come after the printed addresses, which must stay visible.
+      return 0; // Writes no log line: after a first start, the printed addresses must stay the last output.
     },
   },
   {
@@ -88,7 +88,10 @@ const STEPS: readonly Step[] = [
     name: 'delete expired sign-in states',
     run: ({ db }, signal) => deleteExpiredSignInStates(db, new Date(), signal),
   },
-  { name: 'delete old answers', run: ({ db, clock }, signal) => deleteOldAnswers(db, clock.now(), signal) },
+  {
+    name: 'delete old idempotency keys',
+    run: ({ db, clock }, signal) => deleteOldAnswers(db, clock.now(), signal),
+  },
   {
     name: 'delete old webhook deliveries',
     run: ({ db, clock }, signal) => deleteOldDeliveries(db, clock.now(), signal),
@@ -144,10 +147,7 @@ function idOf(payload: unknown): number {
 }
 
 export interface Jobs extends JobQueue {
-  /**
-   * When this instance last completed the minute jobs. Undefined if it has not yet. Another instance may have completed them
-   * later.
-   */
+  /** When this instance last completed the minute jobs. Undefined before the first time. Other instances run these jobs, too. */
   lastCompletedAt(): Date | undefined;
   /** Runs the minute jobs. Waits first if this instance is already running them. @returns whether every step ran and none failed. */
   runMinuteJobsNow(): Promise<boolean>;

@@ -39,7 +39,7 @@ interface PoolOptions {
   connection: Connection;
   /** The address of PostgreSQL, if `connection` is the address of a pooler. */
   direct?: Connection;
-  /** The URL of the pooler that requests use. The health check tests whether it accepts connections. */
+  /** The URL of the pooler for requests. The health check tests whether the pooler accepts connections. */
   pooler?: string | undefined;
   testClock?: TestClock | undefined;
   /** For changes of the replica's state, and for reports that it could not serve. */

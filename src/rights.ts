@@ -34,7 +34,7 @@ export const RIGHTS = {
   'reconciliations:read': ['admin', 'manager', 'finance', 'viewer'],
   'reconciliations:create': ['admin', 'manager', 'finance'],
   'commissions:read': ['admin', 'manager', 'finance', 'viewer'],
-  // Users without commissions:read see only the commissions of their own employee.
+  // Users without commissions:read see only the commissions of the employee in their `employeeId`.
   'commissions:read-own': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'commissions:calculate': ['admin', 'manager', 'finance'],
   'commissions:approve': ['admin', 'manager', 'finance'],

@@ -13,7 +13,7 @@ const HEAP_GROWTH = '--heap-growing-percent=100';
 /** After one of these signals, a second one has no effect. With other signals, close-with-grace ends the process at the second one. */
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const PARENT_CHECK_MS = 500;
-/** Argument of `npm start`: stop the service when its parent process, npm, ends. */
+/** `npm start` passes this argument. The service then stops when its parent process, npm, ends. */
 const STOP_WITH_PARENT = '--stop-with-parent';
 
 /** Reads the configuration, starts the service and stops it on a signal. */

@@ -30,7 +30,7 @@ const READINESS_DRAIN_MS = 3_000;
 export interface Service {
   address: string;
   log: Log;
-  /** @param reason - the reason for the log, such as the name of a signal. */
+  /** @param reason - logged as the reason, such as the name of a signal. */
   stop(reason: string): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ export async function startService(config: Config): Promise<Service> {
       const workStopped = Promise.all([jobs?.stop(), dispatcher?.stop(), requestWorker?.stop()]);
       // Load balancers check readiness about every second. They must see "not ready" before the first request is refused.
       if (config.production) await sleep(READINESS_DRAIN_MS);
-      // Uploads, exports and long reads may take minutes, so they are interrupted. Clients notice it. Other requests complete.
+      // Uploads, exports and long reads may take minutes, so they are interrupted. Other requests complete.
       await Promise.all([pools.cancelLongWork(), app.close()]);
       await workStopped;
       await pools.close();

@@ -127,7 +127,7 @@ const ui = SwaggerUIBundle({
 addEventListener('hashchange', () => {
   const { layoutActions } = ui.getSystem();
   layoutActions.parseDeepLinkHash(location.hash);
-  // If the operation is already shown, Swagger UI keeps its own request to scroll, and fails when the tag is closed.
+  // If the operation is already shown, Swagger UI keeps its own pending scroll to it, and fails when the tag is closed.
   layoutActions.clearScrollTo();
   const id = location.hash.replace('#', 'operations').replaceAll('/', '-');
   requestAnimationFrame(() => document.getElementById(id)?.scrollIntoView());

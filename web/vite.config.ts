@@ -27,7 +27,7 @@ export default defineConfig(({ command }) => {
     plugins: [preloadApp(), compressFiles()],
     build: {
       target: 'es2022',
-      assetsInlineLimit: 0, // The content security policy allows no data: URLs except images.
+      assetsInlineLimit: 0, // The content security policy allows data: URLs only for images.
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       rolldownOptions: {

@@ -39,8 +39,8 @@ export function sizes({ payments = 1_000_000, accounts = Math.ceil(payments / 10
 }
 
 /**
- * Opens the books for a benchmark. With `database`, these are books that were loaded before, and the rows that the benchmark adds
- * remain in them. Otherwise, loads new books into a new database.
+ * Opens the books for a benchmark. Without `database`, loads new books into a new database. With `database`, uses the books in
+ * this database; the rows that the benchmark adds remain in them.
  */
 export async function openBooks(name, { database, payments, accounts, customers }) {
   if (database) return { url: database, size: await sizeOf(database), drop: async () => {} };

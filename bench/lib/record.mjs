@@ -1,6 +1,6 @@
 /**
- * Preloaded into the service (node --import). Writes the statements that the service sends to PostgreSQL to the file BENCH_RECORD,
- * one JSON value per line, except plain strings, streams and failed statements. The comparisons can then run these statements.
+ * Preloaded into the service (node --import). Appends each successful statement with its values to the file BENCH_RECORD, as one
+ * line of JSON. Statements that are sent as a plain string or a stream are not recorded.
  */
 import { appendFileSync } from 'node:fs';
 import pg from 'pg';

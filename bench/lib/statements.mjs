@@ -50,7 +50,7 @@ export async function typesOf(database, statements) {
 }
 
 /**
- * A pgbench script, and the texts to pass with -D, because the variables in the script can only be numbers.
+ * Returns a pgbench script, and the texts that it uses. pgbench gets them with -D, because `\set` can only set numbers.
  * @param types - see `typesOf`.
  * @param ranges - name of a variable → [lowest, highest].
  */

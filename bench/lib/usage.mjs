@@ -30,7 +30,7 @@ export async function usage({ database, redis, services, nginx }) {
   };
 }
 
-/** @returns the CPU of each part in ms, the WAL bytes and the Redis scripts, for each request between the two results. */
+/** @returns the average use per request: the CPU of each part in ms, the WAL bytes and the Redis scripts. */
 export function usedPerRequest(before, after, requests) {
   return Object.fromEntries(
     Object.entries(after).map(([part, amount]) => {

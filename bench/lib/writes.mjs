@@ -1,7 +1,7 @@
 /**
  * Measures how fast payments are recorded, compared with programs that do not use the statements of this service: (d) a plain
  * Fastify and pg handler with one insert, and (e) pgbench with the smallest transaction that updates a balance (plain.mjs). All
- * checks of the service are on: token, rights, limits, ledger, audit, access log. Part of run.mjs.
+ * checks of the service are on: token, rights, limits, ledger, audit, access log. Part of run.mjs, where (a) is the service.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

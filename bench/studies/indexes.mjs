@@ -36,7 +36,7 @@ await database.connect();
 let service;
 
 try {
-  // An audit row for each payment, which the loader does not insert.
+  // The loader inserts no audit rows, so this adds one for each payment.
   await database.query(`
     insert into audit_entries overriding system value
     select id, null::bigint, 'mobilemoney', 'payment.record', 'payment', id, null::jsonb,
@@ -63,7 +63,7 @@ try {
 
   const answers = [];
   for (const list of listsOf(description)) answers.push(...(await askAll(list, token, large)));
-  const unserved = answers.filter(
+  const slowFilters = answers.filter(
     ({ asked, ms, seqScans, isNarrow }) =>
       asked.startsWith('filter') && isNarrow && (ms > SLOW_MS || seqScans.length > 0),
   );
@@ -71,7 +71,7 @@ try {
   console.log(
     table(
       ['list', 'asked for', 'rows', 'ms', 'read as a whole'],
-      (options.all ? answers : unserved).map(({ path, asked, total, ms, seqScans }) => [
+      (options.all ? answers : slowFilters).map(({ path, asked, total, ms, seqScans }) => [
         ...[path, asked, total.toLocaleString('en'), ms.toFixed(1), seqScans.join(', ')],
       ]),
     ),
@@ -226,7 +226,7 @@ async function seqScansOf({ text: statement, values }) {
   return found;
 }
 
-/** Sends the GET requests that are not lists (except sign-in), and changes that open accounts or move money. Then reads each list again. */
+/** Sends the other GET requests except sign-in, and changes that open accounts or move money. Then reads each list again. */
 async function sendOtherRequests({ paths }, token) {
   const date = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   const period = `startDate=${date(-60)}&endDate=${date(0)}`;

@@ -8,7 +8,7 @@
  * --database: the URL of a database that bench/lib/load.mjs has filled. The new payments stay in it. Needs wrk, nginx
  * (/usr/sbin/nginx, or BENCH_NGINX), and PostgreSQL as `npm run bench` does, on this machine and without other users.
  *
- * Result (7735f54, before payments were posted in batches; 10,250,511 payments, two cores for everything): nginx gave each of
+ * Result (at 7735f54, before payments were posted in batches; 10,250,511 payments, two cores for everything): nginx gave each of
  * four instances 24.6 to 25.4 % of the calls. A read cost 0.129 ms of CPU with one instance and 0.276 ms with four, a payment
  * 0.951 and 1.996 ms, because four processes share two cores. One core of the services carried 501 payments a second, one
  * core of PostgreSQL 641, one core of nginx 11,650.

@@ -1,7 +1,7 @@
 /**
  * Measures what partitions of ledger and audit cost. Runs the same calls in turns on two equal databases. One has its rows in
- * 24 partitions, as after two years of a monthly `npm run partition`. Then it divides the other database, adds ledger entries, and
- * makes it plain again.
+ * 24 partitions, as after two years of a monthly `npm run partition`. Then the study divides the other database, adds ledger
+ * entries, and removes the partitions.
  *
  *   npm run build && node bench/studies/partitions.mjs [--payments=500000] [--rounds=5] [--seconds=5] [--connections=16]
  *
@@ -117,7 +117,7 @@ async function compare(workload, books, numbers) {
   return row;
 }
 
-/** Times the work of `npm run partition` and its reverse on the plain books. */
+/** Measures how long `npm run partition` and its reverse take on the plain books. */
 async function convert() {
   for (const name of TABLES) {
     const { rows } = await database.query(`select count(*) from ${name}`);

@@ -5,11 +5,11 @@
 // programs (load 17).
 // - 1,000,000 payments of 200,000 accounts: 67 s of CPU time in Node.js and 180 s in PostgreSQL, mostly one after the other. Node.js
 //   used at most 243 MB, a connection of PostgreSQL 208 MB. With only one other program (load 2 to 4), the run took 256 s.
-// - 100,000 payments of 20,000 accounts, in the same order: 8 s and 17 s of CPU time, 236 MB and 169 MB.
+// - 100,000 payments of 20,000 accounts: 8 s of CPU time in Node.js and 17 s in PostgreSQL, at most 236 MB and 169 MB.
 //
-// An earlier version used `work_mem` 128MB, and had no index by which a batch finds its accounts. It took 270 s for 1,000,000 payments
-// on two almost idle cores (load 1 to 5). 29 s of them went to batches that read the whole table of accounts. The connection used
-// 474 MB, because sorts and hash tables grew with the import.
+// An earlier import used `work_mem` 128MB, and had no index by which a batch finds its accounts. It took 270 s for 1,000,000
+// payments on two almost idle cores (load 1 to 5). 29 s of them went to batches that read the whole table of accounts. The
+// connection used 474 MB, because sorts and hash tables grew with the import.
 //
 // About a third of the time of PostgreSQL is spent on checks of foreign keys.
 

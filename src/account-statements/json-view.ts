@@ -70,7 +70,7 @@ export function toStatement(
   };
 }
 
-/** The database rows that a row of a statement comes from. */
+/** The payment or credit move of a statement row, and the ledger event. */
 export function sourceOf({ type, money, event }: Row) {
   return {
     paymentId: money?.paymentId ?? null,

@@ -20,15 +20,15 @@ interface QuotedAccount {
 }
 
 export interface Quote {
-  /** The part of `amountDueMinor` that fell due before the date of the quote. */
+  /** The part of `amountDueMinor` that fell due before `date`, the parameter of `quoteOf`. */
   overdueMinor: Minor;
-  /** The part of `amountDueMinor` that falls due on the date of the quote. */
+  /** The part of `amountDueMinor` that falls due on `date`. */
   dueOnDateMinor: Minor;
   amountDueMinor: Minor;
-  /** The whole balance on the date of the quote. */
+  /** The whole balance on `date`. */
   payoffMinor: Minor;
   position: Position;
-  /** The account after a payment on the date of the quote. Null if no amount was given. */
+  /** The account after a payment on `date`. Null if no amount was given. */
   after: QuotedPayment | null;
 }
 

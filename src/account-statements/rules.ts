@@ -73,7 +73,7 @@ export interface StatementFigures {
 export interface Row extends StatementFigures {
   type: RowType;
   date: PlainDate;
-  /** The amount of the event, even if it does not change the balances. */
+  /** The amount of the item, payment or event. A reversed payment and its reversal do not change the balances. */
   amountMinor: Minor;
   dueMinor: Minor;
   chargedMinor: Minor;
@@ -113,7 +113,7 @@ interface AccountHistory {
 }
 
 /**
- * Completes the period of a statement. `to` defaults to today. `from` defaults to the earlier of `firstDay` and `to`.
+ * Fills in the missing days of a period. `to` defaults to today. `from` defaults to the earlier of `firstDay` and `to`.
  * @throws AppError VALIDATION_ERROR if the period ends before it starts.
  */
 export function readStatementPeriod(
@@ -146,7 +146,7 @@ export function statementOf(history: AccountHistory, period: StatementPeriod): S
   const { terms, activated, end, counted } = known;
   const closing = figuresAt(known, to);
   const paidMinor = sumOf(counted);
-  const over = closing.owedInTotalMinor;
+  const owed = closing.owedInTotalMinor;
   return {
     opening,
     rows,
@@ -159,8 +159,8 @@ export function statementOf(history: AccountHistory, period: StatementPeriod): S
     end: end?.type ?? null,
     position: position(terms, { paidMinor, today: to, closed: end !== undefined, activated }),
     paidMinor,
-    balanceMinor: over > 0n ? over : 0n,
-    creditMinor: over < 0n ? -over : 0n,
+    balanceMinor: owed > 0n ? owed : 0n,
+    creditMinor: owed < 0n ? -owed : 0n,
   };
 }
 
@@ -245,7 +245,7 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
   const rows: Row[] = [];
   let paid = sumOf(counted.filter(({ date }) => compareDates(date, from) < 0));
   let { dueSoFarMinor, owedInTotalMinor } = opening;
-  let lost = end?.type === 'written_off' && compareDates(end.date, from) < 0;
+  let isWrittenOff = end?.type === 'written_off' && compareDates(end.date, from) < 0;
 
   for (const entry of entries) {
     if (entry.event) addEvent(entry.event);
@@ -263,7 +263,7 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
     if (type === 'opened') add({ ...common, chargedMinor: total });
     else if (type === 'cancelled') add({ ...common, chargedMinor: -total, dueMinor: -due });
     else {
-      lost = true;
+      isWrittenOff = true;
       add({ ...common, dueMinor: minMinor(paid, total) - due });
     }
   }
@@ -284,13 +284,13 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
     const recovered = minMinor(paid + paidMinor, total) - minMinor(paid, total);
     paid += paidMinor;
     if (isOut(one)) {
-      add({ type, date, amountMinor, paidMinor, dueMinor: lost ? recovered : 0n, money: one });
+      add({ type, date, amountMinor, paidMinor, dueMinor: isWrittenOff ? recovered : 0n, money: one });
       return;
     }
     const covers = allocation.ofMoney.get(one) ?? [];
     const creditMinor = amountMinor - coveredBy(covers);
     add({ type, date, amountMinor, paidMinor, covers, creditMinor, money: one });
-    if (lost && recovered > 0n) {
+    if (isWrittenOff && recovered > 0n) {
       add({ type: 'recovery', date, amountMinor: recovered, dueMinor: recovered, money: one });
     }
   }

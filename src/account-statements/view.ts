@@ -106,10 +106,10 @@ function checkMoneyLimit(rows: readonly unknown[], what: string, { to }: Stateme
 /** An account that was recorded after its activation date is shown as opened on its activation date. */
 function toEvent(row: AccountEventRow, { activation_date }: AccountRow): AccountEvent {
   const type = typeOfEvent(row.event);
-  const isLate = type === 'opened' && compareDates(activation_date, row.value_date) < 0;
+  const isBackdated = type === 'opened' && compareDates(activation_date, row.value_date) < 0;
   return {
     type,
-    date: isLate ? activation_date : row.value_date,
+    date: isBackdated ? activation_date : row.value_date,
     amountMinor: BigInt(row.amount_minor),
     ledgerEventId: row.event_id,
     reason: row.reason,

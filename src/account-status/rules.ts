@@ -117,7 +117,7 @@ export function eventOfMove(from: AccountStatus, to: AccountStatus) {
   return `account.${to}` as const;
 }
 
-/** @throws AppError VALIDATION_ERROR with `{from, to, allowed}`, or for a missing reason. */
+/** @throws AppError VALIDATION_ERROR for a change that is not allowed, with `{from, to, allowed}`, and for a missing reason. */
 export function checkStatusMove(from: AccountStatus, to: AccountStatus, reason: string | undefined): void {
   const allowed = STATUS_TABLE[from].moves;
   if (!allowed.includes(to)) throw illegalMove('An account', from, to, allowed);

@@ -1,7 +1,7 @@
 import type { Row } from '../core/database/tables.ts';
 import { addDays, compareDates, daysBetween, type PlainDate } from '../core/values/dates.ts';
 
-/** The columns that the suspension policy reads. `next_due_date` is null if every item is paid, or if the account is closed. */
+/** `next_due_date` is null if every item is paid, or if the account is closed. */
 type Lateness = Pick<Row<'accounts'>, 'next_due_date' | 'grace_days'>;
 type Grace = Lateness & Pick<Row<'accounts'>, 'reprieved_on'>;
 

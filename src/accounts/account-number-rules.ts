@@ -29,7 +29,7 @@ const DAMM: readonly (readonly number[])[] = [
 ];
 
 /**
- * The number that a customer types into the phone: ACC, 1,000,000 + the account's id, and one Damm check digit.
+ * The number that a customer types into the phone. ACC is followed by the sum of 1,000,000 and the id, and by a Damm check digit.
  * The check digit finds every single wrong digit and every swap of two neighbouring digits.
  *
  * @throws RangeError for an id that is not a positive whole number, or that is too large for an exact sum.
@@ -47,7 +47,7 @@ export function formatAccountNumber(id: number): string {
  * Reads an account number as people type it: in upper or lower case, with or without the prefix. Spaces and punctuation may be
  * anywhere, and full-width and other forms are normalized (NFKC). No digit may be missing, and no other character may be added.
  *
- * @returns the id of an account that may not exist; undefined if the reference is not an account number or its check
+ * @returns the id, without checking that the account exists; undefined if the reference is not an account number or its check
  *   digit is wrong.
  */
 export function readAccountNumber(reference: string): number | undefined {
@@ -56,8 +56,8 @@ export function readAccountNumber(reference: string): number | undefined {
 }
 
 /**
- * The largest account id that an import may use. Its account number has nine digits before the check digit. Accounts that are
- * opened after such an import get ten digits, which a search still finds.
+ * The largest account id that an import may use. Its account number has nine digits before the check digit. After an import of
+ * this id, new accounts get ten digits, the most that a search finds (`SEARCHED_LENGTHS`).
  */
 export const LARGEST_IMPORTED_ID = 999_999_999 - FIRST_NUMBER;
 
@@ -81,7 +81,7 @@ export function readFoldedNumber(text: string): number | undefined {
 /** A range of ids, both included. */
 export type IdRange = [from: number, to: number];
 
-/** With fewer digits, such as 10, nearly every account number would match. */
+/** Nearly every account number begins with 10, so a search for two digits could match nearly all accounts. */
 const MIN_BEGINNING = 3;
 /** The lengths of account numbers without prefix and check digit. Longer numbers are not searched. */
 const SEARCHED_LENGTHS = [7, 8, 9, 10];

@@ -170,7 +170,7 @@ async function requestApprovalOfLoss(
     body: change,
     isRepeatable: true,
   });
-  // Refuse external fields: the approver decides only about the balance, and somebody else may change them before the decision.
+  // Refuse external fields: the approver decides only about the balance, and others may change these fields before the decision.
   if (requested && (externalId !== undefined || metadata !== undefined))
     throw invalidField(
       externalId === undefined ? 'metadata' : 'externalId',

@@ -64,7 +64,7 @@ export type PaymentState = (typeof paymentStates)[number];
 export interface Standing {
   /** The sum of the unreversed payments and credit moves. May be negative, see `nextItem`. */
   paidMinor: Minor;
-  /** The business day. */
+  /** The business day of the position. For a quote or a statement, it may be another day than today. */
   today: PlainDate;
   /** True for a cancelled or written-off account: no more items fall due. */
   closed: boolean;
@@ -270,8 +270,8 @@ export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): A
 function lateness(terms: Terms, today: PlainDate, next: OpenItem, daysPastDue: number): PaymentState {
   if (daysPastDue > terms.graceDays) return 'late';
   if (daysPastDue > 0) return 'in_grace';
-  // `instalmentsBy + 1` is the index of the first instalment after today. If there is no such instalment, `next.index` cannot be
-  // greater, and the state is `current`.
+  // `instalmentsBy + 1` is the index of the first instalment after today. If there is no such instalment, `next.index` is smaller
+  // than this index, and the state is `current`.
   return next.index > instalmentsBy(terms, today) + 1 ? 'paid_ahead' : 'current';
 }
 

@@ -27,11 +27,11 @@ describe('a grant', () => {
       expect(refusal(() => grantOf(creator(role), { role }))).toBeUndefined();
     }
     expect(refusal(() => grantOf(creator('manager'), { role: 'admin' }))).toBe(
-      'role: must not hold permissions that you do not have: audit:read, exports:read',
+      'role: must hold only permissions that you have; you lack audit:read, exports:read',
     );
     expect(
       refusal(() => grantOf(creator('agent'), { permissions: ['payments:record', 'payments:reverse'] })),
-    ).toBe('permissions: must not hold permissions that you do not have: payments:reverse');
+    ).toBe('permissions: must hold only permissions that you have; you lack payments:reverse');
   });
 
   it('cannot be made by an API key, with any permissions', () => {
@@ -99,7 +99,7 @@ describe('the use of a key', () => {
     [
       'is replaced at this moment',
       { replacedAt: NOW },
-      'The API key was replaced by a rotation at 2026-11-02T08:00:00.000Z. Use its new secret.',
+      'The API key was rotated, and this secret ended at 2026-11-02T08:00:00.000Z. Use the new secret.',
     ],
     ['was revoked', { revokedAt: LATER }, 'The API key was revoked. Use another one.'],
   ])('is refused only if the key has ended: a key that %s', (_what, fields, message) => {

@@ -24,7 +24,7 @@ export function grantOf(creator: Actor, given: { role?: UserRole; permissions?: 
   const granted = permissions ?? (role ? apiKeyPermissionsOf(role) : []);
   const excess = granted.filter((permission) => !mayDo(creator, permission));
   if (excess.length > 0) {
-    const message = `must not hold permissions that you do not have: ${excess.join(', ')}`;
+    const message = `must hold only permissions that you have; you lack ${excess.join(', ')}`;
     throw invalidField(permissions ? 'permissions' : 'role', message);
   }
   return { role: role ?? null, permissions: permissions ?? null };
@@ -77,7 +77,7 @@ export function refusalOfUse(key: ParsedKey, address: string, now: string): AppE
   if (key.revokedAt !== null) return unauthorizedKey('was revoked. Use another one');
   if (expiresAt !== null && expiresAt <= now) return unauthorizedKey(`expired at ${expiresAt}`);
   if (replacedAt !== null && replacedAt <= now)
-    return unauthorizedKey(`was replaced by a rotation at ${replacedAt}. Use its new secret`);
+    return unauthorizedKey(`was rotated, and this secret ended at ${replacedAt}. Use the new secret`);
   if (key.networks && !key.networks.has(address)) {
     const message = `This API key may not be used from ${address}. Its networks do not contain this address.`;
     return new AppError('FORBIDDEN', message, { details: { address } });

@@ -78,7 +78,7 @@ const properties = {
   id: Id,
   name: Type.String(),
   role: Nullable(Role),
-  permissions: Nullable(Type.Array(Type.String(), { description: 'null for a key with a role.' })),
+  permissions: Nullable(Type.Array(Type.String(), { description: 'Null for a key with a role.' })),
   networks: Nullable(Type.Array(Type.String())),
   status: Type.Enum([...API_KEY_STATUSES]),
   hint: Type.String({ description: 'The last four characters of the newest secret.' }),

@@ -8,7 +8,7 @@ import type { ListPlan } from '../core/lists/query.ts';
 import type { ApiKeyStatus, PresentedKey } from './rules.ts';
 import type { ApiKey } from './schema.ts';
 
-/** Keys expire by real time, like sessions and tokens. */
+/** Keys expire by real time, not by the business clock. Sessions and tokens do the same. */
 const STATUS_NOW = sql<ApiKeyStatus>`case
   when k.revoked_at is not null then 'revoked'
   when k.expires_at <= now() then 'expired'

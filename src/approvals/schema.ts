@@ -48,7 +48,7 @@ export const Approval = Type.Object(
     id: Id,
     action: Choice('ApprovalAction', ACTIONS),
     status: Choice('ApprovalStatus', STATUSES, {
-      description: 'obsolete: a fact had changed, so the request could no longer be approved.',
+      description: 'A request becomes `obsolete` if a fact changes, and can then not be approved.',
     }),
     accountId: Nullable(Type.Integer({ description: 'Null for an unmatched payment.' })),
     accountNumber: Nullable(Type.String()),

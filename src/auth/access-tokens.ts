@@ -16,7 +16,7 @@ const AUDIENCE = 'account-management-service-api';
 const HEADER_TYPE = 'at+jwt';
 const MAX_TOKEN_LENGTH = 2_048;
 const MAX_CACHED_TOKENS = 10_000;
-/** An ended session or a revoked API key works for at most this long on instances that have cached it. */
+/** After a session has ended or a key was revoked, an instance that has cached it accepts it for at most `ttl` milliseconds. */
 const CREDENTIAL_CACHE = { max: 10_000, ttl: 3_000 };
 
 interface AccessClaims {

@@ -39,7 +39,7 @@ function fromElsewhere(): AppError {
 
 const SIGN_IN = 'ams_sign_in';
 const SESSION = 'ams_session';
-/** The prefix of the sign-in secret, if the console started the sign-in. The sign-in then ends with a session cookie. */
+/** The prefix of the sign-in secret, if the console started the sign-in. The browser then gets a session cookie. */
 const CONSOLE_PREFIX = 'console.';
 
 /** A secret for the cookie of one sign-in. A client cannot change the prefix, because the hash of the whole text is stored. */

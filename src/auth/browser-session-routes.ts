@@ -73,8 +73,8 @@ export function browserSessionRoutes(
       const { general, pages } = parts.limiters;
       // Many people may share one address. So a call with a session counts for this session, and only other calls count for the
       // address.
-      const refreshes = `refreshes ${clientKey(request.ip)}`;
-      await pages?.check(refreshes);
+      const addressKey = `refreshes ${clientKey(request.ip)}`;
+      await pages?.check(addressKey);
       const caller = {
         log: request.log,
         requestId: request.id,
@@ -86,7 +86,7 @@ export function browserSessionRoutes(
       const renewed =
         token === undefined ? undefined : await refreshBrowserSession(context, parts, token, caller);
       if (!renewed) {
-        const state = await pages?.count(refreshes);
+        const state = await pages?.count(addressKey);
         if (state) announceLimit(reply, 'pages', state);
         if (token !== undefined) setSessionCookie(request, reply, context, null);
         return ok({ user: null }, 'Nobody is signed in.');

@@ -55,7 +55,7 @@ export async function login(context: Context, parts: AuthParts, body: { email: s
   if (!(await passwordMatches(stored, body.password, limit)) || !found) throw wrongPassword();
   await parts.guesses.forget(guessKey);
   return inTransaction(context.db, async (tx) => {
-    // The password may have changed, or the user been disabled, while the hash was calculated.
+    // While the hash was calculated, somebody may have changed the password or disabled the user.
     const user = await users.lockUserAgainstChanges(tx, found.id);
     if (!user.active || user.password_hash !== found.password_hash) throw wrongPassword();
     return startSession(tx, context, parts, user);

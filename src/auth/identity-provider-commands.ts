@@ -89,7 +89,7 @@ export async function finishProviderSignIn(
   return signInNewIdentity(context, parts, provider, identity, requestId);
 }
 
-/** A state can be used once, even when the sign-in fails, and only in the browser that started it. */
+/** A state works once, and only in the browser that started the sign-in. A failed sign-in also uses it up. */
 async function takeState({ db }: Context, { name }: IdentityProvider, { state, browserSecret }: Callback) {
   const hashes = state &&
     browserSecret && { stateHash: hashToken(state), browserHash: hashToken(browserSecret) };

@@ -206,7 +206,7 @@ const BROKEN_ANSWERS = [
 
 function toAppError(cause: unknown, provider: string): AppError {
   if (cause instanceof openid.AuthorizationResponseError) {
-    // Anyone can forge the parameter `error` of the callback, so the answer contains only the codes in REFUSALS, or `other`.
+    // Anyone can forge the parameter `error` of the callback, so our error contains only the codes in REFUSALS, or `other`.
     const reason = REFUSALS.includes(cause.error) ? cause.error : 'other';
     const message =
       reason === 'access_denied'

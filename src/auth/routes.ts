@@ -159,7 +159,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
     },
   );
 
-  // The router prefers the fixed paths above to a parameter. HEAD is not served, because it would start or use up a sign-in.
+  // The router tries the fixed paths above before this parameter. HEAD is not served, because it would start or use up a sign-in.
   api.get(
     '/auth/:provider',
     {
@@ -205,9 +205,9 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         operationId: 'finishProviderSignIn',
         summary: 'Receive the answer of an identity provider',
         description:
-          'The answer is the same as for sign-in with a password. A new identity becomes a user if registration is open, if the ' +
+          'Returns the same as a sign-in with a password. A new identity becomes a user if registration is open, if the ' +
           'sign-in has an invitation, or if the verified e-mail is in one of `OAUTH_<NAME>_DOMAINS`. If another user has the ' +
-          'e-mail, the answer is DUPLICATE_ENTRY.',
+          'e-mail, the error is DUPLICATE_ENTRY.',
         params: ProviderParams,
         querystring: CallbackQuery,
         response: {

@@ -32,7 +32,7 @@ export function identityProblem({ sub, azp }: Claims, clientId: string): string 
 }
 
 /**
- * Reads a person from the claims of an ID token or of the user-info endpoint. Without `given_name`, the names are taken from
+ * Reads a person from the claims of an ID token or of the user-info endpoint. Without `given_name`, missing names are taken from
  * `name`. Without both claims, the first name is taken from the e-mail. The last name may be empty.
  *
  * @returns undefined if there is no usable e-mail, or if `email_verified` is present but not true.

@@ -21,7 +21,7 @@ interface Caller {
   countExchange?(sessionId: string): Promise<void>;
 }
 
-/** For this long a browser may send a used refresh token again: the answer may have been lost, or two tabs may have sent it. */
+/** How long a browser may send a used refresh token again: the answer may have been lost, or two tabs may have sent the token. */
 const REPEAT_MS = 10_000;
 
 /** The last step of every way to sign in: creates a session and its first tokens. */

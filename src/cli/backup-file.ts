@@ -115,8 +115,8 @@ async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Pr
     if (JSON.stringify(tables) !== JSON.stringify(await readTables(client))) {
       throw new BackupError('The backup does not contain the tables of this service.');
     }
-    // Triggers are not needed: the rows satisfied their rules when the backup was taken, and the comparison below shows that the
-    // rows are unchanged.
+    // Triggers are not needed: they checked the rows before the backup, and the comparison below shows that the rows are
+    // unchanged.
     await client.query(
       tables.map(({ name }) => `alter table ${quoted(name)} disable trigger user`).join(';'),
     );

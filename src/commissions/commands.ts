@@ -38,8 +38,7 @@ interface PricedSale extends Omit<NewLine, 'rule_id' | 'rate_basis_points' | 'am
  * Calculates an employee's commission for a period, with one line per sale. A new calculation replaces the lines and needs a new
  * approval. A paid commission never changes.
  *
- * @throws AppError DUPLICATE_ENTRY for a paid commission, or if `salesData` requests a larger share of a sale than other
- * commissions have left.
+ * @throws AppError DUPLICATE_ENTRY for a paid commission, or if `salesData` requests more than the free share of a sale.
  */
 export async function calculateCommission(context: Context, actor: Actor, body: CalculateBody) {
   const { employeeId, period } = body;

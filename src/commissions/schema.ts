@@ -55,7 +55,7 @@ export const CalculateBody = Type.Object(
         description:
           'Each sale has an account or a product. An account earns commission only once. Several employees can share it. ' +
           'If empty or missing, the sales are the accounts that the employee sold in the period, at most ' +
-          `${MAX_LINES}, each with the share that other commissions have left.`,
+          `${MAX_LINES}, each with the share that no other commission has.`,
       }),
     ),
   },

@@ -163,7 +163,7 @@ async function insertMove(
   const { amountMinor, paymentMethodId } = fields;
   const after = { creditMoveId: move.id, ...rest };
   const creditMoveId = move.id;
-  const given = { resource: 'account', resourceId: accountId, after: { ...after, toAccountId } } as const;
+  const ofGiver = { resource: 'account', resourceId: accountId, after: { ...after, toAccountId } } as const;
   if (toAccountId === null) {
     if (paymentMethodId === null) throw new Error('The refund has no payment method.');
     const refund = event(
@@ -171,7 +171,7 @@ async function insertMove(
       { creditMoveId, paymentMethodId, amountMinor },
       { id: accountId },
     );
-    return { move, changes: [auditRow(actor, { ...given, action: 'credit.refund', event: refund })] };
+    return { move, changes: [auditRow(actor, { ...ofGiver, action: 'credit.refund', event: refund })] };
   }
   const transfer = event('credit.transferred', { creditMoveId, toAccountId, amountMinor }, { id: accountId });
   const receipt = event(
@@ -180,7 +180,7 @@ async function insertMove(
     { id: toAccountId },
   );
   const changes = [
-    auditRow(actor, { ...given, action: 'credit.transfer', event: transfer }),
+    auditRow(actor, { ...ofGiver, action: 'credit.transfer', event: transfer }),
     auditRow(actor, {
       action: 'credit.receive',
       resource: 'account',

@@ -16,7 +16,7 @@ import type { ExpandedCustomer } from './schema.ts';
 /** The fields that staff enter, with the phone in E.164. */
 type CustomerFields = SearchableCustomer & Required<ExternalValues>;
 
-/** The columns of an answer, under the names of the answer. */
+/** The columns of a `Customer`, under the names of its fields. */
 const COLUMNS = [
   'id',
   'first_name as firstName',

@@ -90,7 +90,7 @@ async function requestRefund(context: Context, actor: Actor): Promise<number | u
   return account.id;
 }
 
-/** The two largest cash payments of the last days on active accounts. Leaves out payments for which approval was requested. */
+/** The two largest cash payments on active accounts in the last CASH_DAYS days. Leaves out payments with an approval request. */
 function findManualPayments(context: Context) {
   return context.db
     .selectFrom('payments as p')

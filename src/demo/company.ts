@@ -14,7 +14,7 @@ const SETTING = 'demo_company';
  * the active demo products. Everything goes through the functions that requests use, while the clock moves through the year.
  * Instances that are started meanwhile wait.
  *
- * @param now - the end of the year. The same `now` and the same number of accounts give the same company.
+ * @param now - the end of the simulated year. The same `now` and the same number of accounts give the same company.
  * @throws PreparationError if an earlier start was interrupted while it filled the database.
  */
 export async function addDemoCompany(

@@ -54,8 +54,8 @@ export function statementOf(
   const last = transactions.at(-1);
   if (!last) throw new Error('A provider statement needs at least one mobile-money transaction.');
   const sum = transactions.reduce((total, { amount }) => total + amount, 0);
-  const withdrawal = (id: string, { time }: Transaction, amount: number, details: string, linked = '') =>
-    csvLine([`${last.id}${id}`, localTime(time), 'Completed', '', `${amount}.00`, details, '', linked, '']);
+  const withdrawal = (end: string, { time }: Transaction, amount: number, details: string, linked = '') =>
+    csvLine([`${last.id}${end}`, localTime(time), 'Completed', '', `${amount}.00`, details, '', linked, '']);
   return [
     csvLine(['Organization Name:', organisation]),
     csvLine(['Short Code:', shortCode]),

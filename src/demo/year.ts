@@ -106,7 +106,7 @@ const AGENTS = ['Grace Njeri', 'Samuel Kiprop', 'Faith Atieno', 'Peter Mutua'];
 
 /** How a customer pays: on time, late, in advance, or on time until some day and then almost nothing. */
 type Manner = 'steady' | 'late' | 'generous' | 'stopping';
-/** The manners repeat after this many customers, so that each year has customers of each manner. See `mannerOf`. */
+/** The manners repeat after this many customers, so that every manner occurs. See `mannerOf`. */
 const CYCLE = 12;
 
 /** The steps, one a week, by which staff pursue the debt of a customer who has stopped paying. */
@@ -566,7 +566,7 @@ class DemoYear {
     }
   }
 
-  /** The oldest contract of each offer whose customer still pays. */
+  /** For each offer, the oldest contract whose customer still pays. */
   private payingContracts(): Contract[] {
     const paying = this.contracts.filter(
       ({ isOver, manner, sent, offer }) =>
@@ -599,7 +599,7 @@ class DemoYear {
     await workOnStatement(this.context, this.tools.log, id, { isLast: true, signal });
   }
 
-  /** Assigns the payments that have been unmatched since `until` or longer. For some of them, staff do not find the account. */
+  /** Assigns the payments that have been unmatched since `until` or an earlier day. For some, staff find no account. */
   private async assignUnmatched(until: PlainDate): Promise<void> {
     for (const { paymentId, contract } of takeUntil(until, this.unmatched)) {
       if (!contract.isOver && !this.oneIn(25))
@@ -723,7 +723,7 @@ class DemoYear {
   }
 }
 
-/** Removes and returns the items that have waited since `day` or longer. */
+/** Removes and returns the items that have waited since `day` or an earlier day. */
 function takeUntil<Item extends { since: PlainDate }>(day: PlainDate, waiting: Item[]): Item[] {
   const due = waiting.filter(({ since }) => since <= day);
   waiting.splice(0, waiting.length, ...waiting.filter(({ since }) => since > day));

@@ -32,12 +32,12 @@ const FIELDS = {
     description: 'The number of account figures that differ from those of the source system.',
   }),
   differenceMinor: amount(
-    'The change of the balance that no notification explains. Negative if the balance fell.',
+    'The change of the short code’s balance that no notification explains. Negative if the balance fell.',
   ),
   disabledReason: Type.String({ description: '`gone` or `failing`.' }),
   dueDate: Nullable(date('The day on which the invoice is due.')),
   employeeId: Nullable(Id),
-  endReason: Type.String({ description: 'Why the request ended, such as `cancelled`.' }),
+  endReason: Type.String({ description: 'Why the payment request ended, such as `cancelled`.' }),
   errorCount: Type.Integer(),
   checkCount: Type.Integer(),
   failedChecks: Type.Array(Type.String(), { description: 'The names of the checks with violations.' }),
@@ -147,7 +147,7 @@ export const EVENTS = {
     data: ['changedFields'],
   },
   'payment_request.created': {
-    when: 'Staff requested a payment by phone for an account. The request is not sent yet.',
+    when: 'Staff created a payment request for an account. The request is not sent yet.',
     data: PAYMENT_DATA,
   },
   'payment_request.sent': {

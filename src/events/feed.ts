@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 200;
 const MAX_EVENTS_PER_READ = 1_000;
 
 export interface FeedPage extends EventPage {
-  /** Whether later events may already be visible. */
+  /** Whether events after `toId` may already be visible. */
   hasMore: boolean;
   /** The last event id that a transaction took. */
   lastId: number;
@@ -22,19 +22,19 @@ interface Arrival {
 }
 
 /**
- * The events that readers may see. While readers wait, one loop for each instance looks for new events and gives them to all
- * readers. So a waiting reader needs no database connection.
+ * The events up to the horizon, see rules.ts. While readers wait, one loop for each instance looks for new events and gives them
+ * to all readers. So a waiting reader needs no database connection.
  */
 export interface Feed {
-  /** The next events after an id, of some types or of all. Default: from the first event that is kept. */
+  /** The next events after an id, of some types or of all. Without `after`, starts with the first event that is kept. */
   read(query: {
     after?: number | undefined;
     types?: readonly string[] | undefined;
     limit: number;
   }): Promise<FeedPage>;
   /**
-   * Waits for new events. Call it after a page with `hasMore: false`. After the time-out or an abort, `events` is empty: there is no
-   * event of the wanted types after `after` and up to `toId`.
+   * Waits for new events. Call it after a page with `hasMore: false`. After the time-out or an abort, `events` is empty: no
+   * event between `after` and `toId` has a wanted type.
    */
   wait(after: number, types: readonly string[] | undefined, limits: WaitLimits): Promise<Arrival>;
   /** The `after` for a reader that wants only new events. */

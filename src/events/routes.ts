@@ -36,7 +36,7 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
         operationId: 'listEvents',
         summary: 'Read the events after an id',
         description:
-          'Each change is published as an event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days. An API key gets all events. A user gets the events of resources that the user may read.\n\nWith `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have 10 requests and streams open at a time.',
+          'Each change is published as an event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days. An API key gets all events. A user gets the events of resources that the user may read.\n\nWith `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have at most 10 open requests and streams together.',
         querystring: EventQuery,
         response: {
           200: {

@@ -9,7 +9,7 @@ import { shownName, TYPE_FILTERS } from './rules.ts';
 const MAX_EVENTS = 1_000;
 export const MAX_WAIT_SECONDS = 30;
 
-/** The names that a filter of types may have. */
+/** One part of a filter of types. */
 export const EventTypeFilter = Choice('EventTypeFilter', TYPE_FILTERS);
 
 export const EventQuery = Type.Object({
@@ -17,7 +17,7 @@ export const EventQuery = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'The `after` of the previous answer. Default: the first event that is kept.',
+      description: 'The `after` of the previous answer. Default: start at the oldest event that is kept.',
     }),
   ),
   from: Type.Optional(
@@ -75,7 +75,7 @@ function fieldsOfEvent<T extends TSchema, R extends TSchema, D extends TSchema>(
       }),
     ),
     accountVersion: Nullable(
-      Type.Integer({ description: '1, 2, 3, … for each account, without gaps, in the order of ids.' }),
+      Type.Integer({ description: 'Counts the events of the account by id: 1, 2, 3, … without gaps.' }),
     ),
     actor: Type.String({
       description:

@@ -26,7 +26,7 @@ interface NewInvoiceRow {
 }
 
 /**
- * Finds the customer of the account, and takes the lock on the account that the invoice's foreign key needs. Without this lock, the
+ * Finds the customer of the account, and locks the account, as the invoice's foreign key would do later. Without this lock, the
  * insert could wait for the account while it holds the lock on the year's counter.
  */
 export function findRecipient(tx: Tx, accountId: number) {

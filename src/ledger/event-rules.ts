@@ -4,11 +4,11 @@ import { type ChangeRow, event, eventRow } from '../events/change-rules.ts';
 import type { AccountRow, BooksToWrite, MoneyEvent, NewBooks } from './rules.ts';
 
 /**
- * Sets the account version of each change, and adds events for changes of an account's due date and credit.
+ * Sets the account version of each change row, and adds rows for accounts whose due date or credit has changed.
  *
  * @param accounts - all accounts of the events, locked by the transaction.
  * @param posted - the money events that passed the checks of their accounts.
- * @param further - changes that belong to no event in `posted` and to no account.
+ * @param further - change rows that belong to no event in `posted` and to no account.
  */
 export function numberChanges(
   accounts: ReadonlyMap<number, AccountRow>,
@@ -23,7 +23,7 @@ export function numberChanges(
   const withVersion = (row: ChangeRow): ChangeRow => {
     if (row.account_id === null) return row;
     const written = books.get(row.account_id);
-    if (!written) throw new Error(`No money event changes account ${row.account_id} of ${row.type}.`);
+    if (!written) throw new Error(`No money event of ${row.type} changes account ${row.account_id}.`);
     written.event_count += 1;
     return { ...row, account_version: written.event_count };
   };

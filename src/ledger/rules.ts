@@ -29,7 +29,7 @@ export interface AccountBooks {
 
 export type AccountRow = Row<'accounts'>;
 
-/** The columns of an account that money events read. */
+/** The columns of an account that are needed to apply a money event. */
 export type BooksRow = NewBooks & Pick<AccountRow, 'status' | 'total_minor'>;
 
 export function booksOf(row: Omit<BooksRow, 'paid_month' | 'paid_month_minor'>): AccountBooks {
@@ -60,7 +60,7 @@ export interface MoneyEvent {
   /** The payment or credit move that the entries refer to. */
   paymentId?: number;
   creditMoveId?: number;
-  /** Empty if the account of the money is not known. */
+  /** Empty for an unmatched payment. */
   movements: { accountId: number; movement: Movement }[];
   /**
    * The contra entries refer to the account of the first movement. Together with the entries of the movements, they sum to zero.
@@ -69,7 +69,7 @@ export interface MoneyEvent {
   rows?: AccompanyingRows;
 }
 
-/** Rows of other tables, written by the same statement as money events. */
+/** Rows of other tables. The SQL statement that writes the money events also writes these rows. */
 export type AccompanyingRows = RowsOf<'payments' | 'notifications' | 'idempotency_keys'> & {
   /** The changes in chronological order. `numberChanges` sets the version of each change of an account. */
   changes?: ChangeRow[];
@@ -218,8 +218,8 @@ function unpaid({ totalMinor, paidMinor }: Pick<AccountBooks, 'totalMinor' | 'pa
 }
 
 /**
- * The amount that the customer owes. On a cancelled account, this is only credit that was refunded or transferred before its
- * payment was reversed.
+ * The amount that the customer owes. After a cancellation, the customer owes only money that was first refunded or transferred as
+ * credit, and whose payment was then reversed.
  */
 export function balanceOf(books: Pick<AccountBooks, 'status' | 'totalMinor' | 'paidMinor'>): Minor {
   return unpaid(isStatusIn(books.status, 'saleUndone') ? { ...books, totalMinor: 0n } : books);
@@ -259,8 +259,8 @@ function moneyIn(books: AccountBooks, amountMinor: Minor): AppliedMovement {
 }
 
 /**
- * Money leaves an account. Credit is used first, and the rest becomes debt again. The debt can exceed the total if credit had left
- * the account before. If the debt was written off, recoveries are undone first, and the rest increases the loss.
+ * Money leaves an account. Credit is used first, and the rest becomes debt again. If credit was refunded or transferred before,
+ * the debt can exceed the total. If the debt was written off, recoveries are undone first, and the rest increases the loss.
  */
 function moneyOut(books: AccountBooks, amountMinor: Minor): AppliedMovement {
   if (books.paidMinor - amountMinor < -LARGEST_EXACT_MINOR) {

@@ -67,7 +67,7 @@ function pulledKeys(config: Config): PullKey[] {
   );
 }
 
-/** Whether the settings turn the pull of the short code on. The row of a short code stays when its pull is turned off. */
+/** Whether the settings turn on pulls for the short code. If they are turned off later, the row of the short code stays. */
 export function isPulled(config: Config, { provider, shortCode }: PullKey): boolean {
   return pulledKeys(config).some((key) => key.provider === provider && key.shortCode === shortCode);
 }

@@ -86,7 +86,7 @@ export async function recordPullFailure(
     where provider = ${provider} and short_code = ${shortCode}`.execute(db);
 }
 
-/** Finds the transactions that already have a notification with the same amount, processed or pending. */
+/** Finds the transactions for which a notification with the same amount is stored. The notification may still be pending. */
 export async function findKnownTransactions(
   db: Db,
   provider: string,

@@ -17,7 +17,7 @@ export function providerStatusRoutes(api: Api, context: Context): void {
         operationId: 'getProviderStatus',
         summary: 'Show when each provider last sent a notification',
         description:
-          'For each provider, the answer shows when it last posted a notification, whether it has been silent for longer than usual, and up to which time its payments were pulled. A pull asks the provider for payments whose notification was lost.',
+          'Also shows whether a provider has been silent for longer than usual, and up to which time its payments were pulled. A pull asks the provider for payments whose notification was lost.',
         response: { 200: Envelope(ProviderStatuses, 'Status of the providers.') },
       },
     },

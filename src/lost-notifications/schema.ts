@@ -39,7 +39,7 @@ const ProviderStatus = Type.Object(
     silentSince: Nullable({
       ...Timestamp,
       description:
-        'The time of the last notification before a silence that is longer than usual. Null without a silence.',
+        'The time of the last notification before a silence that is longer than usual. Null if the provider is not silent.',
     }),
     openBalanceGaps: Type.Integer({
       description: 'The number of gaps in the running balance that nothing explains yet.',
@@ -83,7 +83,7 @@ export const BalanceGap = Type.Object(
     shortCode: Type.String(),
     state: Choice('BalanceGapState', GAP_STATES, {
       description:
-        'open: not explained. payments_found: payments of the period explain the whole difference. money_left: money was moved out of the short code, such as a withdrawal or a charge.',
+        'open: not explained. payments_found: payments of the period explain the whole difference. money_left: money left the short code, for example by a withdrawal or a charge.',
     }),
     from: { ...Timestamp, description: 'The time of the last payment before the gap.' },
     until: { ...Timestamp, description: 'The time of the first payment after the gap.' },

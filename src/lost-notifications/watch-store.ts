@@ -26,7 +26,7 @@ export function findWatches(db: Db): Promise<WatchRow[]> {
   return db.selectFrom('provider_watches').selectAll().orderBy('provider').execute();
 }
 
-/** @returns undefined if another instance reads the notifications of the provider. */
+/** @returns undefined if another instance is reading the notifications of the provider. */
 export function tryLockWatch(tx: Tx, provider: string): Promise<WatchRow | undefined> {
   return tx
     .selectFrom('provider_watches')

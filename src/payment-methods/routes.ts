@@ -55,7 +55,7 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
         operationId: 'updatePaymentMethod',
         summary: 'Change a payment method',
         description:
-          'Payments that a provider reports are posted even if the mobile-money method is inactive.',
+          'If the mobile-money method is inactive, the service still posts the payments from providers.',
         params: IdParams,
         body: PaymentMethodChanges,
         response: { 200: Envelope(PaymentMethod, 'Payment method changed.') },

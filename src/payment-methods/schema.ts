@@ -6,7 +6,7 @@ export const NewPaymentMethod = Type.Object(
   {
     code: Type.String({
       pattern: '^[a-z][a-z0-9_]{0,49}$',
-      description: 'Lower-case letters, digits and _.',
+      description: 'Starts with a letter. Contains only lower-case letters, digits and `_`.',
     }),
     name: Text(100),
     active: Type.Optional(Type.Boolean()),

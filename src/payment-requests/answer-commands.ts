@@ -46,7 +46,7 @@ type Queue = Pick<PostingQueue, 'submit'>;
 
 /**
  * Stores the provider's answer to a request, and posts the payment that the answer reports. An answer that does not fit its
- * request is stored as a rejected notification, and the provider is asked for the outcome.
+ * request is stored as a rejected notification. If the request has no outcome yet, the provider is then asked for it.
  */
 export async function receiveAnswer(
   context: Context,
@@ -134,7 +134,7 @@ async function postPaid(
   return linkPayment(context, request.id, request.receipt);
 }
 
-/** The payment as the provider's answer describes it. Undefined if the request has no answer, only a found payment. */
+/** The payment as the provider's answer describes it. Undefined if the service found the payment without an answer. */
 function notificationOf(context: Context, request: PaymentRequestRow, receipt: string) {
   const { config, currency } = context;
   const { requester } = REQUEST_PROVIDER;
@@ -164,9 +164,9 @@ function notificationOf(context: Context, request: PaymentRequestRow, receipt: s
 }
 
 /**
- * Links the payment of the transaction to its request, and moves the payment to the account of the request. A payment of another
- * amount, or of another phone on another account, is left to staff.
- * @returns false if the request has no payment yet.
+ * Links the payment of the transaction to its request, and moves the payment to the account of the request. Does nothing if the
+ * amounts differ, or if the payment is on another account and may come from another phone.
+ * @returns false if the request still has no payment.
  */
 async function linkPayment(context: Context, id: number, receipt: string): Promise<boolean> {
   return inTransaction(context.db, async (tx) => {

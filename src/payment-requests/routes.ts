@@ -33,8 +33,8 @@ export function paymentRequestRoutes(api: Api, context: Context, queue: PostingQ
         summary: 'Ask a phone to pay',
         description:
           'The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, ' +
-          'read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and ' +
-          'a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes, rounded up to whole units. The call gets 409 if the ' +
+          'read it again or follow the events `payment_request.*`. A second open request to a phone gets DUPLICATE_ENTRY, and ' +
+          'too many requests to a phone in a period get RATE_LIMITED. The amount is at most what the account owes, rounded up to whole units. The call gets 409 if the ' +
           'operator has not turned payment requests on (`paymentRequests` in `GET /settings`).',
         params: AccountParams,
         body: NewPaymentRequest,

@@ -169,7 +169,7 @@ export function problemOfAnswer(
   { currency, region }: { currency: Currency; region: string },
 ): string | undefined {
   const { provider_request_id: requestId, amount_minor: requested, phone, status } = request;
-  // Without `paid_body`, the service found the payment itself. It is only probable, so the provider's answer replaces it.
+  // If `paid_body` is null, the service found the payment itself. The provider's answer may name another transaction.
   const receipt = request.paid_body === null ? null : request.receipt;
   if (requestId !== null && answer.requestId !== null && answer.requestId !== requestId)
     return `the provider’s id of the request is ${answer.requestId}, not ${requestId}`;
@@ -186,7 +186,7 @@ export function problemOfAnswer(
   return undefined;
 }
 
-/** The payment in the books for the transaction that an answer names. */
+/** The payment in the books for the transaction in the provider's answer. */
 export interface ReportedPayment {
   id: number;
   amount_minor: number;
@@ -197,8 +197,8 @@ export interface ReportedPayment {
 }
 
 /**
- * Whether a payment is on another account, and may come from another phone than the phone of the request. If an answer to the
- * request names such a payment, the answer is rejected, and the payment is not moved.
+ * Whether a payment is on another account than the request, and may come from another phone. If an answer to the request names
+ * such a payment, the answer is rejected, and the payment is not moved.
  */
 export function mayBeUnrelated(
   { id, account_id: accountId, payer }: ReportedPayment,

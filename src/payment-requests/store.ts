@@ -126,7 +126,7 @@ export async function claimDue(
 /** The longest pause between two searches for the payment of a request. */
 const LONGEST_SEARCH_PAUSE = sql`interval '1 hour'`;
 
-/** Takes paid requests without a payment. */
+/** Takes paid requests that are not linked to a payment yet. */
 export async function claimWithoutPayment(
   db: Db,
   paidSince: Date,
@@ -221,7 +221,7 @@ export async function isReceiptTaken(
   return row !== undefined;
 }
 
-/** Finds the payments of a period that have the account and the amount of a request, and belong to no request. */
+/** Finds the payments of a period that have the account and the amount of the request, and are linked to no request yet. */
 export async function findPossiblePayments(
   db: Db,
   { provider, account_id: accountId, amount_minor: amount }: PaymentRequestRow,

@@ -135,8 +135,8 @@ async function recordInTries(record: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Records that the request may reach the provider from now on, so that no instance sends it again. Gives up a request whose sending
- * was interrupted, or that is too late.
+ * Records that the request may reach the provider from now on, so that no instance sends it again. A request is not sent if its
+ * sending was interrupted, or if it is too late.
  * @returns undefined if the request has changed since it was read.
  */
 async function startSending(

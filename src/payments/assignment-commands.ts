@@ -36,7 +36,7 @@ export async function assignPayment(
 
 /**
  * Moves the payment of a payment request to the account of the request. Does nothing if the payment is reversed, or if staff chose
- * its account. If the account of the request has no room, the payment is unmatched afterwards.
+ * its account. If the account of the request has no room for the amount, the payment is unmatched afterwards.
  */
 export async function moveToRequestedAccount(
   tx: Tx,
@@ -64,8 +64,8 @@ function hasAccountFromStaff({ source, match_method: method }: PaymentRow): bool
 
 /**
  * Unassigns a matched payment, which is then in the list of unmatched payments. A reconciled payment stays reconciled, because its
- * money has arrived. Above the approval limit, the unassignment is only requested, because an unassignment and a new assignment
- * move money to another account.
+ * money has arrived. Above the approval limit, the unassignment needs approval, because staff could then assign the money to
+ * another account.
  */
 export async function unassignPayment(
   context: Context,

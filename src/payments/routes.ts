@@ -235,8 +235,8 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         summary: 'Unassign a payment from its account',
         description:
           'The payment is unmatched again and can be assigned to another account, even if it is reconciled. What the service learned from ' +
-          'the assignment is deleted. Other payments that matched through it stay matched (`filter[matchMethod]=learned`). An amount ' +
-          'above APPROVAL_LIMIT is sent for approval (202).',
+          'the assignment is deleted. Payments that were already matched with this knowledge stay matched ' +
+          '(`filter[matchMethod]=learned`). An amount above APPROVAL_LIMIT is sent for approval (202).',
         params: UnmatchedParams,
         body: Unassignment,
         response: {
@@ -264,8 +264,8 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'reversePayment',
         summary: 'Reverse a payment',
         description:
-          'The payment stays in the list as reversed, and opposite ledger entries undo it. A notification that was linked to a ' +
-          'manual payment, or conflicted with it, is reprocessed in the same transaction. An amount above APPROVAL_LIMIT is sent for approval (202).',
+          'The payment stays in the list as reversed, and opposite ledger entries undo it. If a manual payment is reversed, notifications that ' +
+          'were linked to it or conflicted with it are reprocessed in the same database transaction. An amount above APPROVAL_LIMIT is sent for approval (202).',
         params: ReversalParams,
         body: Reversal,
         response: {

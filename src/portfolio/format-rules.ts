@@ -17,7 +17,7 @@ export type Kind =
   | { kind: 'code'; maxLength: number }
   /** Text of at most 50 characters with a letter or a digit. */
   | { kind: 'national_id' }
-  /** The key of a row in another file, or of a row in the database. An account must be in the file. */
+  /** The key of a row in another file, or of a row in the database. An account must be in accounts.csv. */
   | { kind: 'reference'; file: FileName }
   /** In units of the currency, with a point before the decimals. */
   | { kind: 'amount'; allowsZero: boolean }
@@ -183,7 +183,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       required(
         'grace_days',
         graceDays,
-        'The number of days after a due date before an account counts as late.',
+        'An account counts as late when it is more than this number of days past due.',
         '7',
       ),
       optional('auto_suspend', flag, 'Whether late accounts are suspended automatically. Empty: no.', 'no'),
@@ -228,7 +228,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         optional(
           'account_number',
           { kind: 'account_number' },
-          'The number that the account had in this service, if it comes from an export. Empty: the account gets a new number.',
+          'For an account from an export of this service: its number. Empty: the account gets a new number.',
         ),
       ),
       required('customer', reference('customers'), 'The customer, by external_id.', 'CRM-1001'),
@@ -319,7 +319,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'cause',
         { kind: 'choice', values: ['non_payment', 'payment'] },
-        'non_payment: the account was suspended automatically because it was late. payment: a payment ended such a suspension. Empty: anything else.',
+        'For an automatic suspension of a late account: non_payment. If a payment ended such a suspension: payment. Otherwise empty.',
       ),
       optional('changed_at', timestamp, 'When the change was made. Empty: 00:00 on changed_on.'),
     ],

@@ -7,7 +7,7 @@ import { audit } from '../events/change-store.ts';
 import type { NewConfiguration, NewProduct, ProductChanges, ProductUpsert } from './schema.ts';
 import { clearDefault, insertConfiguration, insertProduct, lockProduct, updateProduct } from './store.ts';
 
-/** The limit for one configuration, because a page contains up to a hundred configurations. */
+/** A page contains up to a hundred configurations, so each must be small. */
 const MAX_ATTRIBUTES_BYTES = 16 * 1024;
 
 export async function createProduct(context: Context, actor: Actor, body: NewProduct) {

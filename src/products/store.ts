@@ -118,8 +118,8 @@ export async function insertConfiguration(tx: Tx, fields: ConfigurationFields): 
 }
 
 /**
- * Clears the default configuration of a product and returns the id of this configuration. The lock on the product serializes
- * changes of the default.
+ * Makes the default configuration of a product an ordinary one, and returns its id. The lock on the product serializes changes of
+ * the default.
  */
 export async function clearDefault(tx: Tx, productId: number): Promise<number | undefined> {
   await lockProduct(tx, productId);

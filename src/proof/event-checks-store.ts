@@ -3,7 +3,7 @@ import { literalList } from '../core/database/literal-list.ts';
 import { DERIVED_TYPES } from '../events/catalogue-schema.ts';
 import type { Check } from './store.ts';
 
-/** Events and audit entries up to this id are not checked, because their events are deleted. */
+/** The events up to this id are deleted, so the audit entries up to this id are not checked. */
 const DELETED_TO = sql`(select deleted_to_id from event_feed)`;
 const DERIVED = literalList(DERIVED_TYPES);
 

@@ -195,7 +195,7 @@ export const LEDGER_CHECKS: readonly Check[] = [
         ('entries in sales', sold_minor, sold),
         ('entries in recovery', case when written_off_minor = 0 then 0
           else written_off_minor - greatest(0, sold_minor - paid_minor) end, recovered),
-        -- The recovered amount is never negative: a larger reversal adds to the loss instead.
+        -- A reversal takes at most the recovered amount. The rest of the reversal adds to the loss.
         ('entries in recovery, at least 0', greatest(0, recovered), recovered)
       ) as v (what, expected, found)
       where v.expected <> v.found`,

@@ -58,7 +58,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
         p.amount_minor as paid_minor, p.status as paid_status, p.payment_date as day, p.source,
         p.import_id, e.account_id is not null as is_on_account,
         case when n.outcome = 'conflict' then (
-          -- A notification that an upgrade reopened has the flag payment_reversed. Its manual payment is already reversed.
+          -- A conflict from an old version of the service has the flag payment_reversed. Its manual payment is already reversed.
           select count(*) = 0 and not 'payment_reversed' = any(n.flags) or count(*) = 1 and min(c.amount_minor) = n.amount_minor
             and not ('other_account' = any(n.flags) and count(c.account_id) = 1)
           from payments c
@@ -74,7 +74,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
       union all
       select 'payment', p.id, null, null, null, null, null, null, null, null, null, p.payment_date, null, null, null, null
       from payments p
-      -- Imported payments have no notification, because a provider reported them to another system.
+      -- Payments of a portfolio import have no notification, because the provider reported them to another system.
       where p.source <> 'manual' and p.import_id is null and (p.provider is not null or p.status <> 'reversed') and not exists (
         select from notifications n
         where n.payment_id = p.id and n.outcome in ('matched', 'unmatched', 'linked'))`,

@@ -144,7 +144,7 @@ export async function workOnStatement(
 /** @returns false if the stage is complete. */
 async function takeStep(context: Context, log: Log, id: number): Promise<boolean> {
   const statement = await findStatement(context.db, id);
-  if (statement?.status === 'matching' && (await reportNext(context, log, statement))) return true;
+  if (statement?.status === 'matching' && (await linkNext(context, log, statement))) return true;
   switch (statement?.status) {
     case 'received':
     case 'matching':
@@ -191,7 +191,7 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
  * is linked to the transaction, or a conflict is stored. Processes the next of these lines.
  * @returns false if there is none among the lines that are compared next.
  */
-async function reportNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<boolean> {
+async function linkNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<boolean> {
   const lines = await findUnreportedLines(context.db, statement, {
     provider: STATEMENT_PROVIDER.name,
     compared: COMPARED_PER_STEP,

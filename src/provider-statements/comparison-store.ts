@@ -177,7 +177,7 @@ function addToTotals(counts: RawBuilder<unknown>) {
     set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor`;
 }
 
-/** Whether a withdrawal in any statement, earlier or later, reverses this receipt. */
+/** Whether a withdrawal in any statement reverses this receipt. */
 function isReversedByProvider(receipt: 'b.receipt' | 'l.receipt') {
   return sql<boolean>`exists (
     select from provider_statement_lines r where r.is_reversal and r.linked_receipt = ${sql.ref(receipt)})`;
@@ -197,8 +197,8 @@ export async function findMissingLines(
 }
 
 /**
- * Adds the payments that were posted from these lines, now or in a failed attempt, to `imported_count`. Leaves out payments that
- * were posted from another statement. Updates nothing if another process has counted the lines since they were read.
+ * Adds to `imported_count` the payments that were posted from the lines up to `toLine`, now or in an attempt that failed. Leaves
+ * out payments posted from another statement. Updates nothing if another process has counted the lines since they were read.
  */
 export async function recordImported(
   db: Db,

@@ -76,7 +76,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
           operationId: 'uploadProviderStatement',
           summary: 'Upload a statement of the provider',
           description:
-            'Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If one line cannot be stored, nothing is stored. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.',
+            'Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.',
           body: { content: { 'text/csv': { schema: StatementFileBody } } },
           response: { 201: Envelope(ProviderStatement, 'Statement received.') },
         },

@@ -100,7 +100,7 @@ export const ProviderStatementLine = Type.Object(
     result: Nullable(
       Choice('ProviderStatementLineResult', LINE_RESULTS, {
         description:
-          'Null until the line is compared. conflict: the payment was recorded by hand and is not linked to the transaction. To reconcile this payment, resolve the notification in conflict and match the statement again.',
+          'Null until the line is compared. With the result conflict, the payment was recorded by hand and is not linked to the transaction. To reconcile this payment, resolve the notification in conflict and match the statement again.',
       }),
     ),
     problem: Nullable(

@@ -97,8 +97,8 @@ export function toCopyRow(statementId: number, lineNumber: number, line: Stateme
 }
 
 /**
- * Keeps only the first payment line of each receipt. A later line is `repeated` if it has the same amount and time, otherwise
- * `contradictory`.
+ * Of several payment lines with the same receipt, only the first remains a payment. The others become `repeated` if they have the
+ * amount and time of the first, otherwise `contradictory`.
  */
 export async function setRepeatedReceipts(tx: Tx, statementId: number): Promise<void> {
   await sql`

@@ -253,11 +253,10 @@ function metered() {
 function asRefusal(error: unknown): unknown {
   if (error instanceof CsvError) {
     const { lines } = error as CsvError & { lines?: number };
-    if (error.code === 'CSV_QUOTE_NOT_CLOSED')
-      return refused(`A quote is never closed. The file ends in line ${lines}.`);
+    if (error.code === 'CSV_QUOTE_NOT_CLOSED') return refused('A quote is never closed.');
     if (error.code === 'CSV_MAX_RECORD_SIZE') {
       return refused(
-        `A line before line ${lines} is longer than ${MAX_LINE_BYTES} bytes. Perhaps a quote is not closed.`,
+        `Line ${lines} or a line before it is longer than ${MAX_LINE_BYTES} bytes. Perhaps a quote is not closed.`,
       );
     }
     return refused(`The file cannot be read as CSV: ${error.message}.`);

@@ -37,8 +37,8 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries, re
         description:
           'startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of ' +
           'asOf, which is endDate or today, whichever is earlier. A payment counts from its value date. accountsUrl lists the accounts behind a ' +
-          'figure. Most are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If all ' +
-          'slots for summaries are busy, the answer is 503; if your own earlier summaries are the reason, it is 429.',
+          'figure. Most accountsUrl are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM ' +
+          'definitions. If your earlier summaries are still running, the answer is 429. If other callers use all slots for summaries, it is 503.',
         querystring: SummaryQuery,
         response: { 200: Envelope(AccountSummary, 'Summary made.') },
       },
@@ -62,8 +62,8 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries, re
         operationId: 'getPaymentsReport',
         summary: 'Report the payments of a period',
         description:
-          'startDate and endDate are business days, both included. json has the totals of the period and one page of its ' +
-          'rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. csv streams every row ' +
+          'startDate and endDate are business days, both included. With format=json, the answer has the totals of the period and one page of its ' +
+          'rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. With format=csv, every row is streamed ' +
           'in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula, or whose digits it would change, gets a leading apostrophe.',
         querystring: PaymentsQuery,
         response: {

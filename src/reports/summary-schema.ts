@@ -68,7 +68,7 @@ export const AccountSummary = Type.Object(
         description: `Accounts with an activation date in the period, up to asOf, that are not ${UNSOLD.join(' or ')}.`,
       },
     ),
-    contractValue: Type.Number({ description: `The totals of all accounts except ${undone} ones.` }),
+    contractValue: Type.Number({ description: `The sum for all accounts except ${undone} ones.` }),
     collected: Type.Number({
       description:
         'The unreversed payments on accounts in the period, up to asOf, minus the refunds of credit in the same time.',
@@ -109,7 +109,7 @@ export const AccountSummary = Type.Object(
         }),
         recovered: Type.Number({
           description:
-            'The sum that was paid in the period, up to asOf, on accounts that had been written off on an earlier day. For each account it is at most the sum that the account owed when it was written off.',
+            'The sum that was paid in the period, up to asOf, on written-off accounts after the day of their write-off. For each account it is at most the sum that the account owed when it was written off.',
         }),
         asOf: DateText,
         accountsUrl: Type.String({ description: 'The accounts written off in the period.' }),

@@ -56,7 +56,7 @@ export async function accountFigures(
 ): Promise<SummaryFigures[]> {
   const { asOf, before } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
-  // "offset '0'" keeps PostgreSQL from inlining a subquery, which would compute its columns again at each use. The quotes matter:
+  // Without "offset '0'", PostgreSQL would inline a subquery and compute its columns again at each use. The quotes matter:
   // an unquoted 0 is cast, and after a cast the planner assumes that rows may be skipped and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
     with with_paid as (${accountsOf(startDate, days)}),
@@ -191,7 +191,7 @@ export interface WriteOffs {
 
 /**
  * Sums up the write-offs and the recoveries of the period. The amount of a write-off is the debt at the end of its day. The
- * statement reads the written-off accounts and their later payments.
+ * statement reads the written-off accounts and the payments after their write-off.
  */
 export async function writeOffFigures(
   tx: Tx,

@@ -84,7 +84,7 @@ export function withoutPhonePunctuation(text: string): string {
   return /^\+?\d+$/.test(digits) ? digits : text;
 }
 
-/** Returns each row once, with its best match. Best matches come first, and equal matches in the order of SEARCHED_TYPES. */
+/** Returns each row once, with its best match: in the order of MATCHES, and for the same match in the order of SEARCHED_TYPES. */
 export function rank(found: readonly Found[], limit: number): Found[] {
   const first = new Map<string, Found>();
   const order = ({ match, type }: Found) =>

@@ -39,12 +39,12 @@ export function findCustomersByExternalId(db: Db, externalId: string): Promise<C
 export const SHORTEST_BEGINNING = 2;
 export const SHORTEST_PART = 3;
 
-/** The customers for whom each of `words` is the beginning of a word in the search text. @param words - in folded form. */
+/** The customers for whom each of `words` is the beginning of a word in `search_text`. @param words - in folded form. */
 export function findCustomersByWordBeginnings(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
   return findCustomersWhere(db, words.map(beginsWord));
 }
 
-/** The customers whose search text contains all `words`, also within longer words. @param words - in folded form. */
+/** The customers whose `search_text` contains all `words`, also within longer words. @param words - in folded form. */
 export function findCustomersByParts(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
   return findCustomersWhere(db, words.map(isPart));
 }
@@ -141,8 +141,8 @@ export function findInvoicesByNumber(db: Db, number: string): Promise<InvoiceHit
 }
 
 /**
- * The rows from the text `$1` on, in the order of an index. The text itself and values that begin with it come first, but values
- * that do not match may follow. LIKE does not use the index in every collation.
+ * Selects rows with a value of at least `$1`, in the order of an index. Values that begin with `$1` come first, but other values
+ * may follow. LIKE does not use the index in every collation.
  */
 function beginningWith(column: string): string {
   return `where ${column} >= $1 order by ${column} ${LIMIT}`;

@@ -90,7 +90,7 @@ export async function askAboutNotification(
   });
 }
 
-/** @returns the id of the query. The query is sent after the transaction has committed. */
+/** @returns the id of the query. The query is sent after `tx` has committed. */
 async function storeQuery(
   tx: Tx,
   actor: Actor,

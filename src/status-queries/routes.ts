@@ -16,8 +16,8 @@ import { toStatusQuery } from './view.ts';
 const ASKED = 'The provider is asked.';
 const DESCRIPTION =
   'The provider usually answers within seconds. To get the answer, read the status query again, or follow the events `status_query.*`. After ten ' +
-  'minutes without an answer the query is `unanswered`, but a late answer is still stored. The answer is compared with the books, and changes ' +
-  'nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off ' +
+  'minutes without an answer the query is `unanswered`, but a late answer is still stored. Answers are compared with the books, but change ' +
+  'nothing there. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off ' +
   '(`statusQueries` in `GET /settings`), or if the payment or notification has no transaction of a provider that answers status queries.';
 
 export function statusQueryRoutes(api: Api, context: Context): void {

@@ -61,7 +61,7 @@ export async function findOpenQueryId(tx: Tx, provider: string, transactionRef: 
   return row?.id;
 }
 
-/** Takes a status query that is due to be sent, until the lease ends. */
+/** Claims a status query that is due to be sent. Nobody else can claim it before `leasedUntil`. */
 export async function claimUnsent(
   db: Db,
   id: number,

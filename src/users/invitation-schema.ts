@@ -34,12 +34,12 @@ const invitationProperties = {
   id: Id,
   purpose: Choice('InvitationPurpose', PURPOSES, {
     description:
-      'sign_up creates a user; link_identity allows an existing user to sign in through an identity provider.',
+      '`sign_up` creates a user. `link_identity` allows an existing user to sign in through an identity provider.',
   }),
   email: Type.String({ description: 'The e-mail of the invited person.' }),
   role: Nullable(Choice('Role', USER_ROLES, { description: 'The role of the user that sign_up creates.' })),
   employeeId: Nullable(Type.Integer()),
-  userId: Nullable(Type.Integer({ description: 'link_identity: the invited user. sign_up: the new user.' })),
+  userId: Nullable(Type.Integer({ description: 'The user that link_identity invites or sign_up creates.' })),
   status: Choice('InvitationStatus', INVITATION_STATUSES),
   expiresAt: Timestamp,
   acceptedAt: Nullable(Timestamp),

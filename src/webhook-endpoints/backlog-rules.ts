@@ -16,7 +16,7 @@ export interface Item<E extends BacklogEvent> {
   startedAt: Date | undefined;
 }
 
-/** A request that takes longer than this no longer holds back the cursor. */
+/** A running request holds back the cursor for at most this time. */
 const MAX_CURSOR_WAIT_MS = 1_000;
 
 /**
@@ -127,7 +127,7 @@ export class Backlog<E extends BacklogEvent> {
     return this.all('running').filter((item) => all || isLate(item));
   }
 
-  /** The cursor after these events are saved: every event up to it needs no more attempts, or is in webhook_retries. */
+  /** The cursor after the events in `saved` are stored: every event up to it needs no more attempts, or is in webhook_retries. */
   cursorAfter(saved: ReadonlySet<Item<E>>): number {
     const open = [...this.#items.values()].filter((item) => !item.isStored && !saved.has(item));
     return open.reduce((cursor, { event }) => Math.min(cursor, event.id - 1), this.position);

@@ -142,7 +142,7 @@ export async function rotateSecret(
 }
 
 /**
- * Sends a message of the type `test`, also to a disabled endpoint, and logs it as a delivery.
+ * Sends a message of the type `test`, also to a disabled endpoint, and stores it as a delivery.
  * @throws AppError NOT_FOUND
  */
 export async function testEndpoint(context: Context, id: number) {

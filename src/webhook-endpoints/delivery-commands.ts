@@ -57,7 +57,7 @@ interface DeliveryParts {
   horizon(): number;
   /** Limits the concurrent statements of all endpoints, so that calls of the API still find database connections. */
   limited<T>(work: () => Promise<T>): Promise<T>;
-  /** Called after each attempt. */
+  /** Called for each saved attempt, and for each event that was deleted before it could be sent. */
   onOutcome(outcome: Outcome): void;
 }
 

@@ -1,7 +1,7 @@
 import type { DisabledReason } from './rules.ts';
 
 export const OUTCOMES = ['delivered', 'failed', 'given_up'] as const;
-/** failed: the event is sent again later. given_up: only a user can send it again. */
+/** `failed`: the event is sent again later. `given_up`: only a user can send it again. */
 export type Outcome = (typeof OUTCOMES)[number];
 
 const MINUTE = 60_000;
@@ -36,7 +36,7 @@ export interface Answer {
   retryAfterSeconds: number | null;
 }
 
-/** How long the receiver asks to send nothing. */
+/** How long the receiver asks the service to wait. */
 function requestedPauseMs({ status, retryAfterSeconds }: Answer): number {
   if (status === null || !ASK_TO_WAIT.includes(status)) return 0;
   return Math.min(1000 * (retryAfterSeconds ?? 0), MAX_RETRY_AFTER_MS);
@@ -103,7 +103,7 @@ function pauseAfter(failuresInARow: number, failingSince: string | null, now: Da
   return new Date(now.getTime() + pauseMs).toISOString();
 }
 
-/** Whether the service should disable an endpoint after these attempts. */
+/** Why the service disables an endpoint after these attempts. Undefined if it does not. */
 export function reasonToDisable(
   { failingSince }: Health,
   attempts: readonly { status: number | null }[],

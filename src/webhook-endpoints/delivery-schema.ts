@@ -9,11 +9,11 @@ const deliveryProperties = {
   eventType: Type.String(),
   attempt: Type.Integer({
     description:
-      '1 for the first attempt. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL.',
+      'The first attempt is 1. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL.',
   }),
   outcome: Type.Enum([...OUTCOMES], {
     description:
-      'failed: the event is sent again at nextAttemptAt; given_up: only a user can resend the event.',
+      '`failed`: the event is sent again at nextAttemptAt. `given_up`: only a user can resend the event.',
   }),
   status: Nullable(Type.Integer({ description: 'HTTP status of the answer; null without an answer.' })),
   error: Nullable(Type.String({ description: 'Why there is no answer.' })),

@@ -19,7 +19,7 @@ const MAX_STATEMENTS = 2;
 
 /** Delivers events to the endpoints whose leases this instance has. */
 export interface Dispatcher {
-  /** How many attempts this instance made since its start, by outcome. */
+  /** The attempts of this instance since its start, by outcome. `given_up` includes events deleted before an attempt. */
   readonly counts: Readonly<Record<Outcome, number>>;
   /** Waits up to 3 s for webhook requests that are still running, then frees the endpoints for other instances. */
   stop(): Promise<void>;

@@ -67,7 +67,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
         operationId: 'createWebhookEndpoint',
         summary: 'Add a webhook endpoint',
         description:
-          'New events are sent to the URL by POST, signed as https://www.standardwebhooks.com specifies. The answer has the secret, which is not shown again.',
+          'New events are sent to the URL by POST, signed as https://www.standardwebhooks.com specifies. This call returns the secret, which is not shown again.',
         body: NewWebhookEndpoint,
         response: { 201: Envelope(IssuedWebhookEndpoint, 'Webhook endpoint created.') },
       },
@@ -234,7 +234,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
       schema: {
         tags,
         operationId: 'getWebhookDelivery',
-        summary: 'Get a delivery with the body sent',
+        summary: 'Get a delivery with its request body',
         params: DeliveryParams,
         response: { 200: Envelope(WebhookDeliveryWithBody, 'Delivery found.') },
       },

@@ -12,7 +12,7 @@ const Url = Type.String({
   maxLength: MAX_URL_LENGTH,
   format: 'text',
   description:
-    'https:// to a public host, on port 443, or on port 1024 or higher, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses.',
+    'An https URL of a public host, without user and password. The port is 443, or 1024 or higher. WEBHOOKS_OUT_ALLOW can allow other addresses.',
 });
 const Filter = Type.String({
   maxLength: 100,
@@ -23,7 +23,7 @@ const Types = Type.Array(Filter, {
   minItems: 1,
   maxItems: MAX_TYPE_FILTERS,
   description:
-    'Event types: a name such as payment.received, payment.* for all types of a subject, or * for all types.',
+    'Event types: a name such as `payment.received`, `payment.*` for all types that start with `payment.`, or `*` for all types.',
 });
 const Description = Nullable(Text(200));
 const InOrder = Type.Boolean({
@@ -91,7 +91,7 @@ const endpointProperties = {
   active: Type.Boolean(),
   disabledReason: Nullable(
     Type.Enum([...DISABLED_REASONS], {
-      description: 'user: a user disabled it; gone: it answered 410; failing: it failed for three days.',
+      description: '`user`: disabled by a user. `gone`: answered 410. `failing`: failed for three days.',
     }),
   ),
   disabledAt: Nullable(Timestamp),

@@ -311,8 +311,8 @@ describe('a rotation', () => {
     expect(second).not.toBe(first);
     for (const key of [first, second]) expect((await read(call, key)).status).toBe(200);
     await sleep(Date.parse(previousSecretEndsAt) - Date.now() + EVERYWHERE_MS - 2_000);
-    await expectRefusedWithin(2_000, call, first, /was replaced by a rotation at 20/);
-    await expectRefusedWithin(2_000, service.call, first, /was replaced/);
+    await expectRefusedWithin(2_000, call, first, /this secret ended at 20/);
+    await expectRefusedWithin(2_000, service.call, first, /was rotated/);
     expect((await read(call, second)).status).toBe(200);
   });
 
@@ -322,7 +322,7 @@ describe('a rotation', () => {
     for (const one of [call, service.call]) expect((await read(one, key)).status).toBe(200);
     await service.call('POST', `/api-keys/${id}/rotate`, {});
     await Promise.all(
-      [call, service.call].map((one) => expectRefusedWithin(EVERYWHERE_MS, one, key, /was replaced/)),
+      [call, service.call].map((one) => expectRefusedWithin(EVERYWHERE_MS, one, key, /was rotated/)),
     );
   });
 
@@ -337,7 +337,7 @@ describe('a rotation', () => {
       where api_key_id = ${id} and replaced_at is not null order by replaced_at`.execute(service.context.db);
     expect(rows.map(({ seconds }) => seconds)).toEqual([0, 3_600]);
     expect(second.previousSecretEndsAt).toBe((await keyNow(id)).previousSecretEndsAt);
-    await expectRefusedWithin(EVERYWHERE_MS, service.call, first, /was replaced/);
+    await expectRefusedWithin(EVERYWHERE_MS, service.call, first, /was rotated/);
     for (const key of [previous, second.key]) expect((await read(service.call, key)).status).toBe(200);
   });
 

@@ -87,7 +87,7 @@ it('refuses to undo an import after a new payment on one of its accounts, and na
   expect(await runImportJob(service, done.id, 'undo')).toMatchObject({
     status: 'done',
     failure:
-      'The import was not undone, because its rows have changed since, or other rows refer to them: ' +
+      'The import was not undone, because its rows have changed since the import, or other rows refer to them: ' +
       `payments (1, the first for account ${accountNumber}, A-3).`,
   });
   expect((await service.call('GET', path)).body.data).toMatchObject({ paid: 2000, status: 'active' });

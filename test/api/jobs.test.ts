@@ -89,7 +89,7 @@ describe('a run of the minute jobs', () => {
     expect(info.mock.calls.flat()).toEqual([
       'minute job: delete expired refresh tokens: 12000',
       'minute job: delete expired sessions: 1',
-      'minute job: delete old answers: 11941',
+      'minute job: delete old idempotency keys: 11941',
     ]);
     const tokens = await db
       .selectFrom('refresh_tokens')

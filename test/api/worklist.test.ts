@@ -414,14 +414,14 @@ describe('the suggestions', () => {
     expect(await suggested({ BillRefNumber: 'duka la juma' })).toEqual([
       suggestion(
         account.id,
-        'the same reference from another payer was assigned to the account on 2026-11-02',
+        'a payment with the same reference from another payer was assigned to the account on 2026-11-02',
         'low',
       ),
     ]);
     expect(await suggested({ MSISDN: sha256(payer) })).toEqual([
       suggestion(
         account.id,
-        'the same payer with another reference was assigned to the account on 2026-11-02',
+        'a payment of the same payer with another reference was assigned to the account on 2026-11-02',
         'medium',
       ),
     ]);

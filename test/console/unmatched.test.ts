@@ -381,13 +381,13 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
       await openFilters(page);
       await expectAccessible(page);
       await page.getByLabel('Show', { exact: true }).selectOption('Waiting to be tried again');
-      await page.getByText('There is no such notification.').waitFor();
+      await page.getByText('There are no notifications of this kind.').waitFor();
       expect(page.url()).toContain('view=rejected&kind=pending');
       await page.goBack();
       await page.locator('.raw').waitFor();
       await page.getByLabel('Until').fill('2020-01-31');
       await page.keyboard.press('Enter');
-      await page.getByText('There is no such notification.').waitFor();
+      await page.getByText('There are no notifications of this kind.').waitFor();
       expect(page.url()).toContain('view=rejected&until=2020-01-31');
       await page.getByRole('button', { name: 'Clear filters' }).click();
       await page.locator('.raw').waitFor();

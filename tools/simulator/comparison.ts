@@ -4,7 +4,7 @@ import type { Transaction } from './traffic.ts';
 /** A transaction and the result of its delivery. */
 export interface Sent {
   transaction: Transaction;
-  /** Whether the service acknowledged the transaction. If not, it may have one payment or no payment. */
+  /** Whether the service acknowledged the transaction. If not, the service may have one payment of it or none. */
   isAcknowledged: boolean;
   /** Whether the service refused the transaction, so that the payer gets the money back. */
   isReturned: boolean;

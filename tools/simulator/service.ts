@@ -185,7 +185,7 @@ async function postOnce(address: string, headers: Record<string, string>, body: 
       retryAfterMs: Number(response.headers.get('retry-after') ?? 0) * 1_000,
     };
   } catch {
-    // After a time-out or a refused or broken connection, the notification may have been stored.
+    // After a time-out or a broken connection, the service may have stored the notification.
     return { status: undefined, text: '', retryAfterMs: 0 };
   }
 }

@@ -20,7 +20,7 @@ import { createRandom, type PayingAccount } from './traffic.ts';
  * with those that the service shows.
  */
 
-const USAGE = `Usage: npm run simulate:provider -- [options]
+const USAGE = `Usage: npm run simulate:provider -- [options]   (shown with the default values)
   --port 9900                       where the API of the provider listens
   --url http://127.0.0.1:8080       the service
   --folder simulated-provider       where to write the settings of the service and the key of the provider
@@ -29,7 +29,7 @@ const USAGE = `Usage: npm run simulate:provider -- [options]
   --lost 30                         percentage of payment notifications that get lost
   --down-after 60                   seconds until the provider goes down
   --down-for 0                      seconds of the downtime: the API does not answer, and all notifications are lost
-  --seed 1                          seed of the random choices; the same seed repeats a run; default: random
+  --seed <random number>            seed of the random choices; the same seed repeats a run
   --email simulator@example.com     user to sign in, or to register if registration is open
   --short-code 600638               the paybill number
 SIMULATOR_PASSWORD is the user's password. WEBHOOK_SECRET is the secret that the service requires from a provider.`;

@@ -15,9 +15,9 @@ import {
 } from './service.ts';
 import { createRandom, type Delivery, planTraffic, type Transaction } from './traffic.ts';
 
-/** Simulates the gateway of a payment provider. It uses only HTTP, and checks the payments that the service then shows. */
+/** Simulates the gateway of a payment provider, and then compares the payments that the service shows with what was sent. */
 
-const USAGE = `Usage: npm run simulate -- [options]
+const USAGE = `Usage: npm run simulate -- [options]   (shown with the default values)
   --url http://127.0.0.1:8080   the service
   --provider mobilemoney        the gateway to simulate: mobilemoney (JSON) or tigopesa (XML)
   --rate 20                     notifications per second
@@ -25,7 +25,7 @@ const USAGE = `Usage: npm run simulate -- [options]
   --connections 8               concurrent requests
   --accounts 20                 number of accounts to open, for new customers
   --existing                    use existing active accounts instead
-  --seed 1                      seed of the random choices; the same seed repeats a run; default: random
+  --seed <random number>        seed of the random choices; the same seed repeats a run
   --email simulator@example.com user to sign in, or to register if registration is open
   --short-code 600638           the paybill number
 SIMULATOR_PASSWORD is the user's password. WEBHOOK_SECRET is the secret that the service requires from a provider.`;

@@ -13,11 +13,11 @@ export interface ClientOptions {
   /** The time limit of each try of a call. Default: 30,000. */
   timeoutMs?: number;
   /**
-   * The maximum number of retries of a call. Default: 3. Every call is retried after 429. A call is also retried after 409 with
-   * Retry-After, 502, 503, 504, a time-out or a broken connection, unless it is a POST without an idempotency key.
+   * The maximum number of retries of a call. Default: 3. Every call is retried after 429. A call is also retried after 502, 503,
+   * 504, 409 with Retry-After, a time-out or a broken connection, unless it is a POST without an idempotency key.
    */
   maxRetries?: number;
-  /** If the service asks to wait longer, the call fails at once. Default: 60,000. */
+  /** The longest pause before a retry. If the service asks for a longer pause, the call fails at once. Default: 60,000. */
   maxRetryDelayMs?: number;
   /** Called before a call is sent again. */
   onRetry?: (retry: Retry) => void;
@@ -29,7 +29,7 @@ export interface ClientOptions {
 export type Client = Api;
 
 type Invocation = {
-  /** As callers write it: payments.record. */
+  /** Group and method, such as payments.record. */
   name: string;
   path: string;
   query: Record<string, unknown>;
@@ -57,7 +57,7 @@ export function createClient(options: ClientOptions): Client {
     token: string | undefined,
   ) {
     const { idempotencyKey } = options;
-    // A call with `wait` may be answered this much later.
+    // The service may answer a call with `wait` this much later.
     const waitMs = typeof query.wait === 'number' ? 1_000 * query.wait : 0;
     return send(
       {

@@ -64,7 +64,7 @@ function undefinedIfRefused(error: unknown): undefined {
 }
 
 /**
- * @param obtain gets the last tokens and returns new ones.
+ * @param obtain receives the last tokens and returns new ones.
  * @param onTokens is called after the new tokens are in use, so that the new tokens are not lost if `onTokens` fails.
  */
 function renewable(

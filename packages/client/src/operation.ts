@@ -1,4 +1,4 @@
-/** How the client makes a call. The generator writes one for each method. */
+/** How the client makes a call. The generator writes one `Operation` for each method. */
 export interface Operation {
   method: string;
   /** The path, with parameters as `{name}`. */

@@ -100,7 +100,7 @@ export interface CallOptions {
   /** Default: the setting of the client. */
   maxRetries?: number | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Gets the status and the headers of each answer, such as those of the rate limits and Idempotent-Replayed. */
+  /** Called with the status and the headers of each answer. The headers show the rate limits and Idempotent-Replayed. */
   onResponse?: ((response: AnswerHead) => void) | undefined;
 }
 

@@ -64,7 +64,7 @@ async function importSecret(secret: string) {
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
 
-/** @returns undefined for text that is not padded base64, which atob partly accepts. */
+/** @returns undefined for text that is not padded base64. atob alone would accept some of these texts. */
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return undefined;
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

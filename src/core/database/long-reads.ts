@@ -11,7 +11,7 @@ export interface LongReads {
    * Runs the work on a snapshot of the database. Waits a few seconds for a free connection. If the replica fails, the work runs
    * again on the primary.
    * @param caller see `callerOf` in access.ts.
-   * @throws AppError 429 or 503 like `SharedSlots.enter`, and an error that is answered with 503 if the work takes too long.
+   * @throws AppError 429 or 503 like `SharedSlots.enter`; if the work takes too long, an error that is answered with 503.
    */
   read<T>(caller: string, work: (tx: Tx) => Promise<T>): Promise<Snapshot<T>>;
   /** Cancels running reads. */

@@ -9,7 +9,7 @@ import { LOCK_TIMEOUT_MS, retryUntilLockObtained } from './lock-attempts.ts';
  * partition has no upper bound, so every new row has a partition.
  */
 
-/** A partition for the ids from `from` until before `until`. `from` is null for the first partition, `until` for the last one. */
+/** A partition for the ids with `from` <= id < `until`. `from` is null for the first partition, `until` for the last one. */
 interface Partition {
   name: string;
   from: string | null;
@@ -77,7 +77,7 @@ export async function addPartition(
 
   const until = lastId + 1n + (idsAhead ?? (await countIdsOfMonth(client, table, lastId)));
   const lower = last?.from == null ? '' : `id >= ${last.from} and `;
-  // This check proves that all rows are within the bounds. Otherwise PostgreSQL would read the table under an exclusive lock.
+  // This check proves that all rows are within the bounds. Without it, PostgreSQL would read the table under an exclusive lock.
   await locked(client, [], () =>
     client.query(
       `alter table ${quoted(unbounded)} add constraint ${quoted(bound)} check (${lower}id < ${until}) not valid`,

@@ -27,7 +27,7 @@ export function openReadingLanes(
   onConnectionLost: (error: Error) => void,
 ): ReadingLanes {
   const lanes = new Map<Lane, Promise<pg.Client>>();
-  // Each lane counts its own names, because the many texts of lists would use up the names of the other lanes.
+  // The number of names is limited. With names for all lanes together, the many statement texts of lists would use them up.
   const nameOf = { sessions: nameStatements('l'), rows: nameStatements('l'), lists: nameStatements('l') };
   let isClosed = false;
 

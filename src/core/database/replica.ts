@@ -14,8 +14,7 @@ export interface Replica {
   /** The address of the replica, for pools. */
   readonly connection: Connection;
   /**
-   * Runs a read on the replica, after the replica has replayed everything that was acknowledged before this call. The read may run
-   * again on the primary afterwards.
+   * Runs a read on the replica, after the replica has replayed everything that was acknowledged before this call.
    * @param pool - the connections to the replica.
    * @returns undefined if the primary must serve the report, for example because the replica failed during the read.
    */
@@ -46,7 +45,7 @@ export async function orReadPrimary<T>(
 }
 
 /**
- * - behind: the replica is further behind than the limit, or a failover has replaced the primary in the last minute.
+ * - behind: the replica is further behind than the limit, or a failover replaced the primary less than a minute ago.
  * - not a standby: a server that is not in recovery, or a standby of another database. After a failover this includes the former
  *   primary, which does not have the newest payments.
  */
@@ -63,7 +62,7 @@ interface ReplicaStatus {
 interface ReplicaOptions {
   primary: Connection;
   replica: Connection;
-  /** The greatest allowed lag of the replica, and the longest time that a report waits for it. */
+  /** The greatest allowed lag of the replica, and the longest time that a report waits for the replica. */
   maxLagMs: number;
   log: { info(message: string): void; warn(message: string): void };
 }
@@ -108,7 +107,7 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
   let pausedUntilMs = 0;
   /** Positions of the primary that the replica has not reached yet, oldest first. */
   let awaited: Position[] = [];
-  /** The replica has everything that the primary had at this time. */
+  /** A time of `performance.now`. The replica has everything that the primary had then. */
   let currentAtMs: number | undefined;
   let failures = 0;
   /** Connections of reports. */
@@ -285,7 +284,7 @@ async function readProgress(client: pg.PoolClient, database: string): Promise<Pr
 
 /**
  * Whether the read may run again on the primary: the connection was lost, or the replica had to remove a row that the read needed
- * ("conflict with recovery"). A read that took too long on the replica would take too long on the primary, too.
+ * ("conflict with recovery"). A read that timed out on the replica would also time out on the primary.
  */
 function isFailureOfServer(error: unknown): boolean {
   return !(error instanceof AppError) && !isTimeout(error) && asUnavailable(error) !== undefined;

@@ -78,8 +78,8 @@ export async function inTransaction<T>(
 }
 
 /**
- * Adds the id of the existing row to DUPLICATE_ENTRY, in a query after the failed transaction. The error is correct without the id.
- * If the query fails or is slow, the id is omitted.
+ * Adds the id of the existing row to a DUPLICATE_ENTRY error. The failed work must already be rolled back. If the query for the
+ * id fails or is slow, the id is omitted.
  */
 async function withExistingId(db: Db | Tx, error: unknown): Promise<unknown> {
   if (!(error instanceof AppError) || !error.existing) return error;

@@ -28,7 +28,7 @@ declare module 'fastify' {
   }
 }
 
-/** @throws AppError UNAUTHORIZED for a request without a valid token or API key, FORBIDDEN for a key from another network. */
+/** @throws AppError UNAUTHORIZED without a valid token or API key, FORBIDDEN for an API key that is used outside its networks. */
 export type Identify = (request: FastifyRequest) => Promise<Actor>;
 
 /** The access rule of a route, see rights.ts. */

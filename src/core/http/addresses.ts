@@ -63,8 +63,8 @@ const ALL_IPV4 = ipaddr.IPv6.parse('::ffff:0:0');
 const MAPPED_BITS = 96;
 
 /**
- * Reads an address from text. Some proxies add the client's port, such as 192.0.2.1:49152 or [2001:db8::1]:49152. Removes the
- * port and the zone of a link-local address.
+ * Reads an address from text. Removes the zone of a link-local address, and the client's port, which some proxies append:
+ * 192.0.2.1:49152 or [2001:db8::1]:49152.
  * @returns undefined for text without an address.
  */
 export function readAddress(text: string): string | undefined {

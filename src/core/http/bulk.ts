@@ -40,7 +40,7 @@ import { type Checked, closed } from './validation.ts';
 const MAX_ITEMS = 1_000;
 /**
  * The number of items that one transaction creates. A longer transaction would delay the events of all other changes. The payments
- * of a slice fit in one batch of the posting queue, so that a single payment does not wait for several batches.
+ * of a slice fit in one batch of the posting queue, so a payment from another request waits for only one batch of a call.
  */
 const SLICE = 100;
 const CHECKED_AT_ONCE = 50;
@@ -50,7 +50,7 @@ const MAX_WAIT_MS = 10_000;
 
 export const BULK_DESCRIPTION =
   `Up to ${MAX_ITEMS} items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect ` +
-  'the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: the repeat creates ' +
+  'the others. Send an Idempotency-Key. If you get no answer, for example after a crash, repeat the call with the same key: the repeat creates ' +
   'only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the ' +
   '`externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation.';
 
@@ -237,8 +237,8 @@ export function bulkRoute<Item extends TSchema, Data>(
 }
 
 /**
- * Refuses the key if an interrupted call has used it with another body. An interrupted call has stored no answer of
- * its own, so only the stored answers of its items show its body.
+ * Refuses the key if an interrupted call has used it with another body. An interrupted call has stored no row of its own, so the
+ * hash of its body is only in the rows of its items.
  */
 function checkInterruptedCall(context: Context, key: IdempotencyKey): Promise<void> {
   return inTransaction(context.db, async (tx) => {

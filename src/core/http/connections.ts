@@ -119,7 +119,7 @@ function checkProgress(
 ) {
   if (socket.writableLength === 0) return { position: undefined, silentIntervals: 0, isStalled: false };
   const { bytesWritten, writableLength, localPort, remotePort } = socket;
-  // If the queue length is 0 while data is pending, the kernel does not report the length.
+  // Data is pending, so a queue length of 0 means that the kernel does not report the length.
   const queued = queues?.get(`${localPort} ${remotePort}`) || undefined;
   const newPosition = `${bytesWritten} ${writableLength} ${queued}`;
   const silent = newPosition === position ? silentIntervals + 1 : 0;

@@ -138,7 +138,7 @@ interface AppErrorOptions<Code extends ErrorCode> {
   cause?: unknown;
 }
 
-/** A query for the row that already has the value. */
+/** A query for the id of the row that already has the duplicate value. */
 type ExistingRow = RawBuilder<{ id: number }>;
 
 /** The error that routes, commands and stores throw on purpose. Any other error is a defect. */
@@ -147,7 +147,7 @@ export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly status: number;
   readonly details: Record<string, unknown>;
   readonly retryAfterSeconds: number | undefined;
-  /** `inTransaction` runs this after the failed transaction. The row's id becomes `details.id`. */
+  /** `inTransaction` and `inSavepoint` run this after the rollback. The row's id becomes `details.id`. */
   readonly existing: ExistingRow | undefined;
 
   constructor(code: Code, message: string, options: AppErrorOptions<Code> = {}) {

@@ -40,7 +40,7 @@ export function addEtags(app: HttpServer): void {
  * Runs a change if `If-Match` lists the ETag of the resource, or if the request has no such header. `change` must use the context
  * that it receives.
  * @param lock - locks the resource until the transaction ends. Returns the same data as GET, or undefined if there is no such
- *   resource.
+ *   resource. `change` then runs, and must throw NOT_FOUND.
  * @throws AppError VALIDATION_ERROR (412).
  */
 export async function ifUnchanged<Result>(
@@ -68,7 +68,7 @@ export function changedSince(): AppError<'VALIDATION_ERROR'> {
   });
 }
 
-/** A tag of the fields that PUT may change. Other changes, such as the time of the last use, must not cause a refusal. */
+/** A tag of the fields that PUT may change. Changes of other fields, such as the time of the last use, cause no refusal. */
 function etagOf(data: object, { properties }: Editable): string {
   const values = data as Record<string, unknown>;
   const text = JSON.stringify(Object.keys(properties).map((name) => values[name] ?? null));

@@ -37,20 +37,20 @@ export const Timestamp = Type.String({ format: 'date-time' });
 export const Money = Type.Number({ description: 'In units of the currency.' });
 
 /**
- * An amount in a body: above 0, at most 999,999,999,999.99, with no more decimals than the currency has. Use `readAmount` to
+ * An amount in a body: above 0, at most `maxAmountMinor`, with no more decimals than the currency has. Use `readAmount` to
  * convert it after validation.
  */
 export const AmountAboveZero = Type.Number({
   exclusiveMinimum: 0,
   'x-amount': true,
-  description: 'In units of the currency, with no more decimals than it has.',
+  description: 'In units of the currency, with no more decimals than the currency has.',
 });
 
 /** Like AmountAboveZero, but 0 is allowed. */
 export const AmountFromZero = Type.Number({
   minimum: 0,
   'x-amount': true,
-  description: 'In units of the currency, with no more decimals than it has.',
+  description: 'In units of the currency, with no more decimals than the currency has.',
 });
 
 /** A number above 0 whose shortest decimal text has at most this many decimals. */

@@ -50,7 +50,7 @@ export function shedLoad(app: HttpServer): void {
 
 /**
  * Refuses requests before any other work.
- * @returns a function to call when a request is done. The end of the connection also calls this function.
+ * @returns a function to call when a request is done. It is also called after the answer was sent or the connection ended.
  */
 function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
   const calls = { inFlight: 0, limit: MAX_IN_FLIGHT };

@@ -60,13 +60,13 @@ export function createLimiter(
   const shared =
     redis && new RateLimiterRedis({ ...options, storeClient: redis.client, useRedisPackage: false });
 
-  /** Asks Redis, or this process if Redis does not answer. The refusal of a call is also an answer. */
+  /** Asks Redis, or this process if Redis does not answer. A thrown `RateLimiterRes` is an answer: the call is refused. */
   async function ask<T>(question: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> {
     if (redis?.isUsable() && shared) {
       try {
         return await withRedisTimeout(question(shared));
-      } catch (refusal) {
-        if (refusal instanceof RateLimiterRes) throw refusal;
+      } catch (error) {
+        if (error instanceof RateLimiterRes) throw error;
         redis.pauseAfterFailure();
       }
     }
@@ -76,9 +76,9 @@ export function createLimiter(
   async function consume(key: string, calls: number): Promise<RateLimiterRes> {
     try {
       return await ask((limiter) => limiter.consume(key, calls));
-    } catch (refusal) {
-      if (refusal instanceof RateLimiterRes) return refusal;
-      throw refusal;
+    } catch (error) {
+      if (error instanceof RateLimiterRes) return error;
+      throw error;
     }
   }
 
@@ -136,7 +136,7 @@ export function createLimiters(
   };
 }
 
-/** Sets the headers of the state. @throws AppError RATE_LIMITED if the budget was used up. */
+/** Sets the rate-limit headers of the answer. @throws AppError RATE_LIMITED if the budget was used up. */
 export function announceLimit(reply: FastifyReply, rate: RateClass, state: LimitState): void {
   reply.header('ratelimit-policy', `"${rate}";q=${state.limit};w=${WINDOW_SECONDS}`);
   reply.header('ratelimit', `"${rate}";r=${state.remaining};t=${state.resetSeconds}`);

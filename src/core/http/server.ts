@@ -58,7 +58,7 @@ const SERVER_OPTIONS = {
 };
 /** No route has this path. */
 const NOWHERE = '/-';
-/** The time for running requests when the service stops. The longest SQL statement may take the same time. */
+/** How long requests in progress may take when the service stops. The longest SQL statement may take as long. */
 const LONGEST_DRAIN_MS = 5_000;
 
 export type HttpServer = ReturnType<typeof createHttpServer>;
@@ -287,7 +287,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   const earlier = answersOn(socket).findLast(({ req }) => req.complete);
   if (earlier) {
     earlier.shouldKeepAlive = false; // Adds `Connection: close`, unless the headers were sent.
-    earlier.off('close', endConnection).once('close', endConnection); // Only once, if more unreadable bytes arrive.
+    earlier.off('close', endConnection).once('close', endConnection); // More unreadable bytes must not add a second listener.
     return;
   }
   const [status, text] = UNREADABLE[error.code ?? ''] ?? [400, 'Bad Request'];

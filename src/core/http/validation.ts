@@ -185,11 +185,11 @@ function createChecker(
 ): Checker {
   let validate: ValidateFunction | undefined;
   return (given) => {
-    const text = read(given);
+    const input = read(given);
     validate ??= compile();
-    const refused = validate(text) ? [] : problemsOf(validate.errors ?? [], formats);
+    const refused = validate(input) ? [] : problemsOf(validate.errors ?? [], formats);
     const named = new Set(refused.map(({ path }) => path));
-    const { value, problems } = parse(text);
+    const { value, problems } = parse(input);
     const all = [...refused, ...problems.filter(({ path }) => !named.has(path))];
     return all.length === 0 ? { value } : { error: invalid(all) };
   };

@@ -40,7 +40,7 @@ export function readPosition(
   }
   if (given !== scope) {
     return refuse(
-      'is a cursor of another list or sort; repeat the sort of the first page, or start with an empty after',
+      'is a cursor of another list or sort; repeat the sort of the first page, or send an empty cursor for the first page',
     );
   }
   if (values.length !== order.length || !order.every(({ field }, at) => isValueOf(field, values[at]))) {

@@ -6,7 +6,7 @@ export interface ListField {
   nullable?: boolean;
   /** For the kind enum: the allowed values. */
   values?: readonly string[];
-  /** For the kind text: an indexed column with `of(text)`. The operators eq, ne, in and nin compare this column, not the text. */
+  /** For the kind text: an indexed column that contains `of(text)`. The operators eq, ne, in and nin compare this column. */
   key?: { column: string; of: (text: string) => string };
 }
 

@@ -92,8 +92,9 @@ async function findAfter<Row>(
 }
 
 /**
- * Reads the page and the total in one statement. If some rows are on the page and it is not full, they give the total. Otherwise the
- * statement counts all rows, or in a quick list at most MAX_QUICK_ROWS. If there are more rows, a second statement counts them.
+ * Reads the page and the total in one statement. A page that has rows and is not full is the last one, and gives the total. For
+ * another page, the statement counts all rows, but in a quick list at most MAX_QUICK_ROWS. If a quick list has more rows, a second
+ * statement counts them.
  */
 async function findNumbered<Row>(
   db: Db,
@@ -113,7 +114,7 @@ async function findNumbered<Row>(
   const parameter = (value: number) => `$${values.push(value)}::bigint`;
   const limit = LITERAL_LIMITS.includes(plan.limit) ? String(plan.limit) : parameter(plan.limit);
   const offset = skipped === 0 ? '0' : parameter(skipped);
-  // Count in the order of the page. Otherwise PostgreSQL might search the whole table for the first rows. A list by key sorts few rows.
+  // Counts in the order of the page. Without this order, PostgreSQL might read the whole table to find the rows.
   const countFew = () =>
     `select nullif(count(*), ${TOO_MANY}) from (select ${from} ${ordered} limit ${TOO_MANY}) as few`;
   const text = `

@@ -243,8 +243,8 @@ function filterSchema(field: NamedField) {
     field.values && `Values: ${field.values.join(', ')}.`,
     field.kind === 'text' &&
       (field.key
-        ? 'eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.'
-        : 'contains and startswith ignore case; the other operators do not.'),
+        ? 'The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.'
+        : 'The operators contains and startswith ignore case; the other operators do not.'),
   ];
   const description = notes.filter(Boolean).join(' ');
   return Type.Optional(Type.Object(properties, { ...(title && { title }), description }));

@@ -25,9 +25,9 @@ export function unquoted(value: string | number): Unquoted {
 }
 
 /**
- * A cell with text that a person wrote. An apostrophe is added before text that a spreadsheet would run as a formula or change
- * as a number. Inside a text, it is also added between a separator and a formula, because the spreadsheet may split the cell there.
- * Line breaks become spaces. The database function csv_text does the same.
+ * A cell with text that a person wrote. An apostrophe is added before text that a spreadsheet would run as a formula, or whose
+ * digits it would change. Inside a text, an apostrophe is added between a separator and a formula, because the spreadsheet may
+ * split the cell there. Line breaks become spaces. The database function csv_text does the same.
  */
 export function csvText(value: string): string {
   const line = value.replace(/[\r\n]/g, ' ').replace(FORMULA_WITHIN, "$1'");

@@ -91,8 +91,8 @@ export function startOfDayUtc(date: PlainDate, timeZone: string): Date {
 }
 
 /**
- * The instant at which the clocks of a time zone show a time of a calendar date. If summer time skips that time, the clocks show
- * one hour more.
+ * The instant at which the clocks of a time zone show a time of a calendar date. If summer time skips 02:30, for example, the
+ * result is the instant of 03:30.
  *
  * @param ms - milliseconds from midnight.
  * @throws RangeError for an unknown zone.

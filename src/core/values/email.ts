@@ -3,7 +3,7 @@ import { domainToASCII } from 'node:url';
 const MAX_LENGTH = 254;
 
 /**
- * A local part of visible characters without quotes, brackets and separators, and a domain of at least two labels in its ASCII
+ * The local part has only visible characters, and no quotes, brackets or separators. The domain has at least two labels, in ASCII
  * form (IDNA).
  */
 const PATTERN = /^(?!.*\p{DI})[^\s@"(),:;<>[\\\]\p{C}]+@[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$/u;

@@ -16,8 +16,7 @@ const LARGEST_EXACT = Number(LARGEST_EXACT_MINOR);
 
 const MAX_SAFE_MINOR = BigInt(Number.MAX_SAFE_INTEGER);
 
-// BigInt() of a long text takes quadratic time. The longest valid amount has 16 characters. The rest allows leading and
-// trailing zeros.
+// BigInt() of a long text takes quadratic time. An amount has at most 17 characters, or more with additional zeros.
 const MAX_TEXT_LENGTH = 40;
 
 const DECIMAL_TEXT = /^(-?)([0-9]+)(?:\.([0-9]+))?$/;
@@ -85,8 +84,8 @@ export function parseMinor(text: string, decimals: number): Minor | undefined {
  * Converts a JSON number to minor units by its shortest decimal text. So 0.1 is ten cents, and 0.1 + 0.2 (0.30000000000000004) is
  * refused because it has too many decimals.
  *
- * @returns undefined for NaN, infinities, numbers whose text has an exponent (1e21, 1e-7) or too many decimals, and amounts beyond
- *   2^53 - 1 minor units, because JavaScript may have rounded the number that was sent.
+ * @returns undefined for NaN, infinities, and numbers whose text has an exponent (1e21, 1e-7) or too many decimals. Also
+ *   undefined beyond 2^53 - 1 minor units: JavaScript may have rounded the number that was sent.
  * @throws RangeError for decimals that are not 0..6.
  */
 export function minorFromNumber(n: number, decimals: number): Minor | undefined {

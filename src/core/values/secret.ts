@@ -42,7 +42,7 @@ export function sha256(text: string): Buffer {
 }
 
 const API_KEY_PREFIX = 'ams_key_';
-/** The digits of 256 random bits and of a CRC-32 in base 62: 62^43 is more than 2^256, and 62^6 is more than 2^32. */
+/** How many base-62 digits 256 random bits and a CRC-32 need: 62^43 is more than 2^256, and 62^6 is more than 2^32. */
 const API_KEY_DIGITS = { secret: 43, checksum: 6 };
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

@@ -14,10 +14,10 @@ type Encoding = (typeof CHARSETS)[keyof typeof CHARSETS];
 type Charset = keyof typeof CHARSETS;
 
 /**
- * Decodes a text file while it arrives. The declared charset determines the encoding, or else a byte order mark or a zero byte (of
- * UTF-16) at the start. Otherwise the file is UTF-8 if all bytes are valid UTF-8, or Windows-1252 if none of the non-ASCII
- * characters is valid UTF-8. Any other file is refused, because payments are compared with the uploaded file, or posted from it. We
- * do not use chardet and jschardet, which guess, or iconv-lite, which replaces invalid bytes.
+ * Decodes a text file while it arrives, in the declared charset. If none is declared, a byte order mark or a zero byte at the
+ * start means UTF-8 or UTF-16. Otherwise the file is UTF-8 if all bytes are valid UTF-8, or Windows-1252 if none of the non-ASCII
+ * characters is valid UTF-8. Any other file is refused, because a guess could post or compare payments with wrong text. We do
+ * not use chardet and jschardet, which guess, or iconv-lite, which replaces invalid bytes.
  *
  * @param declared the charset of the Content-Type, if it has one.
  * @returns the text without its byte order mark, in chunks of whole characters.

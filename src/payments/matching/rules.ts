@@ -10,9 +10,9 @@ import { nearAccountNumbers } from './typing-error-rules.ts';
 // staff have assigned the same reference from the same payer before.
 
 /**
- * How the account of a payment was found.
- * - isInterpretation: whether the method interprets the reference or the payer's number. The most trusted method is first: if
- *   several methods lead to the account, the first one is stored.
+ * How the account of a payment was found. The most trusted method is first: if several methods lead to the account, the first one
+ * is stored.
+ * - isInterpretation: whether the method interprets the reference or the payer's number.
  * - reason: shown with the payment. The reason of `learned` depends on the assignment and is stored with the payment.
  */
 export const MATCH_METHODS = {
@@ -184,9 +184,9 @@ function overlapAtEnd(one: string, other: string): boolean {
 /**
  * Decides which account the payment matches, or returns the candidates. The payer's phone is used only if the reference is empty.
  *
- * A learned account is used if the interpretations lead to no account, or to the account that staff overruled when they assigned
- * the earlier payment. If the interpretations lead to a third account, the payment matches no account. It also matches none if the
- * payer typed the number of another open account, because one phone may pay for several accounts.
+ * A learned account is used if the interpretations lead to no single account, or to the account that staff overruled when they
+ * assigned the earlier payment. If the interpretations lead to a third account, the payment matches no account. It also matches
+ * none if the payer typed the number of another open account, because one phone may pay for several accounts.
  */
 export function decideMatch(candidates: Candidate[], referenceIsEmpty: boolean): Match {
   const read = decideByInterpretation(candidates, referenceIsEmpty);

@@ -98,8 +98,8 @@ export function clueOfNearNumber(accountId: number): Clue {
 export function clueOfAssignment({ accountId, kind, assignedOn }: RelatedAssignment): Clue {
   const what =
     kind === 'learned_payer'
-      ? 'the same payer with another reference'
-      : 'the same reference from another payer';
+      ? 'a payment of the same payer with another reference'
+      : 'a payment with the same reference from another payer';
   return { accountId, kind, reason: `${what} was assigned to the account on ${assignedOn}`, assignedOn };
 }
 

@@ -9,7 +9,7 @@ import type { Verdict } from '../providers/provider.ts';
 import { decideMatch, readReference } from './rules.ts';
 import { findCandidates } from './store.ts';
 
-/** A payment that a provider validates before the money moves. */
+/** A payment that a provider asks the service to validate before the money moves. */
 interface PaymentToValidate {
   /** Whether the money would go to a short code of the business. */
   isOurs: boolean;

@@ -29,7 +29,7 @@ export function notificationRoutes(api: Api, context: Context): void {
           '`filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been ' +
           'reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with ' +
           'different values. ' +
-          '`filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. ' +
+          '`filter[flags][contains]=repeated_after_reversal`: a notification was repeated after its payment was reversed. ' +
           '`filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the ' +
           'service will retry the notification.',
         querystring: notificationList.query,
@@ -53,7 +53,7 @@ export function notificationRoutes(api: Api, context: Context): void {
         summary: 'Get a notification with its whole body',
         description:
           'The list shortens long bodies. This answer has the whole body as the provider posted it. For a statement line or a pulled ' +
-          'payment, it has all its fields as JSON.',
+          'payment, the body is a JSON object with all fields of the line or payment.',
         params: IdParams,
         response: { 200: Envelope(Notification, 'Notification found.') },
       },

@@ -31,7 +31,7 @@ import { type NotificationRow, type PaymentRow, providerActor } from '../rules.t
 // Decides the effects of a provider's notification. A provider transaction is posted as one payment, which stores the id of the
 // transaction.
 
-/** The notification and the manual payment point to different accounts or customers. */
+/** The payer named another account than the manual payment of the transaction has, or probably meant another customer. */
 const OTHER_ACCOUNT = 'other_account';
 const ACCOUNT_FULL = 'account_full';
 const DIFFERS_FROM_FIRST = 'differs_from_first';
@@ -271,8 +271,8 @@ function hasAmount({ amount_minor: amount }: Pick<PaymentRow, 'amount_minor'>, a
 
 /**
  * Whether the notification reports this payment in another form: as an imported statement line, a pulled payment, or the answer to
- * a payment request. These have payer, time and reference in other forms, so only the amounts are compared. Two calls of the
- * provider are not compared here, because their content hashes have been compared before.
+ * a payment request. These have payer, time and reference in other forms, so only the amounts are compared. Repeats in the same
+ * form are found before this, by their content hash.
  * @param others - the other notifications of the transaction.
  */
 function isSamePayment(
@@ -297,8 +297,8 @@ function answersPaymentRequest(
 }
 
 /**
- * Whether this other notification of the transaction comes first. A pending one comes first if it is older. A processed one comes
- * first if its outcome has `isComparedWithLater`.
+ * Whether this other notification of the transaction precedes the notification that is being decided. A pending one precedes it
+ * if it is older. A processed one precedes it if its outcome has `isComparedWithLater`.
  */
 function precedes(
   { id, status, outcome, payment_id: paymentId }: KnownNotification,
@@ -310,7 +310,7 @@ function precedes(
   return status === 'pending' && id < storedId;
 }
 
-/** Whether the payer meant an account that is not the account of the payment. Without a match, the customers are compared. */
+/** Whether the payer meant another account than that of the payment. Without a match, compares the suggested customers. */
 function isMeantForAnother(
   { account_id: accountId, customer_id: customerId }: KnownPayment,
   { match, suggestedCustomerIds }: Facts,

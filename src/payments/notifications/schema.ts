@@ -10,7 +10,7 @@ import { NOTIFICATION_FLAGS } from './rules.ts';
 const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const satisfies NotificationStatus[];
 const OUTCOMES = Object.keys(NOTIFICATION_OUTCOMES) as NotificationOutcome[];
 
-/** Several times the size of a usual body. A full body may have 64 KB, and a page has up to 100 bodies. */
+/** Lists shorten longer bodies, because a body may have 64 KB, and a page has up to 100 bodies. Usual bodies fit. */
 export const MAX_LISTED_BODY_LENGTH = 2_000;
 
 export const Notification = Type.Object(
@@ -32,7 +32,7 @@ export const Notification = Type.Object(
     ),
     attempts: Type.Integer(),
     rawBody: Type.String({
-      description: `The body as the provider posted it. For a statement line or a pulled payment, its fields as JSON. A list shows the first ${MAX_LISTED_BODY_LENGTH} characters, and … if there are more.`,
+      description: `The body as the provider posted it. For a statement line or a pulled payment, its fields as JSON. A list shows the first ${MAX_LISTED_BODY_LENGTH} characters, followed by “…” if the body is longer.`,
     }),
     processedAt: Nullable(Timestamp),
     createdAt: Timestamp,

@@ -12,7 +12,7 @@ interface BulkAnswer<Data> {
 }
 
 /**
- * Records the manual payments of a slice of a bulk call through the queue. Each payment is committed with its batch. The queue has
+ * Submits the manual payments of one slice of a bulk call to the queue. Each payment is committed with its batch. The queue has
  * room for the payments of all accepted requests, so it refuses no payment of a call that has begun.
  */
 export function recordPayments<Data>(

@@ -142,7 +142,7 @@ export function openPostingQueue(context: Context): PostingQueue {
   });
 }
 
-/** Payments that share a lock or a named account are never in two batches at once, because the later one would be busy. */
+/** Payments that share a lock or a named account are never in two batches at once, because one of them would be busy. */
 function keysOf({ locks, namedAccountId }: Incoming): string[] {
   return namedAccountId === null ? locks : [...locks, `account ${namedAccountId}`];
 }
@@ -153,7 +153,7 @@ async function postBatch(context: Context, batch: readonly Incoming[]): Promise<
       startsWithReads: true,
     });
   } catch (error) {
-    // An older version of the service, which does not take these locks, has posted the same reference or key: try again.
+    // An older version of the service, which does not call `tryLockNames`, has posted the same reference or key: try again.
     if (batch.length === 1 && violatedUnique(error)) return [{ busy: unavailable(error, 1) }];
     throw error;
   }

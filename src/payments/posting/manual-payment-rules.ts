@@ -46,7 +46,7 @@ export function decideManual(
 ): Decision {
   if (answer)
     return { result: answer instanceof AppError ? { error: answer } : { outcome: { replay: answer } } };
-  // Checked first, so that a repeated call finds its payment even if the account has no room for another one.
+  // Checked before the account, so that a repeated call finds its payment even if the account has no room for another one.
   if (sameExternalId) return refuse(externalIdError(manual, sameExternalId));
   const { actor, accountId, paymentMethodId, amountMinor } = manual;
   const method = methods.find((one) => one.id === paymentMethodId);

@@ -72,11 +72,11 @@ export interface KeepAnswer {
 export type Incoming = {
   /** Names of the advisory locks of the payment's reference, external id and idempotency key. */
   locks: string[];
-  /** In the form of `referenceKey`. */
+  /** The provider's transaction id, or the `transactionRef` of a manual payment, in the form of `referenceKey`. */
   reference: string | null;
   /** Null for a manual payment and for money sent to another short code. */
   interpretations: Interpretations | null;
-  /** The account of a manual payment, or the account whose number is the reference of a notification. */
+  /** The account of a manual payment, or the account whose number the payer of a notification typed. */
   namedAccountId: number | null;
 } & ({ manual: ManualPayment; keep: KeepAnswer | undefined } | { notification: Notification });
 
@@ -113,7 +113,7 @@ export type KnownNotification = Pick<
 export interface KnownTransaction {
   payments: KnownPayment[];
   notifications: KnownNotification[];
-  /** The first provider statement with a payment line for the reference. Only read for manual payments. */
+  /** The first provider statement with a payment line for the reference. Null for notifications, which do not need it. */
   statementId: number | null;
 }
 

@@ -97,7 +97,7 @@ export function optionsOf(
 
 const JSON_TYPE = 'application/json';
 
-/** JSON needs no content type in the description. */
+/** A body for the API description. A schema without a content type means JSON. */
 function contentOf({ contentType, schema }: RouteDescription['body']) {
   const { description = '' } = schema as { description?: string };
   return contentType === JSON_TYPE ? schema : { description, content: { [contentType]: { schema } } };

@@ -15,7 +15,7 @@ interface MobilemoneyApiSettings {
 
 export interface ApiCall {
   path: string;
-  /** Sent as JSON, or with GET as the query. */
+  /** POST sends this as JSON, and GET as the query string. */
   body: Readonly<Record<string, string>>;
   method?: 'GET' | 'POST';
   timeoutMs?: number;

@@ -11,7 +11,7 @@ import {
 import { isRecord, textOf } from './rules.ts';
 
 // Daraja's Pull Transactions. https://developer.safaricom.co.ke/APIs/PullTransactions
-// Its documentation and its answers differ, so every form that public clients read is accepted.
+// Its documentation and its answers differ, so the service accepts every form that public client libraries accept.
 
 interface MobilemoneyPullSettings {
   readonly number: string;

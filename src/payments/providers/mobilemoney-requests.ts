@@ -172,7 +172,7 @@ async function send(connection: Connection, request: PaymentToRequest, now: Date
     const code = textOf(fields, 'ResponseCode');
     const message = textOf(fields, 'ResponseDescription') ?? `ResponseCode ${code}`;
     if (code !== null && code !== ACCEPTED) return { outcome: 'refused', reason: 'refused', message };
-    if (requestId === null) return { outcome: 'unknown', message: 'The provider gave the request no id.' };
+    if (requestId === null) return { outcome: 'unknown', message: 'The provider returned no request id.' };
     return { outcome: 'sent', requestId, merchantRequestId: textOf(fields, 'MerchantRequestID') };
   } catch (error) {
     return sendFailure(error);

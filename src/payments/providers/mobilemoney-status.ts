@@ -29,8 +29,8 @@ const ACCEPTED = '0';
 const FOUND = '0';
 /**
  * "The transaction receipt number does not exist." The documentation has no code for it. This is the code in recorded answers,
- * and in the answers of M-PESA Ethiopia (https://m-pesabusiness.safaricom.et). Every other code is about the query, not about the
- * transaction.
+ * and in the answers of M-PESA Ethiopia (https://m-pesabusiness.safaricom.et). Every other error code is about the query, not
+ * about the transaction.
  */
 const DOES_NOT_EXIST = '2032';
 /** The identifier type: PartyA is the short code of an organisation. */

@@ -96,7 +96,7 @@ export interface AnswerReceiver<Answer> {
   /** Reads an answer. @returns undefined if it is unreadable. */
   read(body: Buffer): Answer | undefined;
   readonly description: RouteDescription;
-  /** The HTTP response to every readable call, even if it belongs to no query or request: the provider could not correct the call. */
+  /** The HTTP response to every readable call. A call that fits no query or request gets it, too: a repeat would not help. */
   readonly acknowledgement: ProviderAnswer;
 }
 
@@ -140,7 +140,7 @@ export interface PullSource {
   readonly longestWindowMs: number;
   /** Registers a short code, so that the provider lists its payments. Repeats have no effect. */
   register(shortCode: string, signal: AbortSignal): Promise<void>;
-  /** Reads the rows of a window that follow the first `offset` rows. */
+  /** Reads the next rows of a window, after its first `offset` rows. */
   readPage(window: PullWindow, offset: number, signal: AbortSignal): Promise<PulledPage>;
 }
 

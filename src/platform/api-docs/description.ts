@@ -148,7 +148,7 @@ units of the currency, dates are business days as YYYY-MM-DD, timestamps are UTC
 **Requests.** Unknown body fields and query parameters are refused, and the error names them. Values in a body are not
 converted: \`"5"\` is not a number. A PUT changes only the fields that are sent.
 
-**Lists.** \`page\` from 1, \`limit\` 1 to ${MAX_LIMIT} (default ${DEFAULT_LIMIT}), \`sort=field:asc,other:desc\`, and filters
+**Lists.** \`page\` (1 is the first), \`limit\` (1 to ${MAX_LIMIT}, default ${DEFAULT_LIMIT}), \`sort=field:asc,other:desc\`, and filters
 \`filter[field][op]=value\`; \`filter[field]=value\` is short for \`filter[field][eq]=value\`. \`in\` and \`nin\` take
 values separated by commas, \`isnull\` takes true or false. If a filter compares a timestamp with a date, the date means the whole day.
 \`filter[metadata][region]=north\` finds rows with that metadata.
@@ -158,12 +158,12 @@ values separated by commas, \`isnull\` takes true or false. If a filter compares
 \`createdAt\`, every page takes the same time. \`id\` and \`createdAt\` never change, so a row that exists from the first page to the last
 is returned exactly once, even if others insert or delete rows. In other orders a row that changes meanwhile may be missed or returned twice.
 With \`sort=updatedAt:asc\` a changed row is returned again later. To copy changes, read \`GET /events\` instead: timestamps
-are set before a commit, so a changed row may appear in a page that you have already read.
+are set before a commit, so a changed row may be sorted before your cursor, and you miss the change.
 
-**Bulk.** \`POST /customers/bulk\`, \`/accounts/bulk\` and \`/payments/bulk\` take \`{items: […]}\`, up to 1,000, and answer 200 with
-the outcome of each item. Each call counts as one request in the rate limit for bulk operations.
+**Bulk.** \`POST /customers/bulk\`, \`/accounts/bulk\` and \`/payments/bulk\` take \`{items: […]}\` with up to 1,000 items, and
+answer 200 with the outcome of each item. Each call counts as one request in the rate limit for bulk operations.
 
-**Limits.** Requests are counted in windows of one minute; \`RateLimit\` and \`RateLimit-Policy\` show the remaining calls.
+**Limits.** Requests are counted per minute. The headers \`RateLimit-Policy\` and \`RateLimit\` show the limit and the remaining calls.
 
 **API keys.** Another system sends an API key in place of an access token: \`Authorization: Bearer ams_key_…\`. An admin
 creates it (\`POST /api/api-keys\`) with a role or a list of permissions, and optionally an expiry and the networks from which it may

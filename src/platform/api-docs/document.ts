@@ -179,7 +179,7 @@ function publicFormat(format: string, description: unknown): Schema {
   if (typeof description === 'string' || format === 'query-text') return {};
   const meaning = format === 'phone' ? PHONE_MEANING : FORMATS[format]?.rule;
   if (meaning === undefined)
-    throw new Error(`The API description has no description of the format ${format}.`);
+    throw new Error(`The format ${format} is not in PUBLIC_FORMATS and has no rule in FORMATS.`);
   return { description: `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.` };
 }
 

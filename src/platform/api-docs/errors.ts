@@ -35,7 +35,7 @@ const ERRORS = {
   ],
   NotFound: [
     notFound('account', 4711),
-    'The path or the body refers to something that does not exist; details {resource, field, id}.',
+    'The path or the body refers to something that does not exist. The error has details {resource, field, id}.',
   ],
   Gone: [
     gone('after', 'events before 4711 were deleted after 30 days', 4711),

@@ -36,7 +36,7 @@ export function describeOperation(route: RouteOptions): FastifySchema {
 }
 
 function describeAccess(access: Access): string {
-  if (access === 'public') return 'Needs no token.';
+  if (access === 'public') return 'Needs no access token.';
   if (access === 'signed-in') return 'Needs the access token of a user with any role. API keys are refused.';
   const roles = rolesWith(access).join(', ');
   return `Needs the permission \`${access}\` (roles: ${roles}). ${describeAccessOfApiKeys(access, neededByApiKeys(access))}`.trim();
@@ -73,7 +73,7 @@ const REQUEST_ID = {
   'X-Request-Id': {
     type: 'string',
     description:
-      'Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one.',
+      'Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.',
   },
 };
 

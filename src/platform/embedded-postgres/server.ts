@@ -72,7 +72,7 @@ export async function launch({
     child.once('exit', (status, signal) => resolve(howItEnded(status, signal)));
   }).then(async (how) => {
     serverEnd.abort();
-    child.stdin?.destroy(); // If only the guardian has died, closing stdin makes its watcher end the server.
+    child.stdin?.destroy(); // If only the guardian's main shell has died, its watcher shell now ends the server.
     const reason = await log.close();
     return how === failedStatus ? (reason ?? how) : how;
   });
@@ -187,7 +187,7 @@ async function openLog(path: string, { uid = 0, gid = 0 }: SystemAccount) {
     try {
       return lastFatalMessage(await readTail(handle, start));
     } catch {
-      return undefined; // A log that cannot be read must not hide that the server has ended.
+      return undefined; // The end of the server is reported even if its log cannot be read.
     } finally {
       await handle.close();
     }

@@ -26,7 +26,7 @@ const longestRestartDelayMs = 10_000;
 
 /**
  * Runs PostgreSQL in `dataDir` (`postgres/` contains the data, `postgres.log` the log) until `stop` or the end of this process.
- * Finds the program and an account that may run it. Opens or creates the data. If a killed process left a server behind, waits
+ * Finds the program and a user that can run it. Opens or creates the data. If a killed process left a server behind, waits
  * until that server ends, or ends it. Starts the server under a guardian, which stops the server when this process dies. If the
  * server ends by itself, starts it again.
  *

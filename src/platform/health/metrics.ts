@@ -62,7 +62,7 @@ function replicaMetrics(register: Registry, replica: Replica): void {
   });
   new Counter({
     name: 'ams_reports_total',
-    help: 'Reports of this instance, by the server that each report read first.',
+    help: 'Reports of this instance, by the server on which they started.',
     labelNames: ['server'],
     registers: [register],
     collect() {
@@ -162,7 +162,7 @@ export function metricsRoutes(
   });
   new Counter({
     name: 'ams_payment_request_calls_total',
-    help: 'Calls of this instance to the provider that send a payment request or ask for its outcome.',
+    help: 'How often this instance called the provider to send a payment request or to ask for its outcome.',
     labelNames: ['result'],
     registers: [register],
     collect() {
@@ -257,7 +257,7 @@ export function metricsRoutes(
   });
 
   app.addHook('onResponse', async (request, reply) => {
-    // The label is the route's pattern, because each id in a URL would create a time series.
+    // The label is the route's pattern, not the URL. Otherwise each id in a URL would create a time series.
     const route = request.routeOptions.url ?? 'unknown';
     durations.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
   });

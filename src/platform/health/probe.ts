@@ -24,7 +24,7 @@ const NOT_MIGRATED = new Set(['3F000', '42P01', '42883']);
 interface ProbeOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
   /** The names of this version's migrations, in order. */
   migrations: readonly string[];
-  /** The pooler that requests use. It must accept connections, too. */
+  /** The pooler for requests. It must accept connections, too. */
   pooler?: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export function openDatabaseProbe({
       const [{ applied, oldestUsable } = { applied: [], oldestUsable: '' }] = rows;
       return isUsable(migrations, applied, oldestUsable) ? 'up' : 'other version';
     } catch (error) {
-      client?.release(true); // The connection may still wait for the answer, so the next check needs another one.
+      client?.release(true); // The connection may still wait for its answer, so the next check opens another connection.
       return NOT_MIGRATED.has(sqlState(error) ?? '') ? 'other version' : 'down';
     }
   }

@@ -10,12 +10,12 @@ const Health = Type.Object(
     uptime: Type.Number({ description: 'Seconds since the process started.' }),
     database: Type.Enum(['up', 'other version', 'down'], {
       description:
-        'other version: the database lacks migrations of this version of the service, or a later version has migrated it so that this version cannot work with it.',
+        '`other version`: the database lacks migrations of this version of the service, or has later ones with which this version cannot work.',
     }),
     redis: Type.Enum(['up', 'down', 'disabled']),
     replica: Type.Enum(['up', 'behind', 'not a standby', 'down', 'disabled'], {
       description:
-        'Reports read the primary unless the replica is up. behind: the replica is too far behind, or a failover has replaced the primary in the last minute.',
+        'Reports read the primary unless the replica is up. `behind`: the replica is too far behind, or a failover has replaced the primary in the last minute.',
     }),
     silentProviders: Type.Optional(
       Type.Array(Type.String(), {
@@ -46,7 +46,7 @@ const UNREADY: Record<Exclude<DatabaseState, 'up'>, string> = {
 interface HealthOptions {
   check: HealthCheck;
   probe: DatabaseProbe;
-  /** False after the process has started to stop. */
+  /** False while the process is stopping. */
   isAccepting(): boolean;
 }
 

@@ -4,8 +4,8 @@ import type { DatabaseProbe, DatabaseState } from './probe.ts';
 
 export interface HealthStatus {
   /**
-   * degraded: a configured Redis does not answer, a configured replica is not up, or a provider is silent. down: the database does
-   * not answer, or its migrations do not fit this version.
+   * `degraded`: a configured Redis does not answer, a configured replica is not up, or a provider is silent. `down`: the database
+   * does not answer, or its migrations do not fit this version.
    */
   status: 'ok' | 'degraded' | 'down';
   database: DatabaseState;

@@ -68,8 +68,8 @@ export interface JobQueue {
 /** Creates the tables of the queue, or migrates them to the version of the library. Only one instance may run this at a time. */
 export async function installJobQueue(pool: pg.Pool): Promise<void> {
   await runMigrations({ pgPool: pool });
-  // The library enables row-level security without policies, so only the owner of the tables has access. It is disabled here, so
-  // that other roles with rights on the tables can use them.
+  // The library enables row-level security without policies, so only the owner of the tables has access. Without row-level
+  // security, other roles with rights on the tables can use them.
   await pool.query(`do $$ declare name regclass; begin
     for name in select oid from pg_class where relnamespace = 'graphile_worker'::regnamespace and relrowsecurity loop
       execute format('alter table %s disable row level security', name);
@@ -78,7 +78,7 @@ export async function installJobQueue(pool: pg.Pool): Promise<void> {
 
 interface Job {
   task: string;
-  /** Replaces a job with the same key that has not started. If a job with this key is running, the new job runs after it. */
+  /** Replaces a job that has the same key and has not started. If a job with this key is running, the new job runs after it. */
   key: string;
   payload?: object;
   /** Adds no job if there is one with the key, even a failed or running one. */

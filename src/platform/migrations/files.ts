@@ -13,7 +13,7 @@ export interface MigrationFile {
   isTransaction: boolean;
 }
 
-/** In the order of application. */
+/** In the order in which the migrations are applied. */
 export async function readMigrationNames(): Promise<string[]> {
   const files = await readdir(FOLDER);
   return files.flatMap((file) => (file.endsWith('.sql') ? [file.replace('.sql', '')] : [])).sort();

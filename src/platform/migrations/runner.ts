@@ -22,7 +22,7 @@ interface MigrateOptions {
  * Applies the missing migrations, each in its own transaction, so that a lock ends with the migration that needs it. A file that
  * starts with `-- Outside a transaction` runs without one. The caller holds the preparation lock (`withPreparationLock`), so that no
  * other instance migrates at the same time.
- * @returns the names of the applied migrations: none if a later version has migrated the database and this version works with it.
+ * @returns the names of the migrations that this call has applied.
  * @throws MigrationError if this version cannot work with the migrations of the database.
  */
 export async function migrate(db: Db, { last, onWait = () => {} }: MigrateOptions = {}): Promise<string[]> {
@@ -82,7 +82,7 @@ async function applyInTransaction(db: Db, { name, statements }: MigrationFile): 
   });
 }
 
-/** A statement with `concurrently` makes no request wait, so it has no time-out for locks. */
+/** Requests do not wait for a statement with `concurrently`, so it has no time-out for locks. */
 async function applyStatements(db: Db, { name, statements }: MigrationFile): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
   await record(db, name);

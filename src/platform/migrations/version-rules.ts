@@ -1,6 +1,6 @@
 /**
  * Whether one of the lists is the beginning of the other.
- * @param own - the names of the migrations of this version, in the order of application.
+ * @param own - the names of the migrations of this version, in the order in which they are applied.
  * @param applied - the names of the migrations that the database has, in the same order.
  */
 export function haveSameHistory(own: readonly string[], applied: readonly string[]): boolean {

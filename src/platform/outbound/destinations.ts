@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type AllowedDestinations, readAddress } from '../../core/http/addresses.ts';
 
-/** The ports of hosts that are not in WEBHOOKS_OUT_ALLOW: 443 and unprivileged ports, so that no request reaches mail or SSH. */
+/** Hosts that are not in WEBHOOKS_OUT_ALLOW: only port 443 and unprivileged ports, so that no request reaches mail or SSH. */
 const HTTPS_PORT = 443;
 const FIRST_UNPRIVILEGED_PORT = 1024;
 
@@ -26,7 +26,7 @@ export function problemOfDestination(text: string, allowed: AllowedDestinations)
   if (protocol === 'http:' && !isAllowed)
     return 'must start with https://; only hosts in WEBHOOKS_OUT_ALLOW may use http://';
   if (!isAllowed && port !== '' && Number(port) !== HTTPS_PORT && Number(port) < FIRST_UNPRIVILEGED_PORT)
-    return `must use port ${HTTPS_PORT}, or a port from ${FIRST_UNPRIVILEGED_PORT}`;
+    return `must use port ${HTTPS_PORT}, or port ${FIRST_UNPRIVILEGED_PORT} or higher`;
   if (!isAllowed && /(^|\.)localhost\.?$/i.test(hostname)) return NOT_PUBLIC;
   const address = readAddress(hostname);
   if (address !== undefined && !mayConnect(hostname, address, allowed)) return NOT_PUBLIC;

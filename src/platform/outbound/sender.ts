@@ -90,7 +90,7 @@ export function createSender({
     }
   }
 
-  /** A server may close an idle connection while we reuse it. Such a request is sent again on another connection. */
+  /** A server may close an idle connection while we reuse it. The request is then sent again on another connection. */
   async function exchange(request: OutboundRequest, deadline: AbortSignal): Promise<Answer> {
     for (;;) {
       const sent = send(request, request.url.startsWith('https:') ? secure : insecure, deadline);

@@ -49,7 +49,7 @@ export function createPrintProcess({ program, timeoutMs, idleMs }: ProcessOption
   let idle: NodeJS.Timeout | undefined;
   let lastId = 0;
 
-  /** Call only while no other document is printed. */
+  /** Call only while no other document is being printed. */
   function print(order: Omit<PrintOrder, 'id'>): Promise<Buffer> {
     clearTimeout(idle);
     lastId += 1;

@@ -4,7 +4,7 @@ import { createPrintProcess, type PrintOrder } from './print-process.ts';
 export interface PrintQueue {
   /**
    * @param caller see `callerOf` in access.ts.
-   * @throws AppError 429 or 503 like `SharedSlots.enter`. 503 also if the print process fails or takes too long. PrintError if
+   * @throws AppError 429 or 503 like `SharedSlots.enter`, and 503 if the print process fails or takes too long. PrintError if
    *   the template or one of its files is defective.
    */
   print(caller: string, order: Omit<PrintOrder, 'id'>): Promise<Buffer>;

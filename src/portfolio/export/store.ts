@@ -10,7 +10,7 @@ interface Source {
   /** The alias of the table that has one row for each row of the file. */
   alias: string;
   orderBy: string;
-  /** SQL values as the database stores them. Default: the column of the same name in the table `alias`. */
+  /** The SQL expression for the value of a column, before `cellOf` formats it. Default: the column of this name in `alias`. */
   columns: Readonly<Record<string, string>>;
 }
 

@@ -47,8 +47,8 @@ async function* withMark(rows: Readable): AsyncGenerator<Buffer> {
 
 /**
  * An export as one ZIP file.
- * @returns the bytes of the ZIP file, when the first CSV file can be read. An earlier error rejects the promise, so that the caller
- *   can still send an error response.
+ * @returns the bytes of the ZIP file, as soon as the first CSV file can be read. An earlier error rejects the promise, so that
+ *   the caller can still send an error response.
  */
 export function archivePortfolio(
   copies: CopyPool,
@@ -58,7 +58,7 @@ export function archivePortfolio(
   const archive = new ZipFile();
   const bytes = archive.outputStream as Readable;
   const archiveFailed = new Promise<void>((_, reject) => finished(bytes, (error) => error && reject(error)));
-  archiveFailed.catch(() => {}); // Nothing else handles the error if no file is being sent.
+  archiveFailed.catch(() => {}); // While no file is being sent, nothing else handles the error.
   return new Promise((resolve, reject) => {
     writePortfolio(copies, caller, currency, async ({ value: file, takenAtMs }) => {
       await once(file.bytes, 'readable');

@@ -292,7 +292,7 @@ function refusedItem(item: HistoryItem, message: string, decimals: number): Book
 }
 
 interface StatusFacts {
-  /** The status before the import completes an account that is paid in full. */
+  /** The last status of the history. If the account is paid in full, the import then sets it to completed. */
   given: AccountStatus;
   final: BooksRow;
   /** Whether account_changes.csv has rows of the account. */

@@ -7,7 +7,7 @@ import { type Column, FILE_NAMES, type FileName, FORMAT } from '../format-rules.
 import { allowedReference } from './cell-rules.ts';
 import { stagingTable } from './staging-rules.ts';
 
-// SQL checks of imported rows, for what a single cell does not show: other cells, other rows, and the rows of the database.
+// SQL checks of imported rows that need more than one cell: other cells of the row, other rows, or rows of the database.
 
 export interface ImportCheck {
   /** Default: error. */
@@ -18,7 +18,7 @@ export interface ImportCheck {
   refersTo?: FileName;
   /** The other column that the check compares. If one of the two cells is unreadable, the check adds no problem. */
   pairedWith?: string;
-  /** Selects `line`, `value`, and `detail`, the argument of `problem`. */
+  /** Selects `line`, `value` and `detail`. `detail` is the argument of `problem`. */
   select: RawBuilder<unknown>;
   problem(detail: string): string;
   allowed: string;

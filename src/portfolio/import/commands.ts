@@ -25,7 +25,7 @@ import {
 } from './store.ts';
 
 // A user uploads the files of an import, and asks for a check, a run or an undo. A job does each of these in one transaction. So if
-// the process stops, no rows are left, and the job starts again.
+// the process stops, the transaction is rolled back, and the job starts again.
 
 export const IMPORT_TASK = 'portfolio-import';
 
@@ -40,8 +40,8 @@ export function createImport(context: Context, actor: Actor): Promise<ImportRow>
 
 /**
  * Stores a file, or replaces the file of the same name. The files are read when the import is checked.
- * @throws AppError NOT_FOUND; VALIDATION_ERROR if a job works on the import, or if the import is done or undone. The status is 413
- *   above 1 GiB.
+ * @throws AppError NOT_FOUND; VALIDATION_ERROR if a job works on the import, or if the import is done or undone;
+ *   VALIDATION_ERROR with HTTP status 413 if the file is larger than 1 GiB.
  */
 export async function storeFile(
   copies: CopyPool,

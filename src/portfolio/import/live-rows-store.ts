@@ -10,7 +10,7 @@ import { escaped } from './staging-rules.ts';
 type Report = (share: number) => Promise<void>;
 
 const BATCH_ROWS = 50_000;
-/** About as many entries as `BATCH_ROWS`, because an account has about ten. */
+/** An account has about ten entries, so these accounts have about `BATCH_ROWS` entries. */
 const BATCH_ACCOUNTS = 5_000;
 
 /** Runs a statement for each range of positions. */

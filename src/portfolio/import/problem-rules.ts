@@ -35,7 +35,7 @@ export interface Findings {
   readonly differences: readonly Difference[];
   readonly counts: { errors: number; warnings: number; differences: number };
   addProblem(problem: Problem): void;
-  /** The lines of a file that have a problem in a cell, among the kept problems. */
+  /** The lines of a file on which a cell has a kept problem. */
   linesOf(file: FileName): ReadonlySet<number>;
   /** A check may report a value in another form, such as 700.00 for the cell `700`. Replaces these values by the cells. */
   showCells(file: FileName, cells: CellsByLine): void;

@@ -44,7 +44,7 @@ class UnreadableFile extends Error {
 
 /**
  * Reads a CSV file as rows of COPY. Few rows are in memory at a time. A row with an unreadable cell is still written, with null for
- * the cell, so that later checks know its key.
+ * the cell, because rows of other files may refer to the row.
  * @returns the number of rows, and whether the file was read to its end.
  */
 export async function readFile(
@@ -247,7 +247,7 @@ async function* rowsOf(
   if (text !== '') yield { text, count };
 }
 
-/** Whether a row has the examples of the template in all columns that are not empty. */
+/** Whether every cell of a row is the example of the template. Cells of optional columns may be empty. */
 function isExample(record: readonly string[], placed: readonly PlacedColumn[]): boolean {
   return placed.every(({ column, at }) => {
     const cell = at === undefined ? '' : unguarded(record[at] ?? '').trim();
@@ -342,10 +342,10 @@ function asUnreadable(error: unknown): UnreadableFile {
   const { lines } = error as CsvError & { lines?: number };
   const line = lines ?? null;
   if (error.code === 'CSV_QUOTE_NOT_CLOSED')
-    return new UnreadableFile('has a quote that is opened but not closed', 'two quotes around a cell', line);
+    return new UnreadableFile('has a quote that is opened but not closed', 'two quotes around a cell');
   if (error.code === 'CSV_MAX_RECORD_SIZE') {
     return new UnreadableFile(
-      `has a row of more than ${MAX_LINE_BYTES / 1024} KB`,
+      `is in a row of more than ${MAX_LINE_BYTES / 1024} KB`,
       'shorter rows; perhaps a quote is not closed',
       line,
     );

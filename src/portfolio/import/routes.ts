@@ -270,8 +270,8 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
         operationId: 'listImportDifferences',
         summary: 'List figures that differ from the source',
         description:
-          'The list has the first 10,000 account figures for which accounts.csv has one value, for example in source_paid or status, ' +
-          'and this service computes another. A difference does not prevent the run.',
+          'The list has the first 10,000 account figures, for example paid or status, whose values in accounts.csv differ from those ' +
+          'that this service computes. A difference does not prevent the run.',
         params: IdParams,
         querystring: importDifferenceList.query,
         response: { 200: ListEnvelope(ImportDifference, 'Differences found.') },

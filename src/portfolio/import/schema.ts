@@ -68,7 +68,10 @@ export const Import = Type.Object(
         },
         { title: 'ImportProofCheck' },
       ),
-      { description: 'The checks of `npm run verify`, which the run did before its commit.' },
+      {
+        description:
+          'The results of the checks before the import was committed. `npm run verify` does the same checks.',
+      },
     ),
     doneAt: Nullable(Timestamp),
     createdAt: Timestamp,
@@ -112,7 +115,7 @@ export const ImportProblem = Type.Object(
     value: Nullable(Type.String({ description: 'The cell as it is in the file, at most 200 characters.' })),
     problem: Type.String({
       description:
-        'What is wrong, as the end of a sentence that starts with the value. If the value is null, it starts with the column, line or file.',
+        'What is wrong, as the end of a sentence that starts with the value. If the value is null, the sentence starts with the column, line or file.',
     }),
     allowed: Nullable(Type.String({ description: 'What is allowed instead.' })),
   },
@@ -139,7 +142,7 @@ export const ImportDifference = Type.Object(
     line: Type.Integer({ description: 'The line of accounts.csv.' }),
     account: Type.String({ description: 'The external id of the account.' }),
     figure: Type.String({
-      description: 'payment_count, paid, balance, arrears, paid_until or status.',
+      description: 'One of payment_count, paid, balance, arrears, paid_until and status.',
     }),
     source: Type.String({ description: 'The value in the file.' }),
     computed: Type.String({ description: 'The value that this service computes.' }),

@@ -18,13 +18,13 @@ export interface StagingSettings {
   writesRows: boolean;
 }
 
-/** The payment method of `opening_paid`, one payment that stands for all payments before the import. */
+/** `opening_paid` becomes one payment with this method. The payment stands for all payments before the import. */
 const OPENING_METHOD = { code: 'opening_balance', name: 'Opening balance' };
 
 const CLOSED_BEFORE_ACTIVATION = literalList(closedBeforeActivation());
 
 export async function createStagingTables(tx: Tx, { writesRows }: StagingSettings): Promise<void> {
-  // Enough for sorts and hash tables. A statement may use several times as much, so a higher limit would let memory grow with the
+  // Each sort and hash table of a statement may use `work_mem`; 32 MB is enough. With a higher limit, memory would grow with the
   // import. JIT compilation takes more time than it saves.
   await sql`set local work_mem = '32MB'`.execute(tx);
   await sql`set local temp_buffers = '64MB'`.execute(tx);
@@ -83,7 +83,7 @@ export async function deriveRows(tx: Tx, { today, timeZone, writesRows }: Stagin
     where c.is_needed and not exists (select from new_account_changes h where h.account = a.external_id)`.execute(
     tx,
   );
-  // The accounts of each batch are found by their positions.
+  // `fetchAccounts` finds accounts by their positions.
   await sql`create index on new_accounts (position)`.execute(tx);
   await sql`analyze new_accounts, new_payments, new_account_changes`.execute(tx);
 }

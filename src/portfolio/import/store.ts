@@ -47,7 +47,7 @@ export function listProblems(db: Db, id: number, plan: ListPlan) {
   });
 }
 
-/** All kept problems of an import, at most 10,000. */
+/** The stored problems of an import, at most 10,000. */
 export function findAllProblems(db: Db, id: number): Promise<ProblemRow[]> {
   return db.selectFrom('import_problems').selectAll().where('import_id', '=', id).orderBy('id').execute();
 }
@@ -88,7 +88,6 @@ export async function findIdsAtWork(db: Db): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Deletes a file that was uploaded before under the same name. */
 export async function deleteFile(tx: Tx, id: number, file: FileName): Promise<void> {
   await tx.deleteFrom('import_files').where('import_id', '=', id).where('file', '=', file).execute();
 }

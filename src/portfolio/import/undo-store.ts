@@ -143,7 +143,7 @@ export async function undoIndexes(db: Db): Promise<{ create: string; drop: strin
   }));
 }
 
-/** Deletes all rows of an import. Triggers refuse this unless the import has the status `undoing`. */
+/** Deletes all rows of an import. Triggers allow this only while the import has the status `undoing`. */
 export async function deleteImportedRows(tx: Tx, importId: number): Promise<void> {
   const imported = (table: string) => sql`(select id from ${sql.table(table)} where import_id = ${importId})`;
   await sql`

@@ -41,7 +41,7 @@ export function openBook(shortCode: string, openingBalanceMinor = 0n): Book {
         InvoiceNumber: '',
         OrgAccountBalance: money(balanceMinor),
         ThirdPartyTransID: '',
-        // Notifications mask the number. Other answers of the provider show it.
+        // Notifications mask the payer's number. All other messages of the provider show it.
         MSISDN: maskedNumber(payment.payer),
         FirstName: 'WANJIRU',
       };

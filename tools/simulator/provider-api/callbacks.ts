@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The messages that the provider posts to the service after it has answered a call. */
+/** How the provider posts a message to the service, such as a notification or the result of an earlier call. */
 
 /** The default delay between a call and the message that the provider posts. */
 export const ANSWER_MS = 50;
-/** The default delay of a late answer or message. */
+/** The default delay of an answer or a message whose plan says `late`. */
 export const LATE_MS = 400;
 
 /** The provider gives up after this many tries. */

@@ -27,8 +27,8 @@ export interface PullBehaviour {
   zone: 'UTC' | 'East Africa';
   method: 'POST' | 'GET';
   /**
-   * Each answer leaves out a random number of the newest rows, from 0 to this number, so that other rows move to other pages. Only
-   * rows of the last 20 minutes are left out.
+   * Each answer leaves out a random number of the newest rows, from 0 to this number, so that the remaining rows move to other
+   * pages. Only rows of the last 20 minutes are left out.
    */
   mostHiddenRows: number;
   /** The length to which one text of each row is padded, to make answers with many rows too large for the service. */
@@ -39,7 +39,7 @@ export interface PullBehaviour {
   ignoresOffset: boolean;
   /** The number of queries to leave unanswered. Each unanswered query reduces it by one. */
   unansweredQueries: number;
-  /** The number of later pages that repeat the previous answer. Each repeat reduces it by one. */
+  /** How many queries for a page after the first get the previous answer again. Each repeat reduces it by one. */
   repeatedPages: number;
 }
 

@@ -71,7 +71,7 @@ export interface StkPushOptions {
   notificationUrl(): string;
   /** How long a customer takes. */
   answerMs?: number;
-  /** How late a late answer is. */
+  /** The delay of an HTTP response or a report whose plan says `late`. */
   lateMs?: number;
   /** Where a report is posted, if the address of the service has changed since the request. Default: the address in the request. */
   reportUrl?(given: string): string;

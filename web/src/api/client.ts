@@ -17,8 +17,8 @@ export const client = createFetchClient<Paths>({
 export const api = createQueryClient(client);
 
 /**
- * For a query whose parameters change while its page is open, such as a filter or the page of a list. The last answer stays on the
- * page until the next one arrives, so that the pressed button keeps the focus and nothing moves.
+ * For a query whose parameters, such as a filter, change while the user works on the page. The last answer stays on the page
+ * until the next answer arrives, so that the pressed button keeps the focus and nothing moves.
  */
 export const KEEPS_LAST = { placeholderData: keepPreviousData } as const;
 

@@ -4,13 +4,13 @@ import { isErrorBody } from './problem.ts';
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 10_000;
 
-/** Sends a request once. @throws TypeError if no answer comes, or the abort reason of the signal. */
+/** Sends a request once. @throws the abort reason of the signal, or TypeError if no answer comes. */
 export type Transport = (request: Request) => Promise<Response>;
 
 /**
  * Sends a request. If no answer comes or the service is busy, sends a repeatable request again, until it is answered or aborted.
  * @returns the answer. If its status is an error, its body is an error body of the API.
- * @throws TypeError if a request that is not repeatable gets no answer, or the abort reason of the signal.
+ * @throws the abort reason of the signal, or TypeError if a request that is not repeatable gets no answer.
  */
 export async function send(
   request: Request,

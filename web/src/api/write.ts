@@ -13,7 +13,7 @@ export interface Write<Init, Data> {
   send(init: Init): Promise<Data | undefined>;
   isSending: boolean;
   problem: Problem | undefined;
-  /** Gives up a request that is repeated until it is answered. The service may already have done the work. */
+  /** Aborts the request and its repeats. The service may already have done the work. */
   stop(): void;
 }
 
@@ -21,7 +21,7 @@ export interface Write<Init, Data> {
  * Sends a change. Two clicks send one request. If a request gets no answer, the next request with the same content has the same
  * Idempotency-Key, so that the service does not do the work twice. After the change, all queries on the page are read again.
  * @param options.isRepeatable - must be false for a POST that refuses an Idempotency-Key, such as one that returns a secret. The
- *   request is then sent only once. The types check this.
+ *   types require it there. The request is then sent only once.
  * @param options.waitsForQueries - if false, `send` resolves when the answer arrives, and does not wait for the queries. For pages
  *   that show the change by themselves.
  */

@@ -19,10 +19,10 @@ type CountedKey = MessageKey extends infer Key ? (Key extends `${infer Stem}.oth
 type Group = MessageKey extends infer Key ? (Key extends `${infer First}.${string}` ? First : never) : never;
 
 const STORAGE_KEY = 'language';
-/** The files that the browser loads: `core.ts` for all pages, and one for each page. */
+/** The files that the browser loads: `core.ts` for all pages, and one for the opened page. */
 const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
   './*/*.ts',
-  // `index.ts` is only for types and tests. The others are parts of the loaded files.
+  // `index.ts` is only for types and tests. The loaded files import the other files of this pattern.
   '!./*/{index,codes,common,fields,provider-answer,secrets,session,shared,values}.ts',
 ]);
 

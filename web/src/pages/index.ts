@@ -245,7 +245,7 @@ export async function loadPage({ load, messages }: PageEntry) {
   return Page;
 }
 
-/** Loads the page for a URL while the session is restored. If it fails, the route tries again and shows the failure. */
+/** Loads the page for a URL while the session is restored. If the load fails, the route tries again and shows the failure. */
 export function preloadPage(pathname: string): void {
   const segments = pathname.split('/');
   const page = PAGES.find(({ path }) => {

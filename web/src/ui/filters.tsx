@@ -73,7 +73,7 @@ interface DateRangeProps {
 
 const OTHER = 'other';
 
-/** Fields for the first and the last day. A select offers periods, such as this month, which set both days. */
+/** Fields for the first and the last day. A select sets both days to those of a period, such as "This month". */
 export function DateRange({ value, today, onChange }: DateRangeProps) {
   const isSet = value.from !== '' || value.until !== '';
   const period = isSet ? (periodOf(value, today) ?? OTHER) : '';

@@ -68,7 +68,7 @@ export class FormValues {
     return this.#data.has(name);
   }
 
-  /** The lines of a text area that are not empty. */
+  /** The non-empty lines of a text area. */
   lines(name: string): string[] {
     return this.text(name)
       .split('\n')
@@ -175,7 +175,7 @@ function FormNotice({ problem, form }: { problem: FormProblem; form: HTMLFormEle
   );
 }
 
-/** The field of a list, for the path of one of its elements: `types` for `types[0]`. */
+/** The path of a list, from the path of one of its elements: `types` for `types[0]`. */
 function listOf(path: string): string {
   return path.replace(/\[\d+\].*$/, '');
 }
@@ -289,7 +289,7 @@ export function TextField({ label, name, hint, isFirst, ...input }: InputProps) 
 
 type DateProps = Omit<InputProps, 'type' | 'value' | 'onChange'>;
 
-/** A field for a day. Its hint shows the day with the name of the month, because 03/04 can mean two days. */
+/** A field for a day. Its hint shows the day with the name of the month, because 03/04 may be 3 April or 4 March. */
 export function DateField({ hint, defaultValue, ...input }: DateProps) {
   const [date, setDate] = useState(String(defaultValue ?? ''));
   return (

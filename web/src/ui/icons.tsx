@@ -1,4 +1,4 @@
-// 20 × 20, drawn with lines of the text colour.
+// Icons of 20 × 20 units. The style sheet draws their lines in the colour of the text.
 const PATHS = {
   search: 'M9 3.5a5.5 5.5 0 1 1 0 11a5.5 5.5 0 0 1 0-11ZM13.2 13.2L17 17',
   home: 'M3.5 9L10 3.5L16.5 9V16a.8.8 0 0 1-.8.8H12.5V12H7.5V16.8H4.3A.8.8 0 0 1 3.5 16Z',

@@ -61,7 +61,7 @@ export function MoreActions({ label, actions }: MoreActionsProps) {
   );
 }
 
-/** Places the box below the button. In the right half of the page their right edges are aligned, otherwise their left edges. */
+/** Places the box below the button. Their right edges are aligned if the button is in the right half of the page. */
 function place(box: HTMLElement | null, opener: HTMLElement | null): void {
   if (!box || !opener) return;
   const { bottom, left, right } = opener.getBoundingClientRect();

@@ -19,7 +19,7 @@ export function toast(message: Toast): void {
   show?.(message);
 }
 
-/** A popover, so that it lies above an open dialog. */
+/** A popover, so that it lies on top of an open dialog. */
 export function Toasts() {
   const box = useRef<HTMLDivElement>(null);
   const [current, setCurrent] = useState<Toast>();
@@ -32,7 +32,7 @@ export function Toasts() {
   useEffect(() => {
     const popover = box.current;
     if (!current || !popover) return;
-    popover.hidePopover(); // Showing it again puts it above everything that was opened since.
+    popover.hidePopover(); // Showing it again puts it on top of everything that was opened since.
     popover.showPopover();
     const timer = setTimeout(() => setCurrent(undefined), 1000 * (current.seconds ?? 5));
     return () => {

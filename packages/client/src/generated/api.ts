@@ -15,7 +15,7 @@ export interface paths {
          * Health of the service and its parts
          * @description The service and the parts that it depends on.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         get: operations["getHealth"];
         put?: never;
@@ -35,7 +35,7 @@ export interface paths {
         };
         /**
          * Whether the process is alive
-         * @description Needs no token.
+         * @description Needs no access token.
          */
         get: operations["getLiveness"];
         put?: never;
@@ -55,7 +55,7 @@ export interface paths {
         };
         /**
          * Whether the instance takes requests
-         * @description Needs no token.
+         * @description Needs no access token.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -79,7 +79,7 @@ export interface paths {
          * Register a user and sign in
          * @description Outside production, a person who registers while there is no admin becomes the admin. An `invitation` sets the role, and is required when registration is closed.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         post: operations["registerUser"];
         delete?: never;
@@ -99,7 +99,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in with e-mail and password
-         * @description Needs no token.
+         * @description Needs no access token.
          */
         post: operations["signIn"];
         delete?: never;
@@ -121,7 +121,7 @@ export interface paths {
          * Exchange a refresh token for new tokens
          * @description A refresh token works once. Using it again ends the session.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         post: operations["refreshTokens"];
         delete?: never;
@@ -203,7 +203,7 @@ export interface paths {
          * Sign in through an identity provider
          * @description Redirects the browser to the provider (OpenID Connect). The provider redirects the browser to `/api/auth/{provider}/callback`. The settings `OAUTH_<NAME>_…` define the providers.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         get: operations["startProviderSignIn"];
         put?: never;
@@ -223,9 +223,9 @@ export interface paths {
         };
         /**
          * Receive the answer of an identity provider
-         * @description The answer is the same as for sign-in with a password. A new identity becomes a user if registration is open, if the sign-in has an invitation, or if the verified e-mail is in one of `OAUTH_<NAME>_DOMAINS`. If another user has the e-mail, the answer is DUPLICATE_ENTRY.
+         * @description Returns the same as a sign-in with a password. A new identity becomes a user if registration is open, if the sign-in has an invitation, or if the verified e-mail is in one of `OAUTH_<NAME>_DOMAINS`. If another user has the e-mail, the error is DUPLICATE_ENTRY.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         get: operations["finishProviderSignIn"];
         put?: never;
@@ -249,14 +249,14 @@ export interface paths {
          * Sign in with a session cookie
          * @description The refresh token is in a cookie that scripts cannot read, and not in the answer. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/login`.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         post: operations["startBrowserSession"];
         /**
          * End the session of the cookie
          * @description Deletes the cookie. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/logout`.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         delete: operations["endBrowserSession"];
         options?: never;
@@ -277,7 +277,7 @@ export interface paths {
          * Renew the session of the cookie
          * @description Returns the signed-in user and a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. Using it again within ten seconds returns the newest cookie. Using it again later ends the session. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/refresh`.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         post: operations["refreshBrowserSession"];
         delete?: never;
@@ -297,7 +297,7 @@ export interface paths {
          * Get the public settings
          * @description The settings that a page needs before somebody signs in. They may be cached for a minute.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         get: operations["getSettings"];
         put?: never;
@@ -577,7 +577,7 @@ export interface paths {
         put?: never;
         /**
          * Register up to 1,000 customers
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, for example after a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation.
          *
          *     Needs the permission `customers:create` (roles: admin, manager, agent).
          */
@@ -652,7 +652,7 @@ export interface paths {
         get: operations["listKycHistory"];
         /**
          * Submit or decide a customer’s verification
-         * @description Each call adds a record to the history. Users who may decide set the customer’s `kycStatus`. Other users may only submit `pending`, which does not replace an earlier `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
+         * @description Each call adds a record to the history. A user with the permission `kyc:decide` sets the customer’s `kycStatus`. Other users may only submit `pending`, which does not replace an earlier `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
          *
          *     Needs the permission `kyc:submit` (roles: admin, manager, agent).
          */
@@ -701,7 +701,7 @@ export interface paths {
         put?: never;
         /**
          * Open up to 1,000 accounts
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, for example after a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation.
          *
          *     Needs the permission `accounts:create` (roles: admin, manager, agent).
          */
@@ -811,7 +811,7 @@ export interface paths {
         };
         /**
          * Get the statement of an account
-         * @description from and to are business days, both included. A payment counts on its payment date. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest payments and incoming transfers. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
+         * @description from and to are business days, both included. A payment counts on its payment date. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest payments and incoming transfers, and this part of them covers no item. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
          *
          *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
@@ -883,7 +883,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 1,000 received payments
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation. Payments are posted in batches of up to 100. Each batch is one transaction. If the payment with the `externalId` of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, for example after a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation. Payments are posted in batches of up to 100. Each batch is one transaction. If the payment with the `externalId` of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.
          *
          *     Needs the permission `payments:record` (roles: admin, manager, finance, agent).
          */
@@ -995,7 +995,7 @@ export interface paths {
         put?: never;
         /**
          * Unassign a payment from its account
-         * @description The payment is unmatched again and can be assigned to another account, even if it is reconciled. What the service learned from the assignment is deleted. Other payments that matched through it stay matched (`filter[matchMethod]=learned`). An amount above APPROVAL_LIMIT is sent for approval (202).
+         * @description The payment is unmatched again and can be assigned to another account, even if it is reconciled. What the service learned from the assignment is deleted. Payments that were already matched with this knowledge stay matched (`filter[matchMethod]=learned`). An amount above APPROVAL_LIMIT is sent for approval (202).
          *
          *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
@@ -1017,7 +1017,7 @@ export interface paths {
         put?: never;
         /**
          * Reverse a payment
-         * @description The payment stays in the list as reversed, and opposite ledger entries undo it. A notification that was linked to a manual payment, or conflicted with it, is reprocessed in the same transaction. An amount above APPROVAL_LIMIT is sent for approval (202).
+         * @description The payment stays in the list as reversed, and opposite ledger entries undo it. If a manual payment is reversed, notifications that were linked to it or conflicted with it are reprocessed in the same database transaction. An amount above APPROVAL_LIMIT is sent for approval (202).
          *
          *     Needs the permission `payments:reverse` (roles: admin, manager, finance).
          */
@@ -1063,7 +1063,7 @@ export interface paths {
         put?: never;
         /**
          * Ask a phone to pay
-         * @description The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, read it again or follow the events `payment_request.*`. A phone can have one open request (DUPLICATE_ENTRY), and a limited number of requests in a period (RATE_LIMITED). The amount is at most what the account owes, rounded up to whole units. The call gets 409 if the operator has not turned payment requests on (`paymentRequests` in `GET /settings`).
+         * @description The phone shows a prompt, and the customer confirms with the PIN. The request is stored, and then sent. To see its outcome, read it again or follow the events `payment_request.*`. A second open request to a phone gets DUPLICATE_ENTRY, and too many requests to a phone in a period get RATE_LIMITED. The amount is at most what the account owes, rounded up to whole units. The call gets 409 if the operator has not turned payment requests on (`paymentRequests` in `GET /settings`).
          *
          *     Needs the permission `payment-requests:create` (roles: admin, manager, finance, agent).
          */
@@ -1123,7 +1123,7 @@ export interface paths {
         };
         /**
          * List notifications and their outcomes
-         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) two manual payments have the reference; (3) the notification names another account or customer, and the user or API key that recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with different values. `filter[flags][contains]=repeated_after_reversal`: a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
+         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) two manual payments have the reference; (3) the notification names another account or customer, and the user or API key that recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with different values. `filter[flags][contains]=repeated_after_reversal`: a notification was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
          *
          *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
@@ -1145,7 +1145,7 @@ export interface paths {
         };
         /**
          * Get a notification with its whole body
-         * @description The list shortens long bodies. This answer has the whole body as the provider posted it. For a statement line or a pulled payment, it has all its fields as JSON.
+         * @description The list shortens long bodies. This answer has the whole body as the provider posted it. For a statement line or a pulled payment, the body is a JSON object with all fields of the line or payment.
          *
          *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
@@ -1189,7 +1189,7 @@ export interface paths {
         };
         /**
          * Show when each provider last sent a notification
-         * @description For each provider, the answer shows when it last posted a notification, whether it has been silent for longer than usual, and up to which time its payments were pulled. A pull asks the provider for payments whose notification was lost.
+         * @description Also shows whether a provider has been silent for longer than usual, and up to which time its payments were pulled. A pull asks the provider for payments whose notification was lost.
          *
          *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
@@ -1235,7 +1235,7 @@ export interface paths {
         put?: never;
         /**
          * Ask the provider about a payment
-         * @description The provider usually answers within seconds. To get the answer, read the status query again, or follow the events `status_query.*`. After ten minutes without an answer the query is `unanswered`, but a late answer is still stored. The answer is compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if the payment or notification has no transaction of a provider that answers status queries.
+         * @description The provider usually answers within seconds. To get the answer, read the status query again, or follow the events `status_query.*`. After ten minutes without an answer the query is `unanswered`, but a late answer is still stored. Answers are compared with the books, but change nothing there. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if the payment or notification has no transaction of a provider that answers status queries.
          *
          *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
@@ -1257,7 +1257,7 @@ export interface paths {
         put?: never;
         /**
          * Ask the provider about a notification
-         * @description The provider usually answers within seconds. To get the answer, read the status query again, or follow the events `status_query.*`. After ten minutes without an answer the query is `unanswered`, but a late answer is still stored. The answer is compared with the books, and changes nothing. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if the payment or notification has no transaction of a provider that answers status queries.
+         * @description The provider usually answers within seconds. To get the answer, read the status query again, or follow the events `status_query.*`. After ten minutes without an answer the query is `unanswered`, but a late answer is still stored. Answers are compared with the books, but change nothing there. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off (`statusQueries` in `GET /settings`), or if the payment or notification has no transaction of a provider that answers status queries.
          *
          *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
@@ -1583,7 +1583,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a statement of the provider
-         * @description Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If one line cannot be stored, nothing is stored. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.
+         * @description Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.
          *
          *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
@@ -1980,7 +1980,7 @@ export interface paths {
         get?: never;
         /**
          * Change a payment method
-         * @description Payments that a provider reports are posted even if the mobile-money method is inactive.
+         * @description If the mobile-money method is inactive, the service still posts the payments from providers.
          *
          *     Needs the permission `catalogue:write` (roles: admin, manager).
          */
@@ -2195,7 +2195,7 @@ export interface paths {
         };
         /**
          * Summarise the portfolio for a period
-         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf, which is endDate or today, whichever is earlier. A payment counts from its value date. accountsUrl lists the accounts behind a figure. Most are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If all slots for summaries are busy, the answer is 503; if your own earlier summaries are the reason, it is 429.
+         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf, which is endDate or today, whichever is earlier. A payment counts from its value date. accountsUrl lists the accounts behind a figure. Most accountsUrl are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If your earlier summaries are still running, the answer is 429. If other callers use all slots for summaries, it is 503.
          *
          *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
@@ -2217,7 +2217,7 @@ export interface paths {
         };
         /**
          * Report the payments of a period
-         * @description startDate and endDate are business days, both included. json has the totals of the period and one page of its rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula, or whose digits it would change, gets a leading apostrophe.
+         * @description startDate and endDate are business days, both included. With format=json, the answer has the totals of the period and one page of its rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. With format=csv, every row is streamed in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula, or whose digits it would change, gets a leading apostrophe.
          *
          *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
@@ -2437,7 +2437,7 @@ export interface paths {
         };
         /**
          * List figures that differ from the source
-         * @description The list has the first 10,000 account figures for which accounts.csv has one value, for example in source_paid or status, and this service computes another. A difference does not prevent the run.
+         * @description The list has the first 10,000 account figures, for example paid or status, whose values in accounts.csv differ from those that this service computes. A difference does not prevent the run.
          *
          *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */
@@ -2527,7 +2527,7 @@ export interface paths {
          * Read the events after an id
          * @description Each change is published as an event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days. An API key gets all events. A user gets the events of resources that the user may read.
          *
-         *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have 10 requests and streams open at a time.
+         *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have at most 10 open requests and streams together.
          *
          *     Needs the permission `events:follow` (roles: admin, manager, finance, agent, viewer). An API key needs `events:read`.
          */
@@ -2555,7 +2555,7 @@ export interface paths {
         put?: never;
         /**
          * Add a webhook endpoint
-         * @description New events are sent to the URL by POST, signed as https://www.standardwebhooks.com specifies. The answer has the secret, which is not shown again.
+         * @description New events are sent to the URL by POST, signed as https://www.standardwebhooks.com specifies. This call returns the secret, which is not shown again.
          *
          *     Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
@@ -2692,7 +2692,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a delivery with the body sent
+         * Get a delivery with its request body
          * @description Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
         get: operations["getWebhookDelivery"];
@@ -2717,7 +2717,7 @@ export interface paths {
          * Receive the answer to a payment request
          * @description The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. An answer that fits no request is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         post: operations["receiveMobileMoneyRequestAnswer"];
         delete?: never;
@@ -2739,7 +2739,7 @@ export interface paths {
          * Receive the status of a transaction
          * @description The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. An answer that fits no query is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         post: operations["receiveMobileMoneyStatusAnswer"];
         delete?: never;
@@ -2783,7 +2783,7 @@ export interface paths {
          * Validate a mobile-money payment
          * @description The provider validates a payment before the money moves. The service accepts a payment that matches an account or names an existing account number, unless the account is completed, or is cancelled and owes nothing. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the answer is 503 within 2 seconds, and the provider applies the default action that you registered.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         post: operations["validateMobileMoneyPayment"];
         delete?: never;
@@ -2805,7 +2805,7 @@ export interface paths {
          * Receive a mobile-money payment
          * @description The provider reports a payment of a customer. Fields that are not listed here are stored with the body. The service checks the secret (X-Webhook-Secret or ?token=) and the network address, if they are configured. Each TransID is posted once. A repeat is accepted and changes nothing.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         post: operations["receiveMobileMoneyPayment"];
         delete?: never;
@@ -2827,7 +2827,7 @@ export interface paths {
          * Receive a Tigo Pesa bill payment
          * @description A payment is posted if its account is certain and has room for the whole amount. Otherwise the payment is refused, and the payer gets the money back. The service checks the secret (X-Webhook-Secret or ?token=) and the network address, if they are configured. Each TXNID is posted once. A repeat of a posted payment gets the same answer.
          *
-         *     Needs no token.
+         *     Needs no access token.
          */
         post: operations["receiveTigoPesaPayment"];
         delete?: never;
@@ -3457,7 +3457,7 @@ export interface components {
                 date: string;
                 type: components["schemas"]["StatementRowType"];
                 description: string;
-                /** @description The amount of the event, even if it does not change the balances. */
+                /** @description The amount of the item, payment or event, even if it is reversed. */
                 amount: number;
                 /** @description Added to dueSoFar. */
                 due: number;
@@ -3663,7 +3663,7 @@ export interface components {
                 contractValue: number;
                 accountsUrl: string | null;
             };
-            /** @description The totals of all accounts except cancelled ones. */
+            /** @description The sum for all accounts except cancelled ones. */
             contractValue: number;
             /** @description The unreversed payments on accounts in the period, up to asOf, minus the refunds of credit in the same time. */
             collected: number;
@@ -3790,7 +3790,7 @@ export interface components {
                 count: number;
                 /** @description The sum that the accounts owed at the end of the day of their write-off. */
                 amount: number;
-                /** @description The sum that was paid in the period, up to asOf, on accounts that had been written off on an earlier day. For each account it is at most the sum that the account owed when it was written off. */
+                /** @description The sum that was paid in the period, up to asOf, on written-off accounts after the day of their write-off. For each account it is at most the sum that the account owed when it was written off. */
                 recovered: number;
                 /**
                  * Format: date
@@ -4123,7 +4123,7 @@ export interface components {
         Approval: {
             id: number;
             action: components["schemas"]["ApprovalAction"];
-            /** @description obsolete: a fact had changed, so the request could no longer be approved. */
+            /** @description A request becomes `obsolete` if a fact changes, and can then not be approved. */
             status: components["schemas"]["ApprovalStatus"];
             accountId: number | null;
             accountNumber: string | null;
@@ -4402,7 +4402,7 @@ export interface components {
             id: number;
             provider: string;
             shortCode: string;
-            /** @description open: not explained. payments_found: payments of the period explain the whole difference. money_left: money was moved out of the short code, such as a withdrawal or a charge. */
+            /** @description open: not explained. payments_found: payments of the period explain the whole difference. money_left: money left the short code, for example by a withdrawal or a charge. */
             state: components["schemas"]["BalanceGapState"];
             /**
              * Format: date-time
@@ -4449,7 +4449,7 @@ export interface components {
                 provider: string;
                 /** @description The number of the business that customers pay. */
                 shortCode: string;
-                /** @description The change of the balance that no notification explains. Negative if the balance fell. In units of the currency. */
+                /** @description The change of the short code’s balance that no notification explains. Negative if the balance fell. In units of the currency. */
                 difference: number;
             };
         };
@@ -4908,7 +4908,7 @@ export interface components {
             };
         };
         CreditRefund: {
-            /** @description In units of the currency, with no more decimals than it has. */
+            /** @description In units of the currency, with no more decimals than the currency has. */
             amount: number;
             /** @description Must be text with at least one visible character and no control characters. */
             reason: string;
@@ -4947,7 +4947,7 @@ export interface components {
         };
         CreditTransfer: {
             toAccountId: number;
-            /** @description In units of the currency, with no more decimals than it has. */
+            /** @description In units of the currency, with no more decimals than the currency has. */
             amount: number;
             /** @description Must be text with at least one visible character and no control characters. */
             reason: string;
@@ -5395,14 +5395,14 @@ export interface components {
             /** @description Seconds since the process started. */
             uptime: number;
             /**
-             * @description other version: the database lacks migrations of this version of the service, or a later version has migrated it so that this version cannot work with it.
+             * @description `other version`: the database lacks migrations of this version of the service, or has later ones with which this version cannot work.
              * @enum {string}
              */
             database: "up" | "other version" | "down";
             /** @enum {string} */
             redis: "up" | "down" | "disabled";
             /**
-             * @description Reports read the primary unless the replica is up. behind: the replica is too far behind, or a failover has replaced the primary in the last minute.
+             * @description Reports read the primary unless the replica is up. `behind`: the replica is too far behind, or a failover has replaced the primary in the last minute.
              * @enum {string}
              */
             replica: "up" | "behind" | "not a standby" | "down" | "disabled";
@@ -5462,7 +5462,7 @@ export interface components {
             warnings: number;
             /** @description The number of account figures that differ from those of the source system. */
             differences: number;
-            /** @description The checks of `npm run verify`, which the run did before its commit. */
+            /** @description The results of the checks before the import was committed. `npm run verify` does the same checks. */
             checks: components["schemas"]["ImportProofCheck"][];
             doneAt: string | null;
             /** Format: date-time */
@@ -5569,7 +5569,7 @@ export interface components {
             line: number;
             /** @description The external id of the account. */
             account: string;
-            /** @description payment_count, paid, balance, arrears, paid_until or status. */
+            /** @description One of payment_count, paid, balance, arrears, paid_until and status. */
             figure: string;
             /** @description The value in the file. */
             source: string;
@@ -5651,7 +5651,7 @@ export interface components {
             line: number | null;
             column: string | null;
             value: string | null;
-            /** @description What is wrong, as the end of a sentence that starts with the value. If the value is null, it starts with the column, line or file. */
+            /** @description What is wrong, as the end of a sentence that starts with the value. If the value is null, the sentence starts with the column, line or file. */
             problem: string;
             allowed: string | null;
         };
@@ -5782,7 +5782,7 @@ export interface components {
          */
         Invitation: {
             id: number;
-            /** @description sign_up creates a user; link_identity allows an existing user to sign in through an identity provider. */
+            /** @description `sign_up` creates a user. `link_identity` allows an existing user to sign in through an identity provider. */
             purpose: components["schemas"]["InvitationPurpose"];
             /** @description The e-mail of the invited person. */
             email: string;
@@ -6130,7 +6130,7 @@ export interface components {
          */
         IssuedInvitation: {
             id: number;
-            /** @description sign_up creates a user; link_identity allows an existing user to sign in through an identity provider. */
+            /** @description `sign_up` creates a user. `link_identity` allows an existing user to sign in through an identity provider. */
             purpose: components["schemas"]["InvitationPurpose"];
             /** @description The e-mail of the invited person. */
             email: string;
@@ -6321,7 +6321,7 @@ export interface components {
                 /** @description The names of the checks with violations. */
                 failedChecks: string[];
             } | null;
-            /** @description Whether the last run is at most 26 hours old. If false, there is no result, or it is out of date because the daily run failed or the service did not run. */
+            /** @description Whether `last` is at most 26 hours old. False if there is no result, or if the daily job failed or the service was stopped. */
             current: boolean;
         };
         ListPagination: {
@@ -6384,11 +6384,11 @@ export interface components {
             employeeId: number;
             /** @description YYYY-MM */
             period: string;
-            /** @description Each sale has an account or a product. An account earns commission only once. Several employees can share it. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000, each with the share that other commissions have left. */
+            /** @description Each sale has an account or a product. An account earns commission only once. Several employees can share it. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000, each with the share that no other commission has. */
             salesData?: {
                 accountId?: number;
                 productId?: number;
-                /** @description In units of the currency, with no more decimals than it has. */
+                /** @description In units of the currency, with no more decimals than the currency has. */
                 amount?: number;
                 quantity?: number;
                 /**
@@ -6461,7 +6461,7 @@ export interface components {
                 description: string;
                 /** @description With at most 3 decimals. */
                 quantity: number;
-                /** @description In units of the currency, with no more decimals than it has. */
+                /** @description In units of the currency, with no more decimals than the currency has. */
                 unitPrice: number;
             }[];
             /**
@@ -6474,9 +6474,9 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             name: string;
             productId?: number | null;
-            /** @description In units of the currency, with no more decimals than it has. */
+            /** @description In units of the currency, with no more decimals than the currency has. */
             deposit: number;
-            /** @description In units of the currency, with no more decimals than it has. */
+            /** @description In units of the currency, with no more decimals than the currency has. */
             instalmentAmount: number;
             instalmentCount: number;
             frequency: components["schemas"]["Frequency"];
@@ -6487,7 +6487,7 @@ export interface components {
         };
         NewPayment: {
             accountId: number;
-            /** @description In units of the currency, with no more decimals than it has. */
+            /** @description In units of the currency, with no more decimals than the currency has. */
             amount: number;
             paymentMethodId: number;
             transactionRef?: string | null;
@@ -6503,7 +6503,7 @@ export interface components {
             };
         };
         NewPaymentMethod: {
-            /** @description Lower-case letters, digits and _. */
+            /** @description Starts with a letter. Contains only lower-case letters, digits and `_`. */
             code: string;
             /** @description Must be text with at least one visible character and no control characters. */
             name: string;
@@ -6527,7 +6527,7 @@ export interface components {
             category: string;
             /** @description Must be text without control characters other than line breaks and tabs. */
             description?: string;
-            /** @description In units of the currency, with no more decimals than it has. */
+            /** @description In units of the currency, with no more decimals than the currency has. */
             price: number;
             /** @description Must be the currency of the books. */
             currency?: string;
@@ -6568,9 +6568,9 @@ export interface components {
             employeeId?: number | null;
         };
         NewWebhookEndpoint: {
-            /** @description https:// to a public host, on port 443, or on port 1024 or higher, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses. */
+            /** @description An https URL of a public host, without user and password. The port is 443, or 1024 or higher. WEBHOOKS_OUT_ALLOW can allow other addresses. */
             url: string;
-            /** @description Event types: a name such as payment.received, payment.* for all types of a subject, or * for all types. */
+            /** @description Event types: a name such as `payment.received`, `payment.*` for all types that start with `payment.`, or `*` for all types. */
             types: components["schemas"]["EventTypeFilter"][];
             description?: string | null;
             /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false. */
@@ -6636,7 +6636,7 @@ export interface components {
             conflictingPaymentId: number | null;
             failure: string | null;
             attempts: number;
-            /** @description The body as the provider posted it. For a statement line or a pulled payment, its fields as JSON. A list shows the first 2000 characters, and … if there are more. */
+            /** @description The body as the provider posted it. For a statement line or a pulled payment, its fields as JSON. A list shows the first 2000 characters, followed by “…” if the body is longer. */
             rawBody: string;
             processedAt: string | null;
             /** Format: date-time */
@@ -7149,7 +7149,7 @@ export interface components {
             sentAt: string | null;
             endedAt: string | null;
         };
-        /** @description Staff requested a payment by phone for an account. The request is not sent yet. */
+        /** @description Staff created a payment request for an account. The request is not sent yet. */
         PaymentRequestCreatedEvent: {
             id: number;
             /**
@@ -7203,7 +7203,7 @@ export interface components {
                 accountId: number | null;
                 /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
-                /** @description Why the request ended, such as `cancelled`. */
+                /** @description Why the payment request ended, such as `cancelled`. */
                 endReason: string;
             };
         };
@@ -7233,7 +7233,7 @@ export interface components {
                 accountId: number | null;
                 /** @description The amount of the payment, notification, credit transfer, refund or request. In units of the currency. */
                 amount: number;
-                /** @description Why the request ended, such as `cancelled`. */
+                /** @description Why the payment request ended, such as `cancelled`. */
                 endReason: string;
             };
         };
@@ -7719,7 +7719,7 @@ export interface components {
             category?: string;
             /** @description Must be text without control characters other than line breaks and tabs. */
             description?: string;
-            /** @description In units of the currency, with no more decimals than it has. */
+            /** @description In units of the currency, with no more decimals than the currency has. */
             price?: number;
             /** @description Must be the currency of the books. */
             currency?: string;
@@ -7848,7 +7848,7 @@ export interface components {
             category: string;
             /** @description Must be text without control characters other than line breaks and tabs. */
             description?: string;
-            /** @description In units of the currency, with no more decimals than it has. */
+            /** @description In units of the currency, with no more decimals than the currency has. */
             price: number;
             /** @description Must be the currency of the books. */
             currency?: string;
@@ -9761,10 +9761,10 @@ export interface components {
             id: number;
             eventId: number | null;
             eventType: string;
-            /** @description 1 for the first attempt. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL. */
+            /** @description The first attempt is 1. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL. */
             attempt: number;
             /**
-             * @description failed: the event is sent again at nextAttemptAt; given_up: only a user can resend the event.
+             * @description `failed`: the event is sent again at nextAttemptAt. `given_up`: only a user can resend the event.
              * @enum {string}
              */
             outcome: "delivered" | "failed" | "given_up";
@@ -9814,10 +9814,10 @@ export interface components {
             id: number;
             eventId: number | null;
             eventType: string;
-            /** @description 1 for the first attempt. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL. */
+            /** @description The first attempt is 1. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL. */
             attempt: number;
             /**
-             * @description failed: the event is sent again at nextAttemptAt; given_up: only a user can resend the event.
+             * @description `failed`: the event is sent again at nextAttemptAt. `given_up`: only a user can resend the event.
              * @enum {string}
              */
             outcome: "delivered" | "failed" | "given_up";
@@ -9879,9 +9879,9 @@ export interface components {
             updatedAt: string;
         };
         WebhookEndpointChanges: {
-            /** @description https:// to a public host, on port 443, or on port 1024 or higher, without user and password. WEBHOOKS_OUT_ALLOW can allow other addresses. */
+            /** @description An https URL of a public host, without user and password. The port is 443, or 1024 or higher. WEBHOOKS_OUT_ALLOW can allow other addresses. */
             url?: string;
-            /** @description Event types: a name such as payment.received, payment.* for all types of a subject, or * for all types. */
+            /** @description Event types: a name such as `payment.received`, `payment.*` for all types that start with `payment.`, or `*` for all types. */
             types?: components["schemas"]["EventTypeFilter"][];
             description?: string | null;
             /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false. */
@@ -10065,10 +10065,10 @@ export interface components {
             id: number;
             eventId: number | null;
             eventType: string;
-            /** @description 1 for the first attempt. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL. */
+            /** @description The first attempt is 1. The number starts at 1 again after a user resends the event, enables the endpoint or changes its URL. */
             attempt: number;
             /**
-             * @description failed: the event is sent again at nextAttemptAt; given_up: only a user can resend the event.
+             * @description `failed`: the event is sent again at nextAttemptAt. `given_up`: only a user can resend the event.
              * @enum {string}
              */
             outcome: "delivered" | "failed" | "given_up";
@@ -10195,7 +10195,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description NOT_FOUND: The path or the body refers to something that does not exist; details {resource, field, id}. */
+        /** @description NOT_FOUND: The path or the body refers to something that does not exist. The error has details {resource, field, id}. */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -10291,7 +10291,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10349,7 +10349,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10381,7 +10381,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10427,7 +10427,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10499,7 +10499,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10568,7 +10568,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10636,7 +10636,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10686,7 +10686,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10781,7 +10781,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10841,7 +10841,7 @@ export interface operations {
                 mode?: components["schemas"]["SignInMode"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -10879,7 +10879,7 @@ export interface operations {
                 error?: string;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -10953,7 +10953,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11064,7 +11064,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11113,7 +11113,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11217,7 +11217,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11285,17 +11285,17 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[firstName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[firstName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[firstName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[lastName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[lastName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[lastName]"?: components["schemas"]["TextFilter"];
@@ -11336,7 +11336,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11397,7 +11397,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -11471,7 +11471,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11527,7 +11527,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
@@ -11623,7 +11623,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
@@ -11679,7 +11679,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11744,7 +11744,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11817,7 +11817,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11877,7 +11877,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -11949,7 +11949,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12032,7 +12032,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
@@ -12093,7 +12093,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -12166,7 +12166,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -12251,7 +12251,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12319,7 +12319,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
@@ -12404,7 +12404,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12484,7 +12484,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -12577,27 +12577,27 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[firstName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[firstName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[firstName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[lastName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[lastName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[lastName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[nationalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[nationalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[nationalId]"?: components["schemas"]["TextFilter"];
@@ -12622,7 +12622,7 @@ export interface operations {
                  */
                 "filter[kycReviewPending]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
@@ -12643,7 +12643,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -12709,7 +12709,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -12790,7 +12790,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -12886,7 +12886,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12947,7 +12947,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
@@ -13023,7 +13023,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13087,7 +13087,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13251,7 +13251,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13321,7 +13321,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -13498,7 +13498,7 @@ export interface operations {
                  */
                 "filter[daysPastDue]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
@@ -13519,7 +13519,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -13603,7 +13603,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -13690,7 +13690,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -13807,7 +13807,7 @@ export interface operations {
                 expand?: ("customer" | "product")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13886,7 +13886,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14037,7 +14037,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14142,7 +14142,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14209,7 +14209,7 @@ export interface operations {
                 expand?: ("customer" | "product")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14303,7 +14303,7 @@ export interface operations {
                 format?: "json" | "csv" | "pdf";
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14480,13 +14480,13 @@ export interface operations {
                 /** @description The business day of the payment, today or later. Default: today. */
                 date?: string;
                 /**
-                 * @description In units of the currency, with no more decimals than it has.
+                 * @description In units of the currency, with no more decimals than the currency has.
                  * @example 1000
                  */
                 amount?: number;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14589,7 +14589,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -14654,7 +14654,7 @@ export interface operations {
                  */
                 "filter[reconciliationDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
@@ -14675,7 +14675,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -14749,7 +14749,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -14839,7 +14839,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -14946,7 +14946,7 @@ export interface operations {
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15015,7 +15015,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15126,7 +15126,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -15191,7 +15191,7 @@ export interface operations {
                  */
                 "filter[reconciliationDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
@@ -15212,7 +15212,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15316,7 +15316,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -15381,7 +15381,7 @@ export interface operations {
                  */
                 "filter[reconciliationDate]"?: components["schemas"]["DateFilter"];
                 /**
-                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
@@ -15402,7 +15402,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -15496,7 +15496,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -15581,7 +15581,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -15732,7 +15732,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -15886,7 +15886,7 @@ export interface operations {
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15974,7 +15974,7 @@ export interface operations {
                  */
                 "filter[accountId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
@@ -16014,7 +16014,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -16030,7 +16030,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16101,7 +16101,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -16196,7 +16196,7 @@ export interface operations {
                  */
                 "filter[accountId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
@@ -16236,7 +16236,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -16252,7 +16252,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16319,7 +16319,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16422,7 +16422,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[flags][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[flags][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[flags]"?: components["schemas"]["TextFilter"];
@@ -16442,7 +16442,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -16452,12 +16452,12 @@ export interface operations {
                  */
                 "filter[amount]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[reference][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[reference][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[reference]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[payer][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[payer][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[payer]"?: components["schemas"]["TextFilter"];
@@ -16473,7 +16473,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16542,7 +16542,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16606,7 +16606,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -16687,7 +16687,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16777,12 +16777,12 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[provider][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[provider]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[provider][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[provider]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[provider]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[shortCode][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[shortCode][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[shortCode]"?: components["schemas"]["TextFilter"];
@@ -16828,7 +16828,7 @@ export interface operations {
                 "filter[explainedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16890,7 +16890,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -16976,7 +16976,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -17083,7 +17083,7 @@ export interface operations {
                  */
                 "filter[notificationId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -17114,7 +17114,7 @@ export interface operations {
                 "filter[endedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17193,7 +17193,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -17267,7 +17267,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -17412,7 +17412,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -17596,7 +17596,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -17612,7 +17612,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -17728,7 +17728,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -17744,7 +17744,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17887,7 +17887,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17981,7 +17981,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -18070,7 +18070,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -18171,7 +18171,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -18276,7 +18276,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -18377,7 +18377,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -18507,7 +18507,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18569,7 +18569,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -18652,7 +18652,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[shortCode][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[shortCode][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[shortCode]"?: components["schemas"]["TextFilter"];
@@ -18678,7 +18678,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18796,7 +18796,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18921,7 +18921,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19065,7 +19065,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[receipt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. eq, ne, in and nin ignore differences of writing, such as case and spaces; contains and startswith ignore case.
+                 * @description filter[receipt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[receipt]"?: components["schemas"]["TextFilter"];
@@ -19080,17 +19080,17 @@ export interface operations {
                  */
                 "filter[amount]"?: components["schemas"]["AmountFilter"];
                 /**
-                 * @description filter[reference][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[reference][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[reference]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[payer][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[payer][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[payer]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[payerName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payerName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[payerName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payerName]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[payerName]"?: components["schemas"]["TextFilter"];
@@ -19111,7 +19111,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19188,7 +19188,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -19313,7 +19313,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -19438,7 +19438,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -19580,7 +19580,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[number][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[number]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[number][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[number]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[number]"?: components["schemas"]["TextFilter"];
@@ -19590,7 +19590,7 @@ export interface operations {
                  */
                 "filter[accountId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[customerName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[customerName]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[customerName][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[customerName]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[customerName]"?: components["schemas"]["TextFilter"];
@@ -19641,7 +19641,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -19707,7 +19707,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -19810,7 +19810,7 @@ export interface operations {
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19885,7 +19885,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19927,7 +19927,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -20031,17 +20031,17 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[sku][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[sku]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[sku][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[sku]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[sku]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[category][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[category][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[category]"?: components["schemas"]["TextFilter"];
@@ -20056,7 +20056,7 @@ export interface operations {
                  */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
@@ -20077,7 +20077,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -20143,7 +20143,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -20226,7 +20226,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20287,7 +20287,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
@@ -20374,7 +20374,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
@@ -20400,7 +20400,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20468,7 +20468,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -20549,7 +20549,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20613,7 +20613,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20739,7 +20739,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
@@ -20780,7 +20780,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -20844,7 +20844,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -20924,7 +20924,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20983,7 +20983,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
@@ -21069,12 +21069,12 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[code][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[code]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[code][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[code]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[code]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
@@ -21095,7 +21095,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -21153,7 +21153,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -21220,7 +21220,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -21296,12 +21296,12 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[name][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[phone][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
@@ -21311,7 +21311,7 @@ export interface operations {
                  */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
                 /**
-                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[externalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[externalId]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
@@ -21332,7 +21332,7 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -21394,7 +21394,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -21469,7 +21469,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -21526,7 +21526,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
@@ -21598,7 +21598,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -21658,7 +21658,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -21766,7 +21766,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -21874,7 +21874,7 @@ export interface operations {
                  */
                 "filter[employeeId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[period][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[period]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[period][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[period]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[period]"?: components["schemas"]["TextFilter"];
@@ -21910,7 +21910,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -21971,7 +21971,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22041,7 +22041,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22133,7 +22133,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[category][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[category][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[category]"?: components["schemas"]["TextFilter"];
@@ -22154,7 +22154,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22212,7 +22212,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -22278,7 +22278,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description A name, phone number in any spelling, e-mail, national id, external id, account number, invoice number or reference, or the beginning of one of these.
+                 * @description A name, phone number in any spelling, e-mail, national id, external id, account number, invoice number or payment reference, or the beginning of one of these.
                  * @example Wanjiru
                  */
                 q: string;
@@ -22287,7 +22287,7 @@ export interface operations {
                 limit?: number;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22351,7 +22351,7 @@ export interface operations {
                 endDate?: string;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22508,7 +22508,7 @@ export interface operations {
                 limit?: number;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22614,7 +22614,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22645,7 +22645,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22719,7 +22719,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22790,7 +22790,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -22864,7 +22864,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22930,7 +22930,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -23008,7 +23008,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -23086,7 +23086,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -23216,7 +23216,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -23280,7 +23280,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -23331,12 +23331,12 @@ export interface operations {
                  */
                 "filter[line]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[account][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[account]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[account][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[account]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[account]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[figure][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[figure]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[figure][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[figure]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[figure]"?: components["schemas"]["TextFilter"];
@@ -23347,7 +23347,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -23415,7 +23415,7 @@ export interface operations {
                 date?: string;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23542,7 +23542,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23603,7 +23603,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[actor][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[actor]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[actor][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[actor]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[actor]"?: components["schemas"]["TextFilter"];
@@ -23618,12 +23618,12 @@ export interface operations {
                  */
                 "filter[apiKeyId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[action][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[action]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[action][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[action]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[action]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[resource][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[resource]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[resource][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[resource]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[resource]"?: components["schemas"]["TextFilter"];
@@ -23633,7 +23633,7 @@ export interface operations {
                  */
                 "filter[resourceId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[requestId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[requestId]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[requestId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[requestId]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[requestId]"?: components["schemas"]["TextFilter"];
@@ -23644,7 +23644,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23712,7 +23712,7 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description The `after` of the previous answer. Default: the first event that is kept. */
+                /** @description The `after` of the previous answer. Default: start at the oldest event that is kept. */
                 after?: number;
                 /** @description `latest`: only events from now on. Has no effect together with `after`. */
                 from?: components["schemas"]["EventStart"];
@@ -23724,7 +23724,7 @@ export interface operations {
                 types?: components["schemas"]["EventTypeFilter"][];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23810,7 +23810,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[url][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[url]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[url][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[url]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[url]"?: components["schemas"]["TextFilter"];
@@ -23851,7 +23851,7 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23919,7 +23919,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23996,7 +23996,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24059,7 +24059,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
@@ -24139,7 +24139,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24193,7 +24193,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24268,7 +24268,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24340,7 +24340,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
@@ -24421,7 +24421,7 @@ export interface operations {
                  */
                 "filter[eventId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[eventType][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[eventType]=value means eq. contains and startswith ignore case; the other operators do not.
+                 * @description filter[eventType][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[eventType]=value means eq. The operators contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[eventType]"?: components["schemas"]["TextFilter"];
@@ -24462,7 +24462,7 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24536,7 +24536,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24604,7 +24604,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24681,7 +24681,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24774,7 +24774,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24852,7 +24852,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -24888,7 +24888,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -24936,7 +24936,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 letters, digits, _, . or -. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
             };
             path?: never;

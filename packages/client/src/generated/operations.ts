@@ -462,7 +462,7 @@ export interface WebhookEndpointsCalls {
   listWebhookDeliveries(id: number, query?: QueryOf<'listWebhookDeliveries'>, options?: CallOptions): Promise<PageOf<'listWebhookDeliveries'>>;
   /** List attempts to deliver events: every row, reading page after page. */
   iterateWebhookDeliveries(id: number, query?: IterationQueryOf<'listWebhookDeliveries'>, options?: CallOptions): AsyncGenerator<RowOf<'listWebhookDeliveries'>, void, undefined>;
-  /** Get a delivery with the body sent */
+  /** Get a delivery with its request body */
   getWebhookDelivery(id: number, deliveryId: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getWebhookDelivery'>>;
 }
 

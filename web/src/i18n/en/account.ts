@@ -100,7 +100,7 @@ export const account = {
   'account.refund.text': 'Records money that you pay back to the customer. The service sends no money.',
   'account.refund.done': 'Refund recorded',
   'account.transfer': 'Transfer credit',
-  'account.transfer.text': 'The credit pays the other account, like a payment.',
+  'account.transfer.text': 'The credit goes to the other account, like a payment.',
   'account.transfer.done': 'Credit transferred',
   'account.transfer.find': 'Find the other account',
   'account.transfer.to': 'Account that receives the credit',

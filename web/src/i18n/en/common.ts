@@ -51,7 +51,7 @@ export const common = {
   'list.all': 'All',
   'list.empty': 'Nothing here yet',
   'list.noneMatch': 'Nothing matches these filters',
-  'list.noRow': 'There is no entry {id}, or you may not see it.',
+  'list.noRow': 'There is no entry {id}, or your role may not read it.',
   'action.create': 'Create',
   'action.edit': 'Edit',
   'list.filters': 'Filters',

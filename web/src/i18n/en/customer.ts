@@ -12,6 +12,6 @@ export const customer = {
   'customer.kyc.decided': 'Decision saved',
   'customer.kyc.by': '{actor}, {date}',
   'customer.kyc.submit': 'Submit document',
-  'customer.kyc.submit.text': 'After that, a user with the right to decide verifies or rejects the document.',
+  'customer.kyc.submit.text': 'A user with permission then verifies or rejects the document.',
   'customer.kyc.submitted': 'Document submitted',
 } as const;

@@ -21,7 +21,7 @@ export const providerStatements = {
   'providerStatements.stop': 'Stop',
   'providerStatements.refused': 'Not uploaded',
   'providerStatements.received': 'Statement received. It is compared with the books.',
-  'providerStatements.known': 'This file was uploaded before. This is its statement.',
+  'providerStatements.known': 'This file was uploaded before. The page now shows its statement.',
   'providerStatements.spreadsheet': 'This is a spreadsheet. Save it as "CSV UTF-8" first.',
   'providerStatements.tooLarge': 'The file has {mib} MiB, which is too much. Export fewer days.',
   'providerStatements.emptyFile': 'The file is empty.',
@@ -59,7 +59,7 @@ export const providerStatements = {
   'providerStatements.meaning.reversed_at_provider':
     'The provider took the money back. Reverse the payment, unless it is reversed already.',
   'providerStatements.meaning.missing_at_provider':
-    'The books have this payment, but no statement does. Look for another short code, a wrong date or a double entry.',
+    'The books have this payment, but no statement does. Look for another short code, a wrong date or a payment that was recorded twice.',
   'providerStatements.meaning.contradictory':
     'Two lines of the file contradict each other. Ask the provider.',
   'providerStatements.meaning.unreadable':

@@ -3,7 +3,7 @@ export const secrets = {
   'secret.once': 'Copy it now. It is not shown again.',
   'secret.done': 'I have stored it',
   'secret.overlap': 'The previous secret',
-  'secret.overlap.hint': 'The time that you need to store the new secret everywhere.',
+  'secret.overlap.hint': 'Choose the time that you need to store the new secret everywhere.',
   'secret.overlap.none': 'stops at once',
   'secret.overlap.hour': 'works for one hour',
   'secret.overlap.day': 'works for one day',

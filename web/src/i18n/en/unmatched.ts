@@ -35,7 +35,7 @@ export const unmatched = {
   'unmatched.gone': '{amount} left the list: somebody else has processed it.',
   'unmatched.conflicts.empty': 'No notification contradicts a manual payment.',
   'unmatched.conflict.lead':
-    'The provider reported this payment, and staff recorded one with the same transaction number. Which manual payment is it?',
+    'The provider reported this payment, and staff recorded payments with the same transaction number. Which of them is the reported one?',
   'unmatched.conflict.manual': 'Manual payments of this transaction',
   'unmatched.conflict.paidOn': 'Paid on {date}',
   'unmatched.conflict.noAccount': 'No account',
@@ -49,7 +49,7 @@ export const unmatched = {
   'unmatched.conflict.noneReason': 'No manual payment is this transaction',
   'unmatched.conflict.resolve': 'Resolve',
   'unmatched.conflict.done': 'Conflict resolved.',
-  'unmatched.rejected.empty': 'There is no such notification.',
+  'unmatched.rejected.empty': 'There are no notifications of this kind.',
   'unmatched.rejected.help':
     'This notification has credited nothing. Compare it with the statement of the provider, and import missing payments from the statement.',
   'unmatched.unreadable': 'Unknown amount',
@@ -77,7 +77,7 @@ export const unmatched = {
     'The provider repeated this transaction after its payment was reversed.',
   'notificationFlag.payment_reversed': 'The manual payment was reversed.',
   'notificationFlag.other_short_code': 'The money went to a short code that does not belong to the company.',
-  'notificationFlag.unreadable_time': 'The time of the provider is missing or cannot be read.',
+  'notificationFlag.unreadable_time': 'The provider sent no time, or a time that cannot be read.',
   'notificationFlag.future_time': 'The date that the provider sent is in the future.',
   'suggestionReason.learned': 'The same reference from the same payer was assigned to this account on {date}',
   'suggestionReason.account_number': 'The reference is the account number',
@@ -89,7 +89,7 @@ export const unmatched = {
     'The same reference from another payer was assigned to this account on {date}',
   'suggestionReason.payer_phone': 'The customer’s phone paid',
   'suggestionReason.learned_payer':
-    'The same payer with another reference was assigned to this account on {date}',
+    'A payment of the same payer with another reference was assigned to this account on {date}',
   'suggestionReason.masked_phone': 'The customer’s phone has the visible digits of the payer’s number',
   'suggestionReason.full_name': 'The payer has the customer’s name',
   'suggestionReason.part_of_name': 'The payer shares a name with the customer',

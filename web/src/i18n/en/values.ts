@@ -49,6 +49,6 @@ export const values = {
   'roleHint.manager': 'sales, catalogue and money',
   'roleHint.finance': 'money and reports',
   'roleHint.agent': 'sales and payments',
-  'roleHint.viewer': 'reads only',
+  'roleHint.viewer': 'read-only access',
 } as const satisfies Record<string, string> &
   Record<`accountStatus.${Schemas['AccountStatus']}` | `paymentStatus.${Schemas['PaymentStatus']}`, string>;

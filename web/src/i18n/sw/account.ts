@@ -101,7 +101,7 @@ export const account: Record<keyof typeof en, string> = {
   'account.refund.text': 'Huweka kumbukumbu ya pesa unazomrudishia mteja. Huduma hii haitumi pesa.',
   'account.refund.done': 'Marejesho yameingizwa',
   'account.transfer': 'Hamisha salio la ziada',
-  'account.transfer.text': 'Salio la ziada linalipa akaunti nyingine, kama malipo.',
+  'account.transfer.text': 'Salio la ziada linaenda kwa akaunti nyingine, kama malipo.',
   'account.transfer.done': 'Salio la ziada limehamishwa',
   'account.transfer.find': 'Tafuta akaunti nyingine',
   'account.transfer.to': 'Akaunti itakayopokea salio la ziada',

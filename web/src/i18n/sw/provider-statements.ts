@@ -23,7 +23,7 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.stop': 'Acha',
   'providerStatements.refused': 'Haijapakiwa',
   'providerStatements.received': 'Taarifa imepokelewa. Inalinganishwa na vitabu.',
-  'providerStatements.known': 'Faili hii ilipakiwa awali. Hii hapa.',
+  'providerStatements.known': 'Faili hii ilipakiwa awali. Ukurasa sasa unaonyesha taarifa yake.',
   'providerStatements.spreadsheet': 'Hili ni lahajedwali. Lihifadhi kwanza kama "CSV UTF-8".',
   'providerStatements.tooLarge': 'Faili ina MiB {mib}, ambayo ni kubwa mno. Toa siku chache zaidi.',
   'providerStatements.emptyFile': 'Faili ni tupu.',

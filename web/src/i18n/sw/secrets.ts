@@ -4,7 +4,7 @@ export const secrets: Record<keyof typeof en, string> = {
   'secret.once': 'Inakili sasa. Haitaonyeshwa tena.',
   'secret.done': 'Nimeihifadhi',
   'secret.overlap': 'Siri ya awali',
-  'secret.overlap.hint': 'Muda wa kuhifadhi mpya kila mahali.',
+  'secret.overlap.hint': 'Chagua muda unaohitaji kuhifadhi mpya kila mahali.',
   'secret.overlap.none': 'inaacha kufanya kazi mara moja',
   'secret.overlap.hour': 'inafanya kazi kwa saa moja',
   'secret.overlap.day': 'inafanya kazi kwa siku moja',

@@ -50,7 +50,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.conflict.noneReason': 'Hakuna malipo yaliyoingizwa kwa mkono ambayo ni muamala huu',
   'unmatched.conflict.resolve': 'Tatua',
   'unmatched.conflict.done': 'Mgongano umetatuliwa.',
-  'unmatched.rejected.empty': 'Hakuna arifa kama hiyo.',
+  'unmatched.rejected.empty': 'Hakuna arifa za aina hii.',
   'unmatched.rejected.help':
     'Haikuingiza pesa yoyote. Ilinganishe na taarifa ya mtoa huduma, na uingize kinachokosekana kutoka huko.',
   'unmatched.unreadable': 'Kiasi hakijulikani',
@@ -78,7 +78,7 @@ export const unmatched: Record<keyof typeof en, string> = {
     'Mtoa huduma alirudia muamala huu baada ya malipo yake kubatilishwa.',
   'notificationFlag.payment_reversed': 'Malipo yaliyoingizwa kwa mkono yalibatilishwa.',
   'notificationFlag.other_short_code': 'Pesa ilienda kwa namba ya biashara ambayo si ya kampuni.',
-  'notificationFlag.unreadable_time': 'Muda wa mtoa huduma haupo au hausomeki.',
+  'notificationFlag.unreadable_time': 'Mtoa huduma hakutuma muda, au muda huo hausomeki.',
   'notificationFlag.future_time': 'Tarehe iliyotumwa na mtoa huduma haijafika bado.',
   'suggestionReason.learned': 'Kumbukumbu hii ya mlipaji huyu iliwekwa kwenye akaunti hii tarehe {date}',
   'suggestionReason.account_number': 'Kumbukumbu ni namba ya akaunti',

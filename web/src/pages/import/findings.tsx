@@ -72,7 +72,7 @@ function problemColumns(): Column<Schemas['ImportProblem']>[] {
   ];
 }
 
-/** The figures of accounts that differ from those of the old system. */
+/** The account figures that differ from those of the old system. */
 export function Differences({ id }: { id: number }) {
   const [page, setPage] = useState(1);
   const query = { sort: 'id:asc', limit: PAGE_SIZE, page };

@@ -137,9 +137,9 @@ interface ChosenProps {
   elsewhere: number;
   /** Whether all payments of the page are chosen. */
   isAll: boolean;
-  /** Chooses all payments of the page as well. */
+  /** Adds all payments of the page to the chosen ones. */
   onAll(): void;
-  /** Ends the choice of all payments, also of those on other pages. */
+  /** Removes the choice of all payments, including those on other pages. */
   onNone(): void;
   onReconciled(): void;
 }

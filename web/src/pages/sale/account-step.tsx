@@ -90,7 +90,7 @@ function NotLoaded({ text, isIncomplete }: { text: string; isIncomplete: boolean
   return isRetrying || isIncomplete ? <Notice tone="warning">{text}</Notice> : <Skeleton />;
 }
 
-/** A longer list gets a search box. */
+/** A list with more options gets a search box. */
 const MOST_WITHOUT_SEARCH = 8;
 
 interface Option {

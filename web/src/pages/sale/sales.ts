@@ -9,7 +9,7 @@ import { randomKey } from '../../api/write.ts';
 export const PARTS = ['customer', 'identity', 'account', 'payment'] as const;
 export type Part = (typeof PARTS)[number];
 
-/** The progress of a part. `unknown`: the service failed or did not answer, so the part may be saved. */
+/** The progress of a part. `unknown`: the service failed or did not answer, so the part may have been saved. */
 export type Progress = 'open' | 'sending' | 'saved' | 'refused' | 'unknown';
 
 interface PartState {

@@ -7,7 +7,7 @@ export function isSentForApproval(answer: object): answer is Schemas['Approval']
   return 'changedFacts' in answer;
 }
 
-/** The message `done`, or that the request was sent for approval. */
+/** Returns `done`, or the message that the request was sent for approval. */
 export function outcomeOf(answer: object, done: string): string {
   return isSentForApproval(answer) ? t('approval.sent') : done;
 }

@@ -31,8 +31,8 @@ interface ValueFilter {
   /** Values and their texts. Without them the user enters a value. */
   choices?: readonly (readonly [value: string, text: string])[];
   /**
-   * The label of the choice without a value. Default: "All", and this choice sends no parameter. If a label is given, this choice
-   * sends the parameters of `query('')`, and an unknown value in the URL means this choice.
+   * The label of the choice without a value. By default it is "All", and this choice sends no parameter. With another label, this
+   * choice sends the parameters of `query('')`, and it is also the choice for an unknown value in the URL.
    */
   unset?: string;
   type?: 'number' | 'text';
@@ -91,7 +91,7 @@ function namesOf(filter: Filter): readonly string[] {
   return 'daysOf' in filter ? DAYS : [filter.name];
 }
 
-/** Clears each value that its filter does not have among its choices. Only for filters with `unset`. */
+/** Clears each value of a filter with `unset` that is not one of its choices. */
 function withoutUnknown(values: Values, filters: readonly Filter[]): Values {
   const known = { ...values };
   for (const filter of filters)
@@ -128,7 +128,7 @@ interface ListPanelProps<Row> {
   hrefOf?: ((row: Row) => string) | undefined;
   /** Content above the rows, such as their actions. */
   head?: ReactNode;
-  /** Shown instead of an empty list without filters. */
+  /** Shown if the list is empty and no filter is set. */
   none?: ReactNode;
 }
 
@@ -145,7 +145,7 @@ interface ResourcePageProps<Row> extends Omit<ListPanelProps<Row>, 'caption'> {
   create?: { label: string; dialog(close: () => void): ReactNode };
   /** The dialog of a row. If it is given, each row is a link that opens its dialog. */
   dialogOf?: (row: Row, close: () => void) => ReactNode;
-  /** Needed with `dialogOf`. Reads the list with `filter[id]`, for a row whose dialog is open but that the list does not show. */
+  /** Needed with `dialogOf`. If a dialog is open and the list does not show its row, reads the row with `filter[id]`. */
   rowQuery?: (id: number) => RowQuery<Row>;
   /** Users without this permission can neither create a row nor open the dialog of a row. Default: everybody can. */
   permission?: Permission;

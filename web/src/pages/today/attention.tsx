@@ -9,9 +9,9 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 
-/** A provider that posts no notification for so long may be unable to reach the service. */
+/** If a provider has sent no notification for more hours than this, it may be unable to reach the service. */
 const SILENT_AFTER_HOURS = 24;
-/** Today and the days before it whose rejected notifications are counted. The label names this number. */
+/** The number of days, including today, whose rejected notifications are counted. The label says "seven". */
 const REJECTED_DAYS = 7;
 
 /** Work that waits for staff, and failures. */
@@ -112,7 +112,7 @@ function LastNotification() {
   );
 }
 
-/** Does not rely on `silentSince` alone: the service sets it only if it has notifications of several earlier weeks. */
+/** Does not rely on `silentSince` alone, because the service sets it only after notifications of several weeks. */
 function isSilent(lastHeardAt: string | null, silentSince: string | null): boolean {
   const hours = (Date.now() - Date.parse(lastHeardAt ?? '')) / 3_600_000;
   return silentSince !== null || hours > SILENT_AFTER_HOURS;

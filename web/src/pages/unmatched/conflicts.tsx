@@ -22,7 +22,7 @@ type Notification = Schemas['Notification'];
 type Payment = Schemas['Payment'];
 
 const MOST_ROWS = 50;
-/** The value of the choice that none of the manual payments belongs to the transaction. */
+/** The value of the choice "None of them". */
 const NONE = 'none';
 
 /** Notifications that contradict manual payments, the oldest first. */
