@@ -31,7 +31,9 @@ async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup
   const { migrations } = backup.head;
   const known = await readMigrationNames();
   if (migrations.some((name, index) => name !== known[index])) {
-    throw new BackupError('The backup was taken by a newer or different version of this service.');
+    throw new BackupError(
+      'The backup has migrations that this version of the service does not know. Use the version that took the backup, or a later one.',
+    );
   }
   await refuseIfInUse(client);
   await migrate(db, { last: migrations.at(-1) });

@@ -20,7 +20,7 @@ export function kycRoutes(api: Api, context: Context): void {
         operationId: 'updateKyc',
         summary: 'Submit or decide a customer’s verification',
         description:
-          'Each call adds a record to the history. A user with the permission `kyc:decide` sets the customer’s `kycStatus`. ' +
+          'Each call adds a record to the history. A user who may decide (`kyc:decide`) sets the customer’s `kycStatus`. ' +
           'Other users may only submit `pending`, which does not replace an earlier `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a ' +
           'call without adding a second record, send an Idempotency-Key.',
         params: IdParams,

@@ -235,7 +235,7 @@ export function paymentPeriod(
   };
 }
 
-/** If a request was sent before this time, a payment that fits may show that the request is paid (`certainPayment`). */
+/** The service looks for the payment of a request (`certainPayment`) only if the request was sent before this time. */
 export function findableBefore(now: Date): Date {
   return new Date(now.getTime() - FIND_AFTER_MS);
 }

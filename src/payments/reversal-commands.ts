@@ -14,10 +14,10 @@ import { amountToApprove, type PaymentRow, refusedMove } from './rules.ts';
 import { setReversed } from './store.ts';
 
 /**
- * Reverses a payment: opposite ledger entries undo it, and its row stays. If a notification conflicted with the payment or was
- * linked to it, the notification is reprocessed in the same database transaction. A payment created from a notification keeps the
- * id of the provider's transaction, so that a repeated notification does not credit the account again. Above the approval limit,
- * the reversal is only requested.
+ * Reverses a payment: opposite ledger entries undo it, and its row stays. If a notification conflicted with the payment, or was
+ * linked to it because staff had recorded it, the notification is reprocessed in the same database transaction. A payment created
+ * from a notification keeps the id of the provider's transaction, so that a repeated notification does not credit the account
+ * again. Above the approval limit, the reversal is only requested.
  */
 export async function reversePayment(
   context: Context,

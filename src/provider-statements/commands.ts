@@ -169,7 +169,7 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
   if (status === 'received') await setStatus(tx, statement, 'matching');
   if (status !== 'matching') return true;
   const options = { provider: STATEMENT_PROVIDER.name, timeZone: context.config.BUSINESS_TIMEZONE };
-  // Until the search for payments without a line has started, all lines `missing_at_provider` are from an earlier comparison.
+  // A payment that the file lacks gets a line `missing_at_provider`. Before the search for them, such lines are from an earlier match.
   if (statement.searched_to_date === null && (await deleteMissingAtProvider(tx, id, SEARCHED_PER_STEP)))
     return true;
   if (await compareLines(tx, statement, { ...options, limit: COMPARED_PER_STEP })) return true;

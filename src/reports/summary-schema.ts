@@ -105,11 +105,11 @@ export const AccountSummary = Type.Object(
       {
         count: Type.Integer({ description: 'Accounts written off in the period, up to asOf.' }),
         amount: Type.Number({
-          description: 'The sum that the accounts owed at the end of the day of their write-off.',
+          description: 'The debt that was written off: what was unpaid after all payments of that day.',
         }),
         recovered: Type.Number({
           description:
-            'The sum that was paid in the period, up to asOf, on written-off accounts after the day of their write-off. For each account it is at most the sum that the account owed when it was written off.',
+            'The sum that was paid in the period, up to asOf, on written-off accounts after the day of their write-off. For each account it is at most the debt that was written off.',
         }),
         asOf: DateText,
         accountsUrl: Type.String({ description: 'The accounts written off in the period.' }),

@@ -116,7 +116,7 @@ describe('every operation', () => {
       expect(operation.tags, operation.name).toHaveLength(1);
       expect(tags.get(operation.tags[0] ?? ''), operation.name).toMatch(/\.$/);
       expect(operation.description, operation.name).toMatch(
-        /Needs (no token|the access token|the permission)/,
+        /Needs (no access token|the access token|the permission)/,
       );
     }
   });

@@ -161,7 +161,7 @@ describe('GET /api-docs/openapi.json', () => {
 
   it('requires a token and documents 401 exactly for the operations that need one', () => {
     for (const [name, { security, description, responses }] of operations) {
-      const open = description?.includes('Needs no token') === true;
+      const open = description?.includes('Needs no access token') === true;
       // The webhook has keys of its own; no other public operation names any.
       const keys = (security ?? []).flatMap((choice) => Object.keys(choice));
       const expected = name.includes('/webhooks/') ? ['webhookSecret', 'webhookToken'] : [];

@@ -9,8 +9,8 @@ import { onConnection } from './transactions.ts';
 /**
  * Loads large files into tables with `COPY … FROM STDIN`, in one transaction that lasts as long as the upload.
  *
- * @throws AppError 429 if the caller has too many uploads, or an earlier one does not end in time; 503 if too many uploads wait,
- *   or no connection becomes free in time.
+ * @throws AppError 429 if the caller has too many uploads, or its earlier upload still runs when the wait ends; 503 if too many
+ *   uploads wait, or no connection becomes free in time.
  */
 export type Load = <T>(caller: string, work: (tx: Tx, copyIn: CopyIn) => Promise<T>) => Promise<T>;
 

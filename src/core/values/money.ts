@@ -112,8 +112,8 @@ export function minorToText(m: Minor, decimals: number): string {
 /**
  * Minor units as the JSON number whose shortest text is the amount: 123450n is 1234.5.
  *
- * @throws RangeError beyond 2^53 - 1 minor units, for amounts of 16 digits that no double represents exactly (with two decimals,
- *   from about 70,000,000,000,000.00), and for decimals that are not 0..6. It never rounds.
+ * @throws RangeError instead of rounding: above 2^53 - 1 minor units; for an amount of 16 digits that is the text of no double
+ *   (with two decimals, some from about 70,000,000,000,000.00 on); if the decimals are not 0..6.
  */
 export function minorToNumber(m: Minor | number, decimals: number): number {
   const n = exactNumber(m, decimals);

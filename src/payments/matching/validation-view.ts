@@ -20,8 +20,8 @@ interface PaymentToValidate {
 }
 
 /**
- * Validates a payment. It must match an account, or its reference must be an account number. The account must owe money and have
- * room for the amount. Writes nothing.
+ * Validates a payment. It must match an account, or its reference must be an account number. The account must not be
+ * completed, or cancelled without a debt, and must have room for the amount. Writes nothing.
  *
  * @returns the verdict, and the number of the account that would be paid (null if the payment is not accepted).
  */

@@ -174,7 +174,7 @@ export function OpenObject<T extends Record<string, TSchema>>(properties: T, opt
   return Type.Object(properties, { additionalProperties: true, ...options });
 }
 
-/** The HTTP response to a call in which the provider answers a query or a request. */
+/** What the service responds when the provider calls it with the result of a query or a request. */
 export const ACKNOWLEDGEMENT = {
   contentType: 'application/json; charset=utf-8',
   body: { ResultCode: 0, ResultDesc: 'Accepted' },

@@ -61,7 +61,7 @@ const ERRORS = {
   KeyReused: [usedWithAnotherBody(), 'The Idempotency-Key was used with another body.'],
   RateLimited: [
     limited({ isExceeded: true, limit: 100, remaining: 0, resetSeconds: 42 }, 60),
-    'Too many requests, or too many unread or unfinished answers: try again after Retry-After.',
+    'Too many requests, too many calls that still run, or too many answers that the caller has not read: try again after Retry-After.',
   ],
   InternalError: [internalError(), 'A defect of the service.'],
   Unavailable: [

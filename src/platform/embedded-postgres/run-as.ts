@@ -30,8 +30,8 @@ const probeTimeoutMs = 10_000;
 /**
  * Chooses the user that PostgreSQL runs as: the first candidate that can reach the program and the data folder. For an ordinary
  * user, the only candidate is this user. PostgreSQL refuses to run as root, so the candidates of root are `postgres` and `nobody`
- * (the owner of the data first), and then a user namespace in which root appears as the first of these users. A process in this
- * namespace can also reach folders below `/root`. For a user id without a name, the namespace is the only candidate.
+ * (the owner of the data first), and at last a user namespace: in it, a process of root has the id of the first of them. Such a process
+ * can also reach folders below `/root`. For a user id without a name, the namespace is the only candidate.
  *
  * @throws EmbeddedPostgresError if no user can run PostgreSQL, or if the data belongs to a user that is not a candidate.
  */

@@ -371,7 +371,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       'payment_date',
       sql`join new_accounts a on a.external_id = n.account where n.line is not null and ${receivedOn} < ${openedOn}`,
       openedOn,
-      'the day of the opening of the account or a later day; or correct opened_at',
+      'the day on which the account was opened, or a later day. If opened_at is wrong, change it',
     ),
     pair('payments', 'provider', 'provider_transaction_id'),
     check(
@@ -533,7 +533,7 @@ function moveChecks({ today }: CheckSettings): ImportCheck[] {
       sql`join credit_moves c on c.reference_key = n.reference_key
         join payment_methods m on m.id = c.payment_method_id and m.code = n.payment_method`,
       (id) => `is the reference of a refund in the database (id ${id})`,
-      'a refund that is not in the database',
+      'a reference that no refund in the database has. If it is the same refund, delete the row',
       { detail: sql`c.id` },
     ),
   ];

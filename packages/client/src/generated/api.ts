@@ -652,7 +652,7 @@ export interface paths {
         get: operations["listKycHistory"];
         /**
          * Submit or decide a customer’s verification
-         * @description Each call adds a record to the history. A user with the permission `kyc:decide` sets the customer’s `kycStatus`. Other users may only submit `pending`, which does not replace an earlier `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
+         * @description Each call adds a record to the history. A user who may decide (`kyc:decide`) sets the customer’s `kycStatus`. Other users may only submit `pending`, which does not replace an earlier `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
          *
          *     Needs the permission `kyc:submit` (roles: admin, manager, agent).
          */
@@ -3788,9 +3788,9 @@ export interface components {
             writeOffs: {
                 /** @description Accounts written off in the period, up to asOf. */
                 count: number;
-                /** @description The sum that the accounts owed at the end of the day of their write-off. */
+                /** @description The debt that was written off: what was unpaid after all payments of that day. */
                 amount: number;
-                /** @description The sum that was paid in the period, up to asOf, on written-off accounts after the day of their write-off. For each account it is at most the sum that the account owed when it was written off. */
+                /** @description The sum that was paid in the period, up to asOf, on written-off accounts after the day of their write-off. For each account it is at most the debt that was written off. */
                 recovered: number;
                 /**
                  * Format: date
@@ -10205,7 +10205,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description RATE_LIMITED: Too many requests, or too many unread or unfinished answers: try again after Retry-After. */
+        /** @description RATE_LIMITED: Too many requests, too many calls that still run, or too many answers that the caller has not read: try again after Retry-After. */
         RateLimited: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];

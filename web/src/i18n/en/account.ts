@@ -61,7 +61,7 @@ export const account = {
   ...paymentRequestReasons,
   'account.status.suspended.title': 'Suspend this account',
   'account.status.suspended.text':
-    'The account stays suspended until staff reactivate it or it is paid in full. Other payments do not reactivate it.',
+    'The account stays suspended until staff reactivate it or it is paid in full. A smaller payment does not reactivate it.',
   'account.status.active.title': 'Reactivate this account',
   'account.status.active.text':
     'The account becomes active. If it is late, its days of grace start again today.',

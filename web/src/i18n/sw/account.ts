@@ -62,7 +62,7 @@ export const account: Record<keyof typeof en, string> = {
   ...paymentRequestReasons,
   'account.status.suspended.title': 'Simamisha akaunti hii',
   'account.status.suspended.text':
-    'Akaunti itabaki imesimamishwa hadi wafanyakazi waiwashe tena au ilipwe yote. Malipo mengine hayaiwashi.',
+    'Akaunti itabaki imesimamishwa hadi wafanyakazi waiwashe tena au ilipwe yote. Malipo madogo zaidi hayaiwashi.',
   'account.status.active.title': 'Washa tena akaunti hii',
   'account.status.active.text':
     'Akaunti itakuwa hai. Ikiwa imechelewa, siku zake za neema zitaanza upya leo.',

@@ -15,7 +15,7 @@ export const MOVES: Record<Schemas['AccountStatus'], readonly Move[]> = {
   cancelled: [],
 };
 
-/** A change to one of these statuses removes the balance, so it may need approval. */
+/** A change to one of these statuses gives up the unpaid balance, so it may need approval. */
 export const BALANCE_REMOVING_MOVES: readonly Move[] = ['written_off', 'cancelled'];
 
 /** Empty for a status that this version of the console does not know. */

@@ -91,7 +91,7 @@ function namesOf(filter: Filter): readonly string[] {
   return 'daysOf' in filter ? DAYS : [filter.name];
 }
 
-/** Clears each value of a filter with `unset` that is not one of its choices. */
+/** If a filter with `unset` has a value that is not one of its choices, clears the value. */
 function withoutUnknown(values: Values, filters: readonly Filter[]): Values {
   const known = { ...values };
   for (const filter of filters)
