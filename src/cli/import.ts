@@ -57,7 +57,7 @@ function readCommandLine(): { folder: string; run: boolean; undo: number | undef
   const [folder = '', ...rest] = positionals;
   const undo = values.undo === undefined ? undefined : Number(values.undo);
   const isImport = undo === undefined && folder !== '';
-  const isUndo = Number.isSafeInteger(undo) && folder === '' && !values.run;
+  const isUndo = Number.isSafeInteger(undo) && undo !== 0 && folder === '' && !values.run;
   if (rest.length > 0 || !(isImport || isUndo)) throw new UsageError(USAGE);
   return { folder, run: values.run, undo };
 }

@@ -24,7 +24,7 @@ export async function lockPaymentAndAccount(
   if (reference !== null) await lockReference(tx, reference);
   const further = reference === null ? [] : await findAccountsForReprocessing(tx, context, reference, id);
   const [locked] = await lockPaymentsAndAccounts(tx, [seen], [...further, ...others]);
-  if (!locked) throw new Error('A payment was not locked.');
+  if (!locked) throw new Error(`Payment ${id} was not locked.`);
   return locked;
 }
 

@@ -55,8 +55,8 @@ export async function queueDailyCheck({ db, clock, config }: Context): Promise<n
 }
 
 /**
- * Runs all checks on a separate connection, and stores the result. If the service stops meanwhile, the check is due again after the
- * next start.
+ * Runs all checks on a separate connection, and stores the result. If the service stops meanwhile, the check stays due: another
+ * instance or the next start queues it.
  */
 export async function checkBooksUnattended(
   db: Db,

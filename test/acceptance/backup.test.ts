@@ -180,7 +180,7 @@ describe('a backup', () => {
     );
     const { status, stderr } = await runCli('restore', { DATABASE_URL: await emptyDatabase() }, path);
     expect(status).toBe(1);
-    expect(stderr).toContain('does not know');
+    expect(stderr).toContain('has migrations that this version of the service does not know');
   });
 });
 

@@ -358,7 +358,7 @@ describe('a filter of text that must be unique', () => {
   it('is described in the API description', async () => {
     const operation = committedDescription().operations.find(({ name }) => name === 'GET /api/customers');
     const said = (name: string) => JSON.stringify(operation?.parameters.find((one) => one.name === name));
-    expect(said('filter[email]')).toContain('ignore differences of writing');
+    expect(said('filter[email]')).toContain('ignore case, spaces and other differences in spelling');
     expect(said('filter[lastName]')).toContain('ignore case; the other operators do not');
   });
 });

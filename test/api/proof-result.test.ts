@@ -154,7 +154,7 @@ describe('the daily check', () => {
     const stopping = new AbortController();
     await whileHolding(service, 'lock table accounts in access exclusive mode', async (holder) => {
       const check = checkBooksUnattended(context.db, { connection, replica: undefined }, parts.log, stopping);
-      await expect.poll(() => waitingForLock(holder), { interval: 10 }).toHaveLength(1);
+      await expect.poll(() => waitingForLock(holder), { interval: 10, timeout: 10_000 }).toHaveLength(1);
       stopping.abort();
       await check;
     });

@@ -451,26 +451,25 @@ describe('sending a status query', () => {
     provider.failures.isDown = true;
     const { id } = await ask(`/payments/${await notified(paid())}`);
     await becomes(id, { state: 'requested', message: expect.any(String) });
-    await failsAttempt(id, 2, { afterMinutes: 2, state: 'requested' });
-    await failsAttempt(id, 3, { afterMinutes: 2, state: 'requested' });
+    await failsAttempt(id, 2, { afterMinutes: 2, nextInMinutes: 2 });
+    await failsAttempt(id, 3, { afterMinutes: 2, nextInMinutes: 4 });
     // The next pause of 8 minutes would end 16 minutes after the query.
-    await failsAttempt(id, 4, { afterMinutes: 4, state: 'failed' });
-    expect(await read(id)).toMatchObject({ endedAt: expect.any(String) });
+    await failsAttempt(id, 4, { afterMinutes: 4, nextInMinutes: null });
+    expect(await read(id)).toMatchObject({ state: 'failed', endedAt: expect.any(String) });
   });
 
   async function failsAttempt(
     id: number,
     attempts: number,
-    { afterMinutes, state }: { afterMinutes: number; state: string },
+    { afterMinutes, nextInMinutes }: { afterMinutes: number; nextInMinutes: number | null },
   ): Promise<void> {
     await pass(afterMinutes);
     await vi.waitFor(async () => {
+      // While an attempt runs, the next one is due after three minutes.
       const { rows } = await sql`
-        select send_attempts, state from status_queries
-        where id = ${id} and (next_send_at is null or next_send_at > ${service.context.clock.now()})`.execute(
-        service.context.db,
-      );
-      expect(rows).toEqual([{ send_attempts: attempts, state }]);
+        select send_attempts, extract(epoch from next_send_at - ${service.context.clock.now()})::int / 60 as next
+        from status_queries where id = ${id}`.execute(service.context.db);
+      expect(rows).toEqual([{ send_attempts: attempts, next: nextInMinutes }]);
     }, 10_000);
   }
 

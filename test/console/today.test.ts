@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { notification } from '../support/http.ts';
 import {
   dayBefore,
@@ -142,6 +142,7 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
       });
       expect(refused.status).toBe(400);
     };
+    onTestFinished(() => setClock(null));
     await setClock(noonBefore(7));
     await reject('before the seven days');
     await setClock(noonBefore(6));
@@ -157,7 +158,6 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     await setClock(noonBefore(-1));
     const nextDay = await console.open('/today'); // The first window has cached the settings of today.
     await countOn(nextDay).locator('.badge.good', { hasText: /^0$/ }).waitFor();
-    await setClock(null);
   });
 
   it('is not the first page of an agent, and shows agents no reports', async () => {

@@ -243,7 +243,7 @@ function filterSchema(field: NamedField) {
     field.values && `Values: ${field.values.join(', ')}.`,
     field.kind === 'text' &&
       (field.key
-        ? 'The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.'
+        ? 'The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.'
         : 'The operators contains and startswith ignore case; the other operators do not.'),
   ];
   const description = notes.filter(Boolean).join(' ');

@@ -136,14 +136,14 @@ async function runImport(parts: ImportParts, row: ImportRow): Promise<void> {
   const { id } = row;
   let refused: Prepared | undefined;
   try {
-    await inWork(parts, row, async (tx, copyIn) => {
+    await inWork(parts, row, async (tx, copyIn, locked) => {
       const report = progressOf(parts, id, 0, 35);
       const prepared = await prepare(parts, tx, copyIn, id, { writesRows: true, report });
       if (prepared.findings.counts.errors > 0) {
         refused = prepared;
         throw new FilesWithErrors();
       }
-      await write(parts, tx, row, prepared);
+      await write(parts, tx, locked, prepared);
     });
   } catch (error) {
     if (!(error instanceof FilesWithErrors) || !refused) throw error;
@@ -152,13 +152,13 @@ async function runImport(parts: ImportParts, row: ImportRow): Promise<void> {
 }
 
 async function undo(parts: ImportParts, row: ImportRow): Promise<void> {
-  const { id, requested_by } = row;
+  const { id } = row;
   const { copies, log } = parts;
   const indexes = await undoIndexes(parts.context.db);
   for (const { drop } of indexes) await copies.runAlone(drop); // An interrupted undo may have left the indexes.
   try {
     for (const { create } of indexes) await copies.runAlone(create);
-    await inWork(parts, row, async (tx) => {
+    await inWork(parts, row, async (tx, _copyIn, { requested_by }) => {
       const report = progressOf(parts, id, 0, 100);
       await lockImportedRows(tx, id);
       const obstacles = await findObstacles(tx, id);
@@ -190,12 +190,13 @@ function describeObstacles(obstacles: readonly Obstacle[]): string {
 async function inWork<T>(
   { copies }: ImportParts,
   { id, status }: ImportRow,
-  work: (tx: Tx, copyIn: CopyIn) => Promise<T>,
+  work: (tx: Tx, copyIn: CopyIn, row: ImportRow) => Promise<T>,
 ): Promise<T | undefined> {
   return copies.load(`import ${id}`, async (tx, copyIn) => {
     await sql`select set_config('lock_timeout', ${LONGEST_LOCK_WAIT}, true)`.execute(tx);
-    const isOurs = (await tryLockWork(tx, id)) && (await findImport(tx, id))?.status === status;
-    return isOurs ? work(tx, copyIn) : undefined;
+    if (!(await tryLockWork(tx, id))) return undefined;
+    const row = await findImport(tx, id);
+    return row?.status === status ? work(tx, copyIn, row) : undefined;
   });
 }
 

@@ -345,7 +345,7 @@ function asUnreadable(error: unknown): UnreadableFile {
     return new UnreadableFile('has a quote that is opened but not closed', 'two quotes around a cell');
   if (error.code === 'CSV_MAX_RECORD_SIZE') {
     return new UnreadableFile(
-      `is in a row of more than ${MAX_LINE_BYTES / 1024} KB`,
+      `has a row of more than ${MAX_LINE_BYTES / 1024} KB`,
       'shorter rows; perhaps a quote is not closed',
       line,
     );

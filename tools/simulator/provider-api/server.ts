@@ -56,7 +56,8 @@ export async function startProviderApi({ operations, port = 0 }: ProviderApiOpti
   };
 
   async function answer(request: http.IncomingMessage): Promise<Answer> {
-    const call = await readCall(request);
+    const call = await readCall(request).catch(() => undefined);
+    if (!call) return errorAnswer(400, 'Bad Request - Invalid JSON');
     const authorization = request.headers.authorization ?? '';
     if (failures.errorStatus !== null) return errorAnswer(failures.errorStatus, 'Service unavailable');
     if (call.path === '/oauth/v1/generate') return tokens.issue(authorization);
@@ -76,7 +77,7 @@ export async function startProviderApi({ operations, port = 0 }: ProviderApiOpti
 
   const server = http.createServer(async (request, response) => {
     if (failures.isDown) return request.socket.destroy();
-    const { status = 200, headers, body, isCutOff } = await answer(request).catch(unreadable);
+    const { status = 200, headers, body, isCutOff } = await answer(request);
     if (failures.delayMs > 0) await sleep(failures.delayMs);
     if (failures.isDown) return request.socket.destroy();
     const text = typeof body === 'string' ? body : JSON.stringify(body);
@@ -96,10 +97,6 @@ export async function startProviderApi({ operations, port = 0 }: ProviderApiOpti
       await once(server, 'close');
     },
   };
-}
-
-function unreadable(error: Error): Answer {
-  return errorAnswer(400, `Bad Request - ${error.message}`);
 }
 
 async function readCall(request: http.IncomingMessage): Promise<Call> {

@@ -41,7 +41,7 @@ const BULK_EVENTS = ['import.completed', 'import.undone'];
  */
 export function followEvents(queries: QueryClient): () => void {
   let stream: AbortController | undefined;
-  let isFirst = true;
+  let isFirst = document.visibilityState === 'visible'; // Otherwise events may be missed before the first stream.
   const startOrStop = () => {
     const shouldRun = may('events:follow') && document.visibilityState === 'visible';
     if (!shouldRun) stream?.abort();

@@ -11285,7 +11285,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
@@ -11623,7 +11623,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
@@ -12587,7 +12587,7 @@ export interface operations {
                  */
                 "filter[lastName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[email][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
@@ -12597,7 +12597,7 @@ export interface operations {
                  */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[nationalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[nationalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[nationalId]"?: components["schemas"]["TextFilter"];
@@ -14589,7 +14589,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -15126,7 +15126,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -15316,7 +15316,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -16014,7 +16014,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -16236,7 +16236,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -16442,7 +16442,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -17083,7 +17083,7 @@ export interface operations {
                  */
                 "filter[notificationId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -17596,7 +17596,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -17728,7 +17728,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["IntegerFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -19065,7 +19065,7 @@ export interface operations {
                     isnull?: boolean;
                 };
                 /**
-                 * @description filter[receipt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. The operators eq, ne, in and nin ignore differences of writing, such as case and spaces. The operators contains and startswith ignore case.
+                 * @description filter[receipt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[receipt]"?: components["schemas"]["TextFilter"];

@@ -82,7 +82,7 @@ export const providerStatements = {
   'providerStatements.chooseNone': 'Choose none',
   'providerStatements.reconciled': '{count} reconciled.',
   'providerStatements.partly':
-    '{reconciled} reconciled, {left} not: they were reversed, or their date is after the day on which the money arrived.',
+    '{reconciled} reconciled, {left} not: they were reversed or already reconciled, or their date is after the day on which the money arrived.',
   'providerStatements.proof.day': 'Day',
   'providerStatements.proof.run': 'Prove the books',
   'providerStatements.proof.running': 'Checking…',

@@ -84,7 +84,7 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.chooseNone': 'Usichague lolote',
   'providerStatements.reconciled': '{count} yamesuluhishwa.',
   'providerStatements.partly':
-    '{reconciled} yamesuluhishwa, {left} hayakusuluhishwa: yalibatilishwa, au tarehe yake ni baada ya siku ambayo pesa ilifika.',
+    '{reconciled} yamesuluhishwa, {left} hayakusuluhishwa: yalibatilishwa au yalikuwa yamesuluhishwa tayari, au tarehe yake ni baada ya siku ambayo pesa ilifika.',
   'providerStatements.proof.day': 'Siku',
   'providerStatements.proof.run': 'Thibitisha vitabu',
   'providerStatements.proof.running': 'Inakagua…',

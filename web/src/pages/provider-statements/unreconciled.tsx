@@ -190,11 +190,11 @@ function ReconcileDialog({ payments, onReconciled, onClose }: ReconcileDialogPro
         });
       }}
       onDone={({ counts }) => {
-        const left = format.number(counts.not_reconcilable);
+        const left = counts.not_reconcilable + counts.already_reconciled;
         const reconciled = format.number(counts.reconciled);
         toast(
-          counts.not_reconcilable > 0
-            ? { tone: 'bad', text: t('providerStatements.partly', { reconciled, left }) }
+          left > 0
+            ? { tone: 'bad', text: t('providerStatements.partly', { reconciled, left: format.number(left) }) }
             : { text: t('providerStatements.reconciled', { count: reconciled }) },
         );
         onReconciled();
