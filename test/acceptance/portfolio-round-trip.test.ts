@@ -45,7 +45,7 @@ test('an exported company that is imported into an empty database has the same s
   expect(sumsOf(await run('verify', target))).toEqual(sums);
 });
 
-test.each([['./folder --undo 5'], ['./folder --undo abc'], ['--undo abc'], ['--undo 5 --run']])(
+test.each([['./folder --undo 5'], ['./folder --undo abc'], ['--undo abc'], ['--undo 0'], ['--undo 5 --run']])(
   'npm run import -- %s is refused with the usage',
   async (line) => {
     const { status, stderr } = await runCli('import', {}, ...line.split(' '));

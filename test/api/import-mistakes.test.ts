@@ -162,6 +162,12 @@ it.each([
   });
 });
 
+it('names no line for a quote that is never closed, because it may be on any line', async () => {
+  const id = await uploadImport(service, { employees: 'external_id,name\r\nE-1,"Achieng\r\nE-2,Otieno\r\n' });
+  await runImportJob(service, id, 'check');
+  expect(await problemsOf(service, id)).toMatchObject([{ file: 'employees', line: null, column: null }]);
+});
+
 it('does not start a run without a check, or a check without files', async () => {
   const { body } = await service.call('POST', '/imports');
   const empty = await service.call('POST', `/imports/${body.data.id}/check`);

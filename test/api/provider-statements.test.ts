@@ -546,7 +546,7 @@ describe('a file that is not a statement', () => {
     ['lacks a required column', 'Receipt No.,Completion Time,Paid In\r\nA,B,1\r\n', /Transaction Status/],
     ['has no head among many lines', 'x,y\r\n'.repeat(200), /first 100/],
     ['has a head but no lines', file([]), /no lines/],
-    ['has a quote that is not closed', `${file([])}SKB1,"open\r\nSKB2,x\r\n`, /quote is never closed\./],
+    ['has a quote that is not closed', `${file([])}SKB1,"open\r\nSKB2,x\r\n`, /A quote is never closed\.$/],
     ['has an endless line', `${file([])}SKB1,"${'x'.repeat(20_000)}"\r\n`, /longer than 16384 bytes/],
     [
       'has a sum that JSON cannot hold',

@@ -41,14 +41,14 @@ const BULK_EVENTS = ['import.completed', 'import.undone'];
  */
 export function followEvents(queries: QueryClient): () => void {
   let stream: AbortController | undefined;
-  let isFirst = document.visibilityState === 'visible'; // Otherwise events may be missed before the first stream.
+  let mayMissEvents = document.visibilityState !== 'visible'; // A page that is hidden at first has no stream until it is shown.
   const startOrStop = () => {
     const shouldRun = may('events:follow') && document.visibilityState === 'visible';
     if (!shouldRun) stream?.abort();
     if (!shouldRun || (stream && !stream.signal.aborted)) return;
     stream = new AbortController();
-    void run(queries, stream.signal, isFirst);
-    isFirst = false;
+    void run(queries, stream.signal, mayMissEvents);
+    mayMissEvents = true;
   };
   startOrStop();
   document.addEventListener('visibilitychange', startOrStop);
@@ -58,16 +58,16 @@ export function followEvents(queries: QueryClient): () => void {
   };
 }
 
-async function run(queries: QueryClient, signal: AbortSignal, isFirst: boolean): Promise<void> {
+async function run(queries: QueryClient, signal: AbortSignal, mayMissEvents: boolean): Promise<void> {
   const collectors = [
     createCollector(COLLECT_MS, (path) => !isReport(path)),
     createCollector(COLLECT_FOR_REPORTS_MS, isReport),
   ];
-  for (let after = 'from=latest', isCurrent = isFirst; !signal.aborted; isCurrent = false) {
+  for (let after = 'from=latest', isLate = mayMissEvents; !signal.aborted; isLate = true) {
     try {
       const stream = await open(after, signal);
       // Events may have been missed while there was no stream.
-      if (!isCurrent) void queries.invalidateQueries();
+      if (isLate) void queries.invalidateQueries();
       for await (const message of messagesOf(stream)) {
         if (message.id) after = `after=${message.id}`;
         const event = JSON.parse(message.data) as LiveEvent;
