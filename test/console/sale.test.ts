@@ -208,16 +208,23 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     },
   );
 
-  it.each(SIZES)('searches many products, and keeps the choice (%s)', async (_name, viewport) => {
+  it.each(SIZES)('searches all pages of products, and keeps the choice (%s)', async (_name, viewport) => {
     const page = await openSale({ viewport });
+    let usual: object[] = [];
     await page.route('**/api/products*', async (route) => {
       const response = await route.fetch();
-      const answer = (await response.json()) as { data: object[] };
-      const more = Array.from({ length: 20 }, (_, at) => ({
-        ...answer.data[0],
+      const answer = (await response.json()) as { data: object[]; pagination: object };
+      if (answer.data.length > 0) usual = answer.data;
+      const televisions = Array.from({ length: 20 }, (_, at) => ({
+        ...usual[0],
         ...{ id: 1_000 + at, sku: `TV-${at}`, name: `Television ${20 + at}″`, category: 'television' },
       }));
-      await route.fulfill({ response, json: { ...answer, data: [...answer.data, ...more] } });
+      const isSecondPage = new URL(route.request().url()).searchParams.get('page') === '2';
+      const pagination = { ...answer.pagination, totalPages: 2 };
+      await route.fulfill({
+        response,
+        json: { ...answer, data: isSecondPage ? televisions : usual, pagination },
+      });
     });
     await page.reload();
     await fillCustomer(page, newBuyer());

@@ -5,8 +5,8 @@ import { t, tValue } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { useLostFocus } from '../../ui/use-lost-focus.ts';
+import { usePaymentMethods } from '../shared/catalogue.ts';
 import { codeColumn, dateColumn, paymentAmountColumn, statusColumn } from '../shared/columns.tsx';
-import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { TablePanel } from '../shared/table-panel.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 

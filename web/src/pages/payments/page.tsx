@@ -2,6 +2,7 @@ import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { t, tValue } from '../../i18n/index.ts';
 import type { Column } from '../../ui/table.tsx';
+import { usePaymentMethods } from '../shared/catalogue.ts';
 import {
   choiceFilter,
   codeColumn,
@@ -12,7 +13,6 @@ import {
   statusFilter,
 } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
-import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 
 type Payment = Schemas['Payment'];

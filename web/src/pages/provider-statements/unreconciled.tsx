@@ -8,10 +8,10 @@ import { exactly, format, t, tValue } from '../../i18n/index.ts';
 import { Actions, Button } from '../../ui/button.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { usePaymentMethods } from '../shared/catalogue.ts';
 import { moneyColumn, rowFilter, statusColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { ListPanel, useList } from '../shared/list.tsx';
-import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { ReconciliationDate } from '../shared/reconcile-fields.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 
@@ -19,7 +19,7 @@ type Payment = Schemas['Payment'];
 
 const PAGE_SIZE = 50;
 
-/** Payments that are not reconciled, such as cash. The user chooses those whose money has arrived. */
+/** Payments that are not reconciled, such as cash payments. The user chooses those whose money has arrived. */
 export function Unreconciled() {
   const methods = usePaymentMethods();
   const list = useList(
@@ -133,13 +133,13 @@ export function Unreconciled() {
 
 interface ChosenProps {
   payments: readonly Payment[];
-  /** How many of them the page does not show. */
+  /** How many of `payments` the page does not show. */
   elsewhere: number;
-  /** Whether all payments of the page are chosen. */
+  /** Whether all payments on the page are chosen. */
   isAll: boolean;
-  /** Adds all payments of the page to the chosen ones. */
+  /** Adds all payments on the page to the chosen ones. */
   onAll(): void;
-  /** Removes the choice of all payments, including those on other pages. */
+  /** Removes all payments from the chosen ones, including those on other pages. */
   onNone(): void;
   onReconciled(): void;
 }

@@ -29,14 +29,14 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
         explain={explain}
         skeleton={<NotLoaded text={t('sale.products.notLoaded')} isIncomplete={isIncomplete} />}
       >
-        {({ data }) => (
+        {(rows) => (
           <Options
             legend={t('field.product')}
             name="productId"
             chosen={typed.productId}
             onChoose={(productId) => keepTyped(sale.id, { productId, payplanId: undefined })}
             problem={isIncomplete && !typed.productId ? t('sale.product.missing') : undefined}
-            options={data.map(({ id, sku, name, category, description, price }) => ({
+            options={rows.map(({ id, sku, name, category, description, price }) => ({
               id,
               title: name,
               detail: description,
@@ -53,7 +53,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
           explain={explain}
           skeleton={<NotLoaded text={t('sale.plans.notLoaded')} isIncomplete={isIncomplete} />}
         >
-          {({ data }) => (
+          {(rows) => (
             <Options
               // Clears the search text when another product is chosen.
               key={typed.productId}
@@ -62,7 +62,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
               chosen={typed.payplanId}
               onChoose={(payplanId) => keepTyped(sale.id, { payplanId })}
               problem={isIncomplete ? t('sale.plan.missing') : undefined}
-              options={plansFor(data, typed.productId).map((plan) => ({
+              options={plansFor(rows, typed.productId).map((plan) => ({
                 id: plan.id,
                 title: plan.name,
                 detail: describePlan(plan),
@@ -84,7 +84,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
   );
 }
 
-/** In place of options that are not loaded. Shows the text if the service does not answer, or if the user has tried to continue. */
+/** Shown until the options are loaded. Shows the text if the service does not answer, or if the user has tried to continue. */
 function NotLoaded({ text, isIncomplete }: { text: string; isIncomplete: boolean }) {
   const isRetrying = useConnection() !== 'ok';
   return isRetrying || isIncomplete ? <Notice tone="warning">{text}</Notice> : <Skeleton />;
@@ -97,7 +97,7 @@ interface Option {
   id: number;
   title: string;
   detail: string;
-  /** Shown on a phone in place of the detail and the value, until the option is chosen. Default: the beginning of the detail. */
+  /** Shown on a phone in place of the detail and the value, until the option is chosen. */
   short?: string;
   value: string;
   /** Options of one group are shown together. */

@@ -1,19 +1,24 @@
-import { api } from '../../api/client.ts';
+import { client } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { exactly, format, t } from '../../i18n/index.ts';
-import { usePaymentMethods } from '../shared/payment-methods.ts';
+import { useAllRows, usePaymentMethods } from '../shared/catalogue.ts';
 import { describeInstalments, totalOf } from '../shared/plan.ts';
 
-const MOST_ROWS = 100;
-/** Kept while the connection is lost, and when other pages are open. */
-const KEPT = { staleTime: 5 * 60_000, gcTime: Number.POSITIVE_INFINITY };
+const ACTIVE = { 'filter[active]': { eq: true }, sort: 'name:asc' };
 
 /** What can be sold, on which terms, and how it can be paid. */
 export function useCatalogue() {
-  const query = { 'filter[active]': { eq: true }, sort: 'name:asc', limit: MOST_ROWS };
   return {
-    products: api.useQuery('get', '/api/products', { params: { query } }, KEPT),
-    plans: api.useQuery('get', '/api/payplans', { params: { query } }, KEPT),
+    products: useAllRows(
+      ['/api/products', 'active'],
+      (page) => client.GET('/api/products', { params: { query: { ...page, ...ACTIVE } } }),
+      { isKept: true },
+    ),
+    plans: useAllRows(
+      ['/api/payplans', 'active'],
+      (page) => client.GET('/api/payplans', { params: { query: { ...page, ...ACTIVE } } }),
+      { isKept: true },
+    ),
     methods: usePaymentMethods().filter(({ active }) => active),
   };
 }

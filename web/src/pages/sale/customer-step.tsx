@@ -11,7 +11,7 @@ import { useDebounced } from '../../ui/use-debounced.ts';
 import { chooseCustomer, keepTyped, type Sale, type StepProps } from './sales.ts';
 
 const SHORTEST_TEXT = 2;
-/** Fewer digits would find customers by part of a number. */
+/** A search with fewer digits would also find customers whose number only contains them. */
 const SHORTEST_PHONE = 9;
 const TYPING_MS = 300;
 const MOST_RESULTS = 6;

@@ -53,7 +53,7 @@ export function Page() {
   const [parameters, setParameters] = useSearchParams();
   const queries = useQueryClient();
   const hasSummary = useMedia(HAS_SUMMARY);
-  useCatalogue(); // Loads the catalogue for the later steps, which may be opened without a connection.
+  useCatalogue(); // Loads the catalogue for the later steps, which can be opened without a connection.
   const sale = all.find(({ id }) => id === openId);
   const accountId = sale?.account?.id;
   useEffect(() => {

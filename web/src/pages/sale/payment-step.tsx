@@ -10,7 +10,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
   const { typed, parts } = sale;
   const { plans, methods } = useCatalogue();
   const { today } = settings();
-  const deposit = plans.data?.data.find(({ id }) => String(id) === typed.payplanId)?.deposit ?? 0;
+  const deposit = plans.data?.find(({ id }) => String(id) === typed.payplanId)?.deposit ?? 0;
   const hasAmount = Boolean(typed.amount);
   return (
     <Form problem={parts.payment.problem} isSending={false} onSubmit={onDone}>

@@ -5,7 +5,7 @@ import { currentSession, onSessionChange, sessionHasEnded } from '../../api/sess
 import { settings } from '../../api/settings.ts';
 import { randomKey } from '../../api/write.ts';
 
-/** What is saved for a sale, in this order. Each part is one request. */
+/** The parts of a sale, in the order in which they are saved. Each part is one request. */
 export const PARTS = ['customer', 'identity', 'account', 'payment'] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -54,7 +54,6 @@ export interface Sale {
 export interface StepProps {
   sale: Sale;
   onDone(): void;
-  /** Goes to the previous step. */
   onBack?: (() => void) | undefined;
 }
 
@@ -71,7 +70,7 @@ const listeners = new Set<() => void>();
 startSale();
 onSessionChange(() => {
   const userId = currentSession()?.user.id;
-  // After an expired session, the sales wait for the same user. Another user must not see them.
+  // If the session expired, the sales are kept until the same user signs in again. Another user must not see them.
   const isInterrupted = userId === undefined && sessionHasEnded();
   if (isInterrupted || userId === ownerId) return;
   sales = { all: [], openId: 0 };
@@ -123,7 +122,7 @@ export function isUnsaved(sale: Sale): boolean {
   return !isEmpty && partsOf(sale).some((part) => sale.parts[part].progress !== 'saved');
 }
 
-/** A part can be changed unless it is being saved, is saved, or may have been saved. */
+/** A part can be changed before it is sent, and after the service has refused it. */
 export function canChange({ parts }: Sale, part: Part): boolean {
   return ['open', 'refused'].includes(parts[part].progress);
 }
@@ -142,7 +141,6 @@ export function hasSavingStarted(sale: Sale): boolean {
   return PARTS.some((part) => sale.parts[part].progress !== 'open');
 }
 
-/** The parts that a sale has. */
 export function partsOf({ typed, customer, parts }: Sale): readonly Part[] {
   const isExistingCustomer = customer !== undefined && parts.customer.progress === 'open';
   return PARTS.filter((part) => {
@@ -152,7 +150,7 @@ export function partsOf({ typed, customer, parts }: Sale): readonly Part[] {
   });
 }
 
-/** Saves the parts that are not saved yet, in their order. A second call while it runs does nothing. */
+/** Saves the parts that are not saved yet, in their order. A second call while the first runs does nothing. */
 export async function saveSale(id: number): Promise<void> {
   const sale = find(id);
   if (!sale || isSending(sale)) return;

@@ -45,7 +45,7 @@ function isEntered({ typed, customer }: Sale, part: (typeof SHOWN)[number]): boo
 
 function Terms({ sale: { typed } }: { sale: Sale }) {
   const { plans } = useCatalogue();
-  const plan = plans.data?.data.find(({ id }) => String(id) === typed.payplanId);
+  const plan = plans.data?.find(({ id }) => String(id) === typed.payplanId);
   if (!plan) return null;
   const paid = Number(typed.amount || 0);
   return (
@@ -67,7 +67,7 @@ interface PartSummaryProps {
   isShort?: boolean;
 }
 
-/** What was entered in one part. @param isShort - without the terms of the plan. */
+/** What was entered in one part. @param isShort - leaves out the terms of the plan. */
 export function PartSummary({ sale, part, isShort = false }: PartSummaryProps): ReactNode {
   const { products, plans, methods } = useCatalogue();
   const { typed, customer } = sale;
@@ -85,8 +85,8 @@ export function PartSummary({ sale, part, isShort = false }: PartSummaryProps): 
     return <span>{`${type} ${typed.documentNumber}`}</span>;
   }
   if (part === 'account') {
-    const product = products.data?.data.find(({ id }) => String(id) === typed.productId);
-    const plan = plans.data?.data.find(({ id }) => String(id) === typed.payplanId);
+    const product = products.data?.find(({ id }) => String(id) === typed.productId);
+    const plan = plans.data?.find(({ id }) => String(id) === typed.payplanId);
     return (
       <>
         <strong>{product?.name}</strong>

@@ -4,10 +4,10 @@ import { useDebounced } from '../../ui/use-debounced.ts';
 
 type Suggestion = Schemas['UnmatchedPayment']['suggestions'][number];
 
-/** An account to which a payment may belong. Only an account that the service suggests has reasons and a confidence. */
+/** A possible account for a payment. Only an account that the service suggests has reasons and a confidence. */
 export type Candidate = Omit<Suggestion, 'reason' | 'reasons' | 'confidence'> &
   Partial<Suggestion> & {
-    /** The service no longer suggests the account, so its amounts here may be out of date. */
+    /** The service no longer suggests the account, so its amounts here can be out of date. */
     isWithdrawn?: boolean;
   };
 

@@ -2,7 +2,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { format, t } from '../../i18n/index.ts';
 
-/** Whether the service has not made the change yet, but has stored a request that another user has to approve. */
+/** Whether the service has stored a request that another user has to approve, instead of making the change. */
 export function isSentForApproval(answer: object): answer is Schemas['Approval'] {
   return 'changedFacts' in answer;
 }

@@ -9,16 +9,29 @@ interface Page<Row> {
   error?: unknown;
 }
 
-/** All rows of a list, to fill a select field or to show names instead of ids. Empty until they are loaded. */
-function useAll<Row>(path: string, readPage: (page: number) => Promise<Page<Row>>, isEnabled = true): Row[] {
-  const { data = [] } = useQuery({
-    queryKey: ['get', path, 'all'], // The key begins like the keys of api.useQuery, so that events cause the list to be read again.
+interface Options {
+  /** Whether the rows are read. The default is true. */
+  isEnabled?: boolean;
+  /** Whether the rows are kept while pages without them are open, so that a sale can continue without a connection. */
+  isKept?: boolean;
+}
+
+/** A query that reads all pages of a list, to fill a select field or to show names instead of ids. */
+export function useAllRows<Row>(
+  [path, ...rest]: readonly string[],
+  readPage: (page: { page: number; limit: number }) => Promise<Page<Row>>,
+  { isEnabled = true, isKept = false }: Options = {},
+) {
+  return useQuery({
+    // The key begins like the keys of api.useQuery, so that events cause the list to be read again.
+    queryKey: ['get', path, 'all', ...rest],
     enabled: isEnabled,
     staleTime: 5 * 60_000,
+    ...(isKept && { gcTime: Number.POSITIVE_INFINITY }),
     queryFn: async () => {
       const rows: Row[] = [];
       for (let page = 1, pages = 1; page <= pages; page++) {
-        const { data, error } = await readPage(page);
+        const { data, error } = await readPage({ page, limit: PAGE_SIZE });
         if (!data) throw error;
         rows.push(...data.data);
         pages = data.pagination.totalPages ?? 1;
@@ -26,26 +39,40 @@ function useAll<Row>(path: string, readPage: (page: number) => Promise<Page<Row>
       return rows;
     },
   });
-  return data;
 }
 
+/** The products. Empty until they are loaded. */
 export function useProducts(): Schemas['Product'][] {
-  return useAll('/api/products', (page) =>
-    client.GET('/api/products', { params: { query: { page, limit: PAGE_SIZE, sort: 'name:asc' } } }),
+  const products = useAllRows(['/api/products'], (page) =>
+    client.GET('/api/products', { params: { query: { ...page, sort: 'name:asc' } } }),
   );
+  return products.data ?? [];
 }
 
+/** The employees. Empty until they are loaded. */
 export function useEmployees(): Schemas['Employee'][] {
-  return useAll('/api/employees', (page) =>
-    client.GET('/api/employees', { params: { query: { page, limit: PAGE_SIZE, sort: 'name:asc' } } }),
+  const employees = useAllRows(['/api/employees'], (page) =>
+    client.GET('/api/employees', { params: { query: { ...page, sort: 'name:asc' } } }),
   );
+  return employees.data ?? [];
 }
 
+/** The users. Empty until they are loaded. */
 export function useUsers(isEnabled = true): Schemas['User'][] {
-  return useAll(
-    '/api/users',
-    (page) =>
-      client.GET('/api/users', { params: { query: { page, limit: PAGE_SIZE, sort: 'lastName:asc' } } }),
-    isEnabled,
+  const users = useAllRows(
+    ['/api/users'],
+    (page) => client.GET('/api/users', { params: { query: { ...page, sort: 'lastName:asc' } } }),
+    { isEnabled },
   );
+  return users.data ?? [];
+}
+
+/** The payment methods. Empty until they are loaded. */
+export function usePaymentMethods(): Schemas['PaymentMethod'][] {
+  const methods = useAllRows(
+    ['/api/payment-methods'],
+    (page) => client.GET('/api/payment-methods', { params: { query: page } }),
+    { isKept: true },
+  );
+  return methods.data ?? [];
 }

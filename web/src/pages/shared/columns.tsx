@@ -3,7 +3,7 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import type { Filter } from './list.tsx';
 
-/** Columns and filters that several lists have. They are functions, because the language can change. */
+/** Columns and filters that several lists have. They are functions, because the language of their texts can change. */
 
 type Options = Pick<Column<never>, 'onPhone' | 'isOneLine' | 'canSort'>;
 

@@ -5,7 +5,7 @@ import { Tabs } from '../../ui/tabs.tsx';
 
 export function CommissionTabs() {
   const [location] = useLocation();
-  // Agents see their own commissions only, and no rules.
+  // Agents see only their own commissions and no rules, so they need no tabs.
   if (!may('commissions:read')) return null;
   return (
     <Tabs

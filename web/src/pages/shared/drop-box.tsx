@@ -21,7 +21,7 @@ interface DropBoxProps {
   onFiles(files: readonly File[]): void;
   sending: Sending | undefined;
   statusOf(sending: Sending): string;
-  /** Shown while the connection is lost or the service is busy, below a title that says which. */
+  /** Shown while the connection is lost or the service is busy, below a title that names the reason. */
   waiting: string;
   /** The text of the button that stops the upload. */
   stop: string;

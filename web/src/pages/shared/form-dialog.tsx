@@ -19,7 +19,6 @@ interface FormDialogProps<Data> {
   /** Called after success, instead of closing the dialog. */
   onDone?: (data: Data) => void;
   onClose(): void;
-  /** The fields of the form. */
   children?: ReactNode;
 }
 

@@ -32,7 +32,6 @@ export function hasRunningJob({ status }: Import): boolean {
   return status === 'checking' || status === 'running' || status === 'undoing';
 }
 
-/** The number of rows in all files. */
 export function rowsOf({ rows }: Import): number {
   return FILES.reduce((sum, file) => sum + (rows[file] ?? 0), 0);
 }

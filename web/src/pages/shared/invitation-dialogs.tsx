@@ -9,7 +9,7 @@ import { SecretDialog } from './secret-dialog.tsx';
 
 const DAYS = 7;
 
-/** Shows the link for the invited person. It is shown only once. */
+/** Shows the link for the invited person. The link is shown only once. */
 export function LinkDialog({
   invitation,
   onClose,

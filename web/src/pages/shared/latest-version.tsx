@@ -15,8 +15,8 @@ interface LatestVersionProps<Data> {
 }
 
 /**
- * Reads the data of a form once, when the form opens. If somebody else changes the data meanwhile, the fields and the ETag remain
- * those of the earlier version, and the service refuses the form.
+ * Reads the data of a form once, when the form opens. If somebody else changes the data while the form is open, the fields and
+ * the ETag stay as they were read, and the service refuses the form.
  */
 export function LatestVersion<Data>({ title, read, onClose, children }: LatestVersionProps<Data>) {
   const key = useId();

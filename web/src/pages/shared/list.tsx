@@ -189,7 +189,7 @@ export function ResourcePage<Row extends { id: number }>(props: ResourcePageProp
 }
 
 interface OpenedRowProps<Row> extends Pick<ListPanelProps<Row>, 'list' | 'query'> {
-  /** The title of the dialog while its row is not known. */
+  /** The title of the dialog until its row is loaded. */
   title: string;
   rowQuery(id: number): RowQuery<Row>;
   dialogOf(row: Row, close: () => void): ReactNode;

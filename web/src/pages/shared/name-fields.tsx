@@ -1,7 +1,6 @@
 import { t } from '../../i18n/index.ts';
 import { TextField } from '../../ui/form.tsx';
 
-/** The first and the last name of a user or a customer. */
 export function NameFields({ person }: { person?: { firstName: string; lastName: string } }) {
   return (
     <>

@@ -1,7 +1,7 @@
 import type { ChangeEvent } from 'react';
 import { t } from '../../i18n/index.ts';
 import { SelectField, TextField } from '../../ui/form.tsx';
-import { usePaymentMethods } from './payment-methods.ts';
+import { usePaymentMethods } from './catalogue.ts';
 
 interface PaymentMethodFieldProps {
   defaultValue?: string;

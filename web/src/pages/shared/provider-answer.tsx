@@ -14,12 +14,12 @@ import { WriteNotice } from './write-notice.tsx';
 
 type StatusQuery = Schemas['StatusQuery'];
 
-/** Whether status queries are turned on, and the user may send them. */
+/** Whether status queries are turned on and the user has the permission to send them. */
 export function mayAskProvider(): boolean {
   return settings().statusQueries && may('payments:assign');
 }
 
-/** What the provider answered about the transaction of a payment, and a button to ask. */
+/** What the provider answered about the transaction of a payment, and a button that asks the provider. */
 export function PaymentAnswer({ paymentId }: { paymentId: number }) {
   const ask = useWrite('post', '/api/payments/{id}/status-queries');
   return (
@@ -38,7 +38,7 @@ export function PaymentAnswer({ paymentId }: { paymentId: number }) {
   );
 }
 
-/** The same for a notification. If its transaction number is unreadable, the user types the number. */
+/** The same for a notification. If the notification has no readable transaction number, the user types the number. */
 export function NotificationAnswer({ notification }: { notification: Schemas['Notification'] }) {
   const { id, transactionRef } = notification;
   const ask = useWrite('post', '/api/notifications/{id}/status-queries');

@@ -2,7 +2,6 @@ import { settings } from '../../api/settings.ts';
 import { t } from '../../i18n/index.ts';
 import { DateField } from '../../ui/form.tsx';
 
-/** The day on which the money is known to have arrived. */
 export function ReconciliationDate({ earliest }: { earliest: string | null }) {
   const { today } = settings();
   return (

@@ -18,7 +18,7 @@ export function SecretDialog({ title, lead, secret, onClose }: SecretDialogProps
 
   async function copy() {
     input.current?.select();
-    // Browsers have no `clipboard` without https://, and may refuse to write to it. Users can then copy the selected text by keyboard.
+    // Without https://, there is no `clipboard`, and a browser can refuse the write. Users then copy the selected text by keyboard.
     await navigator.clipboard?.writeText(secret).then(
       () => setIsCopied(true),
       () => undefined,

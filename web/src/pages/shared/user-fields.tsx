@@ -5,7 +5,7 @@ import { useEmployees } from './catalogue.ts';
 
 export const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const;
 
-/** Each option shows the role and what the role may do. */
+/** Each option shows a role and the permissions of this role. */
 export function RoleField({ role }: { role?: Schemas['Role'] }) {
   return (
     <SelectField label={t('field.role')} name="role" defaultValue={role ?? ''} required>

@@ -9,7 +9,7 @@ import { Notice } from '../../ui/feedback.tsx';
 import { Form, FormButtons } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { type Candidate, useAccountSearch } from '../shared/account-search.ts';
-import { usePaymentMethods } from '../shared/payment-methods.ts';
+import { usePaymentMethods } from '../shared/catalogue.ts';
 import { mayAskProvider, PaymentAnswer } from '../shared/provider-answer.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
 import { useConnection } from '../shared/use-connection.ts';
@@ -129,7 +129,7 @@ export function AssignmentForm({ payment, onSend, onAssigned, onRefused }: Assig
     return t(candidates.length === 0 ? 'unmatched.notFound' : 'unmatched.found');
   }
 
-  /** Enter and ↓ choose the first account found, when the search has ended. Until then the list shows the accounts of the earlier text. */
+  /** Enter and ↓ choose the first account after the search has ended. Until then the list shows the previous results. */
   function onSearchKey(event: KeyboardEvent<HTMLInputElement>) {
     if (event.key === 'Enter' || event.key === 'ArrowDown') setWantsFirst(true);
     else if (event.key === 'Escape') {
@@ -142,7 +142,7 @@ export function AssignmentForm({ payment, onSend, onAssigned, onRefused }: Assig
 
 /**
  * Keeps each suggestion in the place where it was first shown, and adds new ones at the end. An assignment can change the
- * suggestions for other payments, but a digit must choose the account that the user has read next to it.
+ * suggestions for other payments, but a digit key must choose the account that the user has read next to this digit.
  */
 function useKeptPlaces(suggestions: readonly Candidate[]): readonly Candidate[] {
   const shown = useRef(suggestions);
