@@ -34,6 +34,8 @@ const MIN_SECRET_LENGTH = 16;
 /** The minimum number of different characters of a secret. Repeated characters make a secret long but not strong. */
 const MIN_SECRET_CHARACTERS = 3;
 const POSTGRES = ['postgres:', 'postgresql:'];
+// A constant, so that Ajv compiles it only once in a process.
+const SCHEMA = { ...settingsSchema, patternProperties: { [PROVIDER_VARIABLE]: { type: 'string' } } };
 
 declare module './core/context.ts' {
   interface Config extends Settings, MobilemoneyConfig {
@@ -173,9 +175,8 @@ interface GivenSettings {
 function readSettings(environment: Record<string, string | undefined>, useDotenv: boolean): GivenSettings {
   // Empty variables count as not set, because Compose files and shells often set variables to an empty text.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const schema = { ...settingsSchema, patternProperties: { [PROVIDER_VARIABLE]: { type: 'string' } } };
   try {
-    const all = Object.entries(envSchema({ schema, data: given, env: false, dotenv: useDotenv }));
+    const all = Object.entries(envSchema({ schema: SCHEMA, data: given, env: false, dotenv: useDotenv }));
     const isListed = ([name]: [string, unknown]) => Object.hasOwn(settingsSchema.properties, name);
     return {
       settings: Object.fromEntries(all.filter(isListed)) as Settings,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,17 +25,20 @@ import { buildCommit, earlierCommits, migrationsSince, startsOnNewerDatabase } f
 
 cleanUpAfterwards();
 
+const HAPROXY = '/usr/sbin/haproxy';
 const INSTANCES = 3;
 const CLIENTS = 20;
 
 let postgres: FragilePostgres;
 
 beforeAll(async () => {
+  if (!existsSync(HAPROXY))
+    throw new Error('These tests need HAProxy: apt-get install --no-install-recommends haproxy');
   postgres = await createPostgres();
   await postgres.start();
 });
 
-afterAll(() => postgres.stop('fast'));
+afterAll(() => postgres?.stop('fast'));
 
 describe.each(earlierCommits())('from commit %s', (commit) => {
   let earlier: string;
@@ -179,7 +183,7 @@ async function startHaproxy(ports: readonly number[]) {
       .replace('bind 127.0.0.1:8001', `bind 127.0.0.1:${countPort}`)
       .replaceAll(/(^ {2}server app\d .*\n)+/gm, `${servers}\n`),
   );
-  launch(['/usr/sbin/haproxy', '-db', '-f', file], folder, {});
+  launch([HAPROXY, '-db', '-f', file], folder, {});
   return {
     origin: `http://127.0.0.1:${port}`,
     readyInstances: async () => Number((await send(`http://127.0.0.1:${countPort}`, 'GET', '/')).body),
