@@ -12,7 +12,7 @@ import { checkWebAddress, commaList, type Reading } from './config-values.ts';
 import { domainKey } from './core/values/email.ts';
 import { USER_ROLES } from './rights.ts';
 
-/** Reads the identity providers. The keys are their names in lower case. Each provider needs the variables of PROVIDER_PARTS. */
+/** Reads the identity providers, by their names in lower case. Each provider needs the variables of PROVIDER_PARTS. */
 export function readProviders(
   values: Readonly<Record<string, string>>,
   reading: Reading,

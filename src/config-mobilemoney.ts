@@ -32,7 +32,7 @@ interface PullConfig {
   readonly shortCodes: readonly string[];
   /** The phone number that is registered with the short codes. */
   readonly number: string;
-  /** The address for notifications of payments, which this service registers at the provider. */
+  /** The address that this service registers at the provider for notifications of payments. */
   readonly callbackUrl: string;
 }
 
@@ -144,7 +144,7 @@ function readPublicKey(reading: Reading): KeyObject | undefined {
       const key = read();
       if (key.asymmetricKeyType === 'rsa') return key;
     } catch {
-      // The file has another format, or is damaged. This is reported below.
+      // The file does not have this format. The code below reports a file that has neither format.
     }
   }
   reading.problems.push('MOBILEMONEY_CERTIFICATE must be the RSA certificate of the provider, in PEM or DER');

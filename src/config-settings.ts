@@ -192,7 +192,7 @@ export const settingsSchema = Type.Object({
   RATE_LIMIT_AUTH: setting(
     Type.Integer({ minimum: 0 }),
     5,
-    'Sign-ins, registrations and password changes per minute and address, counted separately. 0: no limit.',
+    'Sign-ins, registrations and password changes per minute and address. Each kind has its own counter. 0: no limit.',
   ),
   RATE_LIMIT_BULK: setting(
     Type.Integer({ minimum: 0 }),

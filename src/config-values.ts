@@ -21,7 +21,7 @@ export function checkRequired(
   for (const name of names) if (settings[name] === '') problems.push(`${name} is required with ${feature}`);
 }
 
-/** For a feature that is off: checks that its other settings are empty. */
+/** Called for a feature that is off. Checks that its other settings are empty. */
 export function checkUnused(
   feature: keyof Settings,
   names: readonly (keyof Settings)[],

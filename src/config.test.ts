@@ -183,7 +183,7 @@ describe('a value', () => {
   it.each([
     ['TRUST_PROXY', '10.0.0.0/8, 11.0.0.0/8, fd00::/16, ::ffff:10.0.0.0/104'],
     ['WEBHOOK_ALLOWED_IPS', '196.0.0.0/8'],
-  ])('of %s may be %s', (name, value) => {
+  ])('of %s is accepted if it is %s', (name, value) => {
     expect(problems({ [name]: value })).toEqual([]);
   });
 
@@ -201,20 +201,20 @@ describe('a value', () => {
     ]);
   });
 
-  it('of WEBHOOK_ALLOWED_IPS may be a wide network if WEBHOOK_SECRET is set', () => {
+  it('of WEBHOOK_ALLOWED_IPS is accepted if it is a wide network and WEBHOOK_SECRET is set', () => {
     const WEBHOOK_SECRET = 'a secret of some length';
     expect(problems({ WEBHOOK_SECRET, WEBHOOK_ALLOWED_IPS: '0.0.0.0/1' })).toEqual([]);
     expect(problems({ WEBHOOK_SECRET, WEBHOOK_ALLOWED_IPS: '0.0.0.0/0' })).toHaveLength(1);
   });
 
   it.each(['UTC', 'Africa/Nairobi', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires', 'Etc/GMT-3'])(
-    'of BUSINESS_TIMEZONE may be %s',
+    'of BUSINESS_TIMEZONE is accepted if it is %s',
     (name) => {
       expect(problems({ BUSINESS_TIMEZONE: name })).toEqual([]);
     },
   );
 
-  it('that is wrong is never repeated, because it may be a secret', () => {
+  it('that is wrong is not in the error, because it may be a secret', () => {
     const wrong = { JWT_SECRET: 'hunter2', DATABASE_URL: 'hunter2://x', REDIS_URL: 'hunter2' };
     expect(problems(wrong)).toHaveLength(3);
     expect(problems(wrong).join()).not.toContain('hunter2');
@@ -224,7 +224,7 @@ describe('a value', () => {
 describe('the address of the database', () => {
   const DATABASE_URL = 'postgres://db/ams';
 
-  it('is used for everything without a pooler; named statements can be turned off', () => {
+  it('is used for everything if there is no pooler, and named statements can be turned off', () => {
     expect(readConfig({ DATABASE_URL })).toMatchObject({
       pooled: false,
       directUrl: DATABASE_URL,
@@ -272,7 +272,7 @@ describe('payment requests', () => {
     PUBLIC_URL: 'https://ams.example.com/',
   };
 
-  it('are off without the passkey, and use PUBLIC_URL unless a callback address is set', () => {
+  it('are off without the passkey, and use PUBLIC_URL if no callback address is set', () => {
     expect(readConfig({}).mobilemoneyRequests).toBeUndefined();
     expect(readConfig(requests).mobilemoneyRequests?.callbackUrl).toBe('https://ams.example.com');
     const callback = { ...requests, MOBILEMONEY_CALLBACK_URL: 'https://callbacks.example.com' };
@@ -380,7 +380,7 @@ describe('production', () => {
   );
 
   it.each(['JWT_SECRET', 'WEBHOOK_SECRET', 'METRICS_TOKEN'])(
-    'refuses a %s of one or two repeated characters, and does not print it',
+    'refuses a %s that has only one or two different characters, and does not print it',
     (name) => {
       for (const secret of ['x'.repeat(40), '01'.repeat(20)]) {
         expect(problems({ ...PRODUCTION, [name]: secret })).toEqual([
@@ -460,7 +460,7 @@ describe('identity providers', () => {
     expect(problems(login)).toEqual([expect.stringMatching(/^OAUTH_LOGIN_ISSUER contains a provider name/)]);
   });
 
-  it('may let people from listed e-mail domains become users with a role', () => {
+  it('can let people from listed e-mail domains become users with a role', () => {
     const [OAUTH_GOOGLE_DOMAINS, OAUTH_GOOGLE_ROLE] = ['Solar.Example, bücher.example,', 'agent'];
     const { identityProviders } = readConfig({ ...google, OAUTH_GOOGLE_DOMAINS, OAUTH_GOOGLE_ROLE });
     expect(identityProviders.get('google')?.domainAdmission).toEqual({

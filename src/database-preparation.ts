@@ -16,8 +16,8 @@ const OLDEST_SERVER_VERSION = 150_000;
 const PREPARATION_LOCK = 7_203_160_418;
 const LOCK_POLL_MS = 100;
 /**
- * Longer than any migration and any wait for a migration. The time-outs of the role may be too short, because they are meant for
- * requests.
+ * Longer than any migration and any wait for a migration. The time-outs of the role are meant for requests, so they can be too
+ * short here.
  */
 const PREPARATION_TIMEOUT_MS = 24 * 3_600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -60,9 +60,7 @@ export async function prepareDatabase(
   });
 }
 
-/**
- * Checks that PostgreSQL knows the time zone. The service uses the time zones of Node.js and of PostgreSQL, and their lists differ.
- */
+/** Checks that PostgreSQL knows the time zone. Node.js and PostgreSQL, which both use it, have different lists of time zones. */
 async function checkTimeZone(db: Kysely<DB>, name: string): Promise<void> {
   try {
     await sql`select timestamptz 'epoch' at time zone ${name}`.execute(db);
@@ -75,9 +73,7 @@ async function checkTimeZone(db: Kysely<DB>, name: string): Promise<void> {
   }
 }
 
-/**
- * Runs the work under a lock. Other instances wait for this lock when they start. Instances that already serve requests do not wait.
- */
+/** Runs the work under a lock. Instances that start wait for this lock. Instances that already serve requests do not wait. */
 export async function withPreparationLock<T>(
   connection: Connection,
   config: Config,
@@ -86,8 +82,8 @@ export async function withPreparationLock<T>(
   const { pool, client, close } = await connectDirectly(connection, config);
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   try {
-    // Polls, because a statement that waits for the lock has a snapshot. A `create index concurrently` of the instance with the
-    // lock would wait for the end of this snapshot, so neither instance could continue.
+    // Polls, because a statement that waits for the lock has a snapshot. A `create index concurrently` of the instance that holds
+    // the lock would wait for the end of this snapshot, and neither instance could continue.
     while (!(await tryLock(client))) await sleep(LOCK_POLL_MS);
     return await work(db, client, pool);
   } finally {
@@ -140,7 +136,7 @@ export async function getJwtSecret(db: Db, config: Config): Promise<string> {
   return (await storeOnce(db, 'jwt_secret', randomBytes(48).toString('base64url'))).value;
 }
 
-/** Stores a value in the table `settings`, unless the key has one already. @returns the stored value, and whether it is new. */
+/** Stores a value in the table `settings` if the key has no value. @returns the stored value, and whether it is new. */
 async function storeOnce(db: Db, key: string, value: string): Promise<{ value: string; isNew: boolean }> {
   const inserted = await db
     .insertInto('settings')
@@ -160,8 +156,7 @@ async function storeOnce(db: Db, key: string, value: string): Promise<{ value: s
 type AddressVariable = 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
 
 /**
- * The error for a failed connection. It names the variable, because the operator can correct server, database, user and password
- * there.
+ * The error for a failed connection. It names the variable in which the operator can correct server, database, user and password.
  */
 function connectionError(cause: unknown, variable: AddressVariable): PreparationError {
   const causes = cause instanceof AggregateError ? cause.errors : [cause];
@@ -195,8 +190,8 @@ async function checkServer(client: pg.PoolClient, variable: AddressVariable): Pr
 }
 
 /**
- * Checks that connections through the pooler have time-outs, and lead to the database that is being prepared. In that database, the
- * preparation lock is not free, because this process holds it.
+ * Checks that connections through the pooler have time-outs, and lead to the database that is being prepared. In that database,
+ * the preparation lock is not free, because this process holds it.
  */
 async function checkPooler(url: string): Promise<void> {
   const client = new pg.Client({
@@ -240,7 +235,7 @@ function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>
   });
 }
 
-/** Sets up a new database: stores the currency, and may add the demo catalogue. In an existing database, checks the currency. */
+/** In a new database, stores the currency and, if wanted, adds the demo catalogue. In an existing one, checks the currency. */
 async function openBooks(tx: Tx, config: Config, { code, decimals }: Currency): Promise<boolean> {
   const wanted = `${code} with ${decimals} decimals`;
   const { value, isNew } = await storeOnce(tx, 'currency', wanted);

@@ -76,7 +76,7 @@ const STEPS: readonly Step[] = [
     name: 'queue the daily check of the books',
     run: async (context) => {
       await queueDailyCheck(context);
-      return 0; // Writes no log line: after a first start, the printed addresses must stay the last output.
+      return 0; // With 0, no log line follows: after a first start, the printed addresses must stay the last output.
     },
   },
   {
@@ -127,7 +127,7 @@ export async function runMinuteJobs(
   return isComplete;
 }
 
-/** The tasks of the job queue, except the minute jobs and the check of the books. */
+/** The tasks of the job queue. `startJobs` adds the minute jobs and the check of the books. */
 export function createTasks(
   context: Context,
   copies: CopyPool,
@@ -149,11 +149,11 @@ function idOf(payload: unknown): number {
 export interface Jobs extends JobQueue {
   /** When this instance last completed the minute jobs. Undefined before the first time. Other instances run these jobs, too. */
   lastCompletedAt(): Date | undefined;
-  /** Runs the minute jobs. Waits first if this instance is already running them. @returns whether every step ran and none failed. */
+  /** Runs the minute jobs. Waits first if this instance already runs them. @returns whether every step ran and none failed. */
   runMinuteJobsNow(): Promise<boolean>;
 }
 
-/** Runs the jobs of the queue until stopped. The minute jobs run immediately, and then every minute. */
+/** Runs the jobs of the queue until `stop` is called. The minute jobs run immediately, and then every minute. */
 export function startJobs(
   context: Context,
   {

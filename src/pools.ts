@@ -42,7 +42,7 @@ interface PoolOptions {
   /** The URL of the pooler for requests. The health check tests whether the pooler accepts connections. */
   pooler?: string | undefined;
   testClock?: TestClock | undefined;
-  /** For changes of the replica's state, and for reports that it could not serve. */
+  /** Gets the changes of the replica's state, and a warning for each report that failed on the replica. */
   log?: { info(message: string): void; warn(message: string): void };
   /** @param name - the name of the pool, for the log. */
   onConnectionLost?(name: string, error: Error): void;

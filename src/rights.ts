@@ -134,7 +134,7 @@ export function mayDo({ role, apiKey }: Rights, access: Access): boolean {
   return access === 'signed-in' || rolesWith(access).includes(role);
 }
 
-/** The error if the actor may not call a route; otherwise undefined. */
+/** The error if the actor is not allowed to call a route. Otherwise undefined. */
 export function refusalOf(actor: Rights, access: Access): AppError | undefined {
   if (access === 'public' || mayDo(actor, access)) return undefined;
   if (actor.role !== 'api_key') {

@@ -7,10 +7,10 @@ import { MigrationError } from './platform/migrations/runner.ts';
 import { startService } from './service.ts';
 
 const LONGEST_CLOSE_MS = 10_000;
-/** How far, in percent, the heap may grow between two garbage collections. V8's default is up to 300, with no measurable gain. */
+/** How many percent the heap may grow between two garbage collections. V8 allows up to 300, without a measurable gain. */
 const HEAP_GROWTH = '--heap-growing-percent=100';
 
-/** After one of these signals, a second one has no effect. With other signals, close-with-grace ends the process at the second one. */
+/** After one of these signals, a second one has no effect. After other signals, the second one ends the process at once. */
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const PARENT_CHECK_MS = 500;
 /** `npm start` passes this argument. The service then stops when its parent process, npm, ends. */

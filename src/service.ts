@@ -34,7 +34,7 @@ export interface Service {
   stop(reason: string): Promise<void>;
 }
 
-/** Starts database, migrations, connections, HTTP and jobs in this order, and stops them in reverse order. */
+/** Prepares the database, opens the connections, and starts HTTP and the jobs. `stop` stops these parts in the reverse order. */
 export async function startService(config: Config): Promise<Service> {
   const log = createLog(config);
   const version = packageVersion();
@@ -105,7 +105,7 @@ export async function startService(config: Config): Promise<Service> {
       isAccepting = false;
       // Jobs and deliveries finish their current batches while requests continue.
       const workStopped = Promise.all([jobs?.stop(), dispatcher?.stop(), requestWorker?.stop()]);
-      // Load balancers check readiness about every second. They must see "not ready" before the first request is refused.
+      // Load balancers must see "not ready" before the service refuses the first request.
       if (config.production) await sleep(READINESS_DRAIN_MS);
       // Uploads, exports and long reads may take minutes, so they are interrupted. Other requests complete.
       await Promise.all([pools.cancelLongWork(), app.close()]);

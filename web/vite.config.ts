@@ -4,23 +4,23 @@ import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 
-/** The API that `npx vite web` forwards requests to. */
+/** The service to which the development server (`npx vite web`) forwards API requests. */
 const SERVICE = process.env.SERVICE_ORIGIN ?? 'http://localhost:8080';
 
-/** Preact is 50 kB smaller, see docs/decisions/0018. `CONSOLE_LIBRARY=react` builds the same source with React. */
+/** Preact is 50 kB smaller than React, see docs/decisions/0018. `CONSOLE_LIBRARY=react` builds the same source with React. */
 const PREACT = [
   { find: /^react\/jsx-(dev-)?runtime$/, replacement: 'preact/jsx-runtime' },
   { find: 'react-dom/client', replacement: 'preact/compat/client' },
   { find: /^(react(-dom)?|use-sync-external-store\/shim\/index\.js)$/, replacement: 'preact/compat' },
 ];
 
-/** boot.tsx and its modules: a separate, small file, so that the first requests do not wait for the rest of the app. */
+/** boot.tsx and its modules are a separate small file, so that the requests of boot.tsx do not wait for the app. */
 const FIRST = { name: 'first', test: /[\\/]src[\\/]boot\.tsx$|preload-helper|rolldown.runtime/, priority: 2 };
-/** The modules of several pages are one file: on a slow network, many small files take longer. */
+/** The modules that at least three pages need are one file, because many small files take longer on a slow network. */
 const SHARED = { name: 'shared', minShareCount: 3, priority: 1 };
 
 export default defineConfig(({ command }) => {
-  // Tests set another value, with which Vite would build for development.
+  // In a test, NODE_ENV is `test`, and Vite would build for development.
   if (command === 'build') process.env.NODE_ENV = 'production';
   return {
     resolve: { alias: process.env.CONSOLE_LIBRARY === 'react' ? [] : PREACT },
@@ -39,7 +39,7 @@ export default defineConfig(({ command }) => {
   };
 });
 
-/** The browser loads the app beside boot.tsx, not after it. */
+/** Makes the browser load the app at the same time as boot.tsx, not after it. */
 function preloadApp(): Plugin {
   return {
     name: 'preload-app',

@@ -40,8 +40,8 @@ export interface Cover {
 }
 
 /**
- * Allocates money to items: which items each payment covers, and which payments cover each item.
- * @param counted all unreversed money, sorted by `compareMoney`.
+ * Allocates money to items. @returns the items that each payment covers, and the payments that cover each item.
+ * @param counted - all unreversed money, sorted by `compareMoney`.
  */
 export function allocationOf(terms: Terms, counted: readonly MoneyMove[]) {
   const ofMoney = new Map<MoneyMove, Cover[]>();
@@ -58,8 +58,8 @@ export function allocationOf(terms: Terms, counted: readonly MoneyMove[]) {
 }
 
 /**
- * Outgoing credit is taken from the latest payments and incoming transfers. A shortfall is possible, because a payment may be
- * reversed after its credit was transferred or refunded. The next money that arrives covers the shortfall first.
+ * Takes outgoing credit from the latest payments and incoming transfers. If a payment was reversed after its credit had been
+ * transferred or refunded, some credit is missing (`missing`). The next money that arrives replaces the missing credit first.
  * @returns slices whose `paymentId` is an index into `counted`.
  */
 function allocateMoney(terms: Terms, counted: readonly MoneyMove[]): Slice[] {

@@ -70,7 +70,7 @@ export function toStatement(
   };
 }
 
-/** The payment or credit move of a statement row, and the ledger event. */
+/** The payment or credit move of a statement row, and its ledger event. */
 export function sourceOf({ type, money, event }: Row) {
   return {
     paymentId: money?.paymentId ?? null,

@@ -44,7 +44,7 @@ interface QuotedPayment {
   completes: boolean;
 }
 
-/** Calculates the debt on a date, if no payment is made before that date, and the effect of a payment on that date. */
+/** Calculates the debt on a date and the effect of a payment on that date, if no payment is made before that date. */
 export function quoteOf(
   account: QuotedAccount,
   { date, amountMinor }: { date: PlainDate; amountMinor: Minor | null },

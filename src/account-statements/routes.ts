@@ -37,7 +37,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         description:
           'from and to are business days, both included. A payment counts on its payment date. A reversed payment is shown but ' +
           'does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). ' +
-          'Outgoing credit is taken from the latest payments and incoming transfers, and this part of them covers no item. ' +
+          'Outgoing credit is taken from the latest payments and incoming transfers. The part that is taken covers no item. ' +
           `Each row has two balances, dueSoFar and owedInTotal. A statement has at most ${MAX_ROWS} rows, or ${MAX_PRINTED_ROWS} as PDF. ` +
           'It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.',
         params: IdParams,

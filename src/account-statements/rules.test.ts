@@ -88,7 +88,7 @@ const historyArb = fc
       fc.record({
         type: fc.constantFrom('cancelled' as const, 'written_off' as const),
         days: fc.integer({ min: 0, max: 150 }),
-        // Between the ids of two payments, or before or after all of them, so that ids are unique.
+        // An odd id, because payments have even ids. It can be before, between or after the ids of the payments.
         ledgerEventId: fc.integer({ min: 1, max: 25 }).map((n) => 2 * n + 1),
       }),
     ),
@@ -115,7 +115,7 @@ const historyArb = fc
 const sum = (rows: Row[], value: (row: Row) => bigint) => rows.reduce((total, row) => total + value(row), 0n);
 
 describe('a statement', () => {
-  it('adds up row by row and closes with the figures of the formulas', () => {
+  it('has balances that add up in each row, and closing figures that agree with the formulas', () => {
     const reached = new Set<string>();
     fc.assert(
       fc.property(historyArb, ({ history, period }) => {
@@ -145,7 +145,7 @@ describe('a statement', () => {
     expect(reached.size).toBe(ROW_TYPES.length); // Otherwise the test covers too little.
   });
 
-  it('is the same in two halves as in one period', () => {
+  it('has the same rows for two halves of a period as for the whole period', () => {
     fc.assert(
       fc.property(historyArb, fc.nat(200), ({ history, period }, cut) => {
         const middle = addDays(period.from, cut);
@@ -182,7 +182,7 @@ describe('a statement', () => {
     );
   });
 
-  it('is refused above the maximum number of rows, and made up to this number', () => {
+  it('can have the maximum number of rows, and is refused with more rows', () => {
     const terms: Terms = {
       depositMinor: 1n,
       instalmentMinor: 2n,
@@ -243,7 +243,7 @@ describe('a quote', () => {
     );
   });
 
-  it('completes the account when the payoff amount is paid, and not with less', () => {
+  it('completes the account if the payoff amount is paid, but not if less is paid', () => {
     fc.assert(
       fc.property(quotedArb, ({ account, on }) => {
         const isBegun = account.status === 'pending' && on.date >= account.terms.activationDate;
@@ -266,7 +266,7 @@ describe('a quote', () => {
     );
   });
 
-  it('is the same for an amount as for its two parts in a row', () => {
+  it('has the same result for two payments as for one payment of their sum', () => {
     fc.assert(
       fc.property(quotedArb, fc.bigInt({ min: 1n, max: 899n }), ({ account, on, amountMinor }, cut) => {
         if (cut >= amountMinor) return;

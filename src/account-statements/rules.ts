@@ -240,7 +240,7 @@ function entriesOf(
 /** One row for each entry, with the balances after the entry. Money that recovers a written-off amount has a second row. */
 function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigures, from: PlainDate): Row[] {
   const { terms, activated, total, end, counted } = known;
-  // After a cancellation no item is covered.
+  // If the account is cancelled, no item is covered.
   const allocation = allocationOf(terms, end?.type === 'cancelled' ? [] : counted);
   const rows: Row[] = [];
   let paid = sumOf(counted.filter(({ date }) => compareDates(date, from) < 0));

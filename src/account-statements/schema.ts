@@ -38,7 +38,7 @@ const StatementRow = Type.Object({
   date: DateText,
   type: Choice('StatementRowType', ROW_TYPES),
   description: Type.String(),
-  amount: Type.Number({ description: 'The amount of the item, payment or event, even if it is reversed.' }),
+  amount: Type.Number({ description: 'The amount of the item, payment or event, reversed or not.' }),
   due: Type.Number({ description: 'Added to dueSoFar.' }),
   charged: Type.Number({ description: 'Added to owedInTotal.' }),
   paid: Type.Number({ description: 'Subtracted from dueSoFar and owedInTotal.' }),

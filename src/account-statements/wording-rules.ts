@@ -72,7 +72,7 @@ export function coverageOfRow(row: Row, terms: Terms, spelling: Spelling): strin
   return row.item === null ? coverageOfPayment(row, terms, spelling) : coverageOfItem(row, spelling);
 }
 
-/** `deposit, instalments 1 to 3, 150.00 of instalment 4, 20.00 credit` */
+/** For example `deposit, instalments 1 to 3, 150.00 of instalment 4, 20.00 credit`. */
 function coverageOfPayment({ covers, creditMinor }: Row, terms: Terms, { amount }: Spelling): string {
   const parts: string[] = [];
   let run: { first: number; last: number } | undefined;
@@ -101,7 +101,7 @@ function coverageOfPayment({ covers, creditMinor }: Row, terms: Terms, { amount 
   }
 }
 
-/** `paid 2026-11-09`, `100.00 paid, 300.00 open` or `open` */
+/** For example `paid 2026-11-09`, `100.00 paid, 300.00 open` or `open`. */
 function coverageOfItem({ covers, amountMinor }: Row, { date, amount }: Spelling): string {
   const covered = coveredBy(covers);
   const last = covers.at(-1);

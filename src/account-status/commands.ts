@@ -62,8 +62,8 @@ export async function changeStatus(
 }
 
 /**
- * Changes the status of an account if its paid amount requires another status. The account becomes completed, is no longer
- * completed, or is no longer suspended for non-payment. If the status stays the same, nothing is written.
+ * Changes the status of an account if its paid amount requires this: completes or reopens the account, or reactivates it after a
+ * suspension for non-payment. If the status stays the same, nothing is written.
  *
  * @param event - the money event that changed the paid amount. It decides the reason if a completed account is reopened.
  * @param date - the business day of a completion; default: today.
@@ -80,7 +80,7 @@ export async function adjustStatusToPaidAmount(
   return reactivateIfWithinGrace(tx, context, changed);
 }
 
-/** @returns completed, or the status before the completion; undefined if the status stays the same. */
+/** @returns the change to completed, or back to the status before the completion; undefined if the status stays the same. */
 async function statusAfterPayment(
   tx: Tx,
   { id, status, paid_minor, total_minor }: AccountRow,
@@ -94,7 +94,7 @@ async function statusAfterPayment(
   return { to: completion?.from_status ?? 'active', reason, cause: completion?.cause ?? null };
 }
 
-/** Reactivates an account that the suspension policy suspended, once it is within its days of grace again. */
+/** Reactivates an account that the suspension policy suspended, if the account is within its days of grace again. */
 async function reactivateIfWithinGrace(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
   if (account.status !== 'suspended') return account;
   const day = today(context);

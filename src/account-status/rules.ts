@@ -8,11 +8,11 @@ import type { Minor } from '../core/values/money.ts';
 type StatusSet =
   /** The system activates the account on its activation date. Before this date, no amount is due. */
   | 'awaitingActivation'
-  /** Payments are expected. A notification is matched to an account with another status only by the account number. */
+  /** Payments are expected. A notification finds an account that is not open only by the account number. */
   | 'open'
   /** No more items fall due. */
   | 'closed'
-  /** The price is no longer owed. Rates, receivables and `contractValue` exclude the account. */
+  /** The price is no longer owed. The rates, receivables and `contractValue` of reports exclude the account. */
   | 'saleUndone'
   /** The account earns no commission and is not counted as activated. */
   | 'unsold'
@@ -20,11 +20,11 @@ type StatusSet =
   | 'receivable'
   /** The system completes the account when it is paid in full. */
   | 'completesWhenPaid'
-  /** The suspension policy may suspend the account. */
+  /** The suspension policy can suspend the account. */
   | 'suspendedWhenLate';
 
 type StatusRow = {
-  /** The statuses to which staff may change the account. Only the system completes an account or undoes a completion. */
+  /** The statuses to which staff can change the account. Only the system completes an account or undoes a completion. */
   moves: readonly AccountStatus[];
   /** Whether staff must give a reason for a change to this status. */
   needsReason: boolean;
@@ -117,7 +117,7 @@ export function eventOfMove(from: AccountStatus, to: AccountStatus) {
   return `account.${to}` as const;
 }
 
-/** @throws AppError VALIDATION_ERROR for a change that is not allowed, with `{from, to, allowed}`, and for a missing reason. */
+/** @throws AppError VALIDATION_ERROR for a missing reason, and with `{from, to, allowed}` for a change that is not allowed. */
 export function checkStatusMove(from: AccountStatus, to: AccountStatus, reason: string | undefined): void {
   const allowed = STATUS_TABLE[from].moves;
   if (!allowed.includes(to)) throw illegalMove('An account', from, to, allowed);
@@ -125,7 +125,7 @@ export function checkStatusMove(from: AccountStatus, to: AccountStatus, reason: 
     throw invalidField('reason', `is required for the status ${to}`);
 }
 
-/** The status on a day. A pending account counts as active from its activation date, even if the job has not activated it yet. */
+/** The status on a day. A pending account counts as active from its activation date, even before a job activates it. */
 export function statusOn(status: AccountStatus, activationDate: PlainDate, day: PlainDate): AccountStatus {
   const isDue = compareDates(activationDate, day) <= 0;
   return isDue && isStatusIn(status, 'awaitingActivation') ? 'active' : status;

@@ -21,7 +21,7 @@ export function updateStatus(tx: Tx, id: number, changes: StatusColumns): Promis
     .executeTakeFirstOrThrow();
 }
 
-/** Inserts changes that an actor made on a business day. */
+/** Inserts status changes that one actor made on one business day. */
 export async function insertStatusChanges(
   tx: Tx,
   actor: Actor,

@@ -6,9 +6,9 @@ type Lateness = Pick<Row<'accounts'>, 'next_due_date' | 'grace_days'>;
 type Grace = Lateness & Pick<Row<'accounts'>, 'reprieved_on'>;
 
 /**
- * The last day before automatic suspension. Null without a next due date. The days of grace start again on `reprieved_on`, the day
- * on which staff last made the account active. The restart does not change the account's payment state, which may still be
- * `late`. suspension-store.ts has the same formula in SQL, and a test compares both.
+ * The last day before automatic suspension. Null if there is no next due date. The days of grace start again on `reprieved_on`,
+ * the day on which staff last made the account active. The restart does not change the account's payment state, which can still
+ * be `late`. suspension-store.ts has the same formula in SQL, and a test compares both.
  */
 export function lastDayOfGrace({ next_due_date, reprieved_on, grace_days }: Grace): PlainDate | null {
   if (next_due_date === null) return null;
@@ -21,7 +21,7 @@ export function isBeyondGrace(account: Grace, today: PlainDate): boolean {
   return last !== null && compareDates(last, today) < 0;
 }
 
-/** Why the suspension policy changes the status of an account: "12 days past due, 7 days of grace". */
+/** Why the suspension policy changes the status of an account, for example "12 days past due, 7 days of grace". */
 export function describeLateness({ next_due_date, grace_days }: Lateness, today: PlainDate): string {
   const daysPastDue = next_due_date === null ? 0 : Math.max(0, daysBetween(next_due_date, today));
   const days = (count: number) => (count === 1 ? '1 day' : `${count} days`);

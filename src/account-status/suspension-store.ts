@@ -38,7 +38,7 @@ export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: numbe
   return rows;
 }
 
-/** One page of the accounts to suspend, of one pay plan. Accounts whose grace ended earliest come first. */
+/** One page of the accounts of a pay plan that are to be suspended. Accounts whose grace ended earliest come first. */
 export async function findAccountsToSuspend(
   db: Db,
   day: PlainDate,

@@ -124,7 +124,7 @@ describe('readAccountNumber', () => {
     );
   });
 
-  it('refuses every swap of two neighbours', () => {
+  it('refuses every swap of two neighbouring digits', () => {
     fc.assert(
       fc.property(idArb, (id) => {
         const number = formatAccountNumber(id);
@@ -190,7 +190,7 @@ describe('readAccountNumber', () => {
 });
 
 describe('accountsBeginningWith', () => {
-  it('returns exactly the accounts whose numbers begin with the text', () => {
+  it('returns the ids of exactly the accounts whose numbers begin with the text', () => {
     const searched = fc.integer({ min: 1, max: 9_998_999_999 });
     fc.assert(
       fc.property(searched, searched, fc.integer({ min: 3, max: 7 }), (id, other, length) => {
@@ -204,7 +204,7 @@ describe('accountsBeginningWith', () => {
     );
   });
 
-  it.each(['10', 'ACC10', '012', '+255712', 'ABC100', ''])('returns none for "%s"', (text) => {
+  it.each(['10', 'ACC10', '012', '+255712', 'ABC100', ''])('returns no ids for "%s"', (text) => {
     expect(accountsBeginningWith(text)).toEqual([]);
   });
 });

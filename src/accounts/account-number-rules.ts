@@ -1,16 +1,15 @@
 const PREFIX = 'ACC';
-/** The length of the longest account number. */
 export const MAX_ACCOUNT_NUMBER_LENGTH = PREFIX.length + 17;
 const FIRST_NUMBER = 1_000_000;
 
-// The limit is checked before NFKC, because NFKC can turn one character into eighteen.
+// This limit applies before the Unicode normalization (NFKC), which can turn one character into eighteen.
 const MAX_REFERENCE_LENGTH = 256;
 
 // Characters that people type around and between the digits: white space, Unicode punctuation, invisible format characters from
 // copied text, symbols of the keyboard, and the minus sign.
 const DROPPED = /[\s\p{P}\p{Cf}$+<=>^`|~\u2212]/gu;
 
-// No leading zero: it would not change the check digit, so one account would have many numbers.
+// The first digit is not zero: leading zeros do not change the check digit, so one account would have many numbers.
 const NUMBER = /^(?:ACC)?([1-9][0-9]{6,15})([0-9])$/;
 
 // The totally anti-symmetric quasigroup of order 10 in H. Michael Damm, "Total anti-symmetrische
@@ -29,8 +28,8 @@ const DAMM: readonly (readonly number[])[] = [
 ];
 
 /**
- * The number that a customer types into the phone. ACC is followed by the sum of 1,000,000 and the id, and by a Damm check digit.
- * The check digit finds every single wrong digit and every swap of two neighbouring digits.
+ * The number that a customer types into the phone: `ACC`, then 1,000,000 plus the id of the account, then a Damm check digit.
+ * The check digit detects any one wrong digit, and any swap of two neighbouring digits.
  *
  * @throws RangeError for an id that is not a positive whole number, or that is too large for an exact sum.
  */
@@ -44,8 +43,8 @@ export function formatAccountNumber(id: number): string {
 }
 
 /**
- * Reads an account number as people type it: in upper or lower case, with or without the prefix. Spaces and punctuation may be
- * anywhere, and full-width and other forms are normalized (NFKC). No digit may be missing, and no other character may be added.
+ * Reads an account number as people type it: in upper or lower case, with or without the prefix. Spaces and punctuation are
+ * allowed anywhere, and also full-width and similar forms of characters. All digits are required. Other characters are refused.
  *
  * @returns the id, without checking that the account exists; undefined if the reference is not an account number or its check
  *   digit is wrong.
@@ -56,18 +55,18 @@ export function readAccountNumber(reference: string): number | undefined {
 }
 
 /**
- * The largest account id that an import may use. Its account number has nine digits before the check digit. After an import of
- * this id, new accounts get ten digits, the most that a search finds (`SEARCHED_LENGTHS`).
+ * The largest account id that an import can use. Its account number has nine digits before the check digit. After an import of
+ * this id, the numbers of new accounts have ten digits there, the most that a search finds (`SEARCHED_LENGTHS`).
  */
 export const LARGEST_IMPORTED_ID = 999_999_999 - FIRST_NUMBER;
 
-/** The characters of a typed reference that matter, in upper case. Undefined if the reference is too long. */
+/** A typed reference in upper case, without the `DROPPED` characters. Undefined if the reference is too long. */
 export function foldReference(reference: string): string | undefined {
   if (reference.length > MAX_REFERENCE_LENGTH) return undefined;
   return reference.normalize('NFKC').replace(DROPPED, '').toUpperCase();
 }
 
-/** @param text - from `foldReference`. @returns as `readAccountNumber`. */
+/** @param text - the result of `foldReference`. @returns the same as `readAccountNumber`. */
 export function readFoldedNumber(text: string): number | undefined {
   const match = NUMBER.exec(text);
   if (match === null) return undefined;
@@ -83,16 +82,16 @@ export type IdRange = [from: number, to: number];
 
 /** Nearly every account number begins with 10, so a search for two digits could match nearly all accounts. */
 const MIN_BEGINNING = 3;
-/** The lengths of account numbers without prefix and check digit. Longer numbers are not searched. */
+/** The lengths of the account numbers that a search finds, counted without the prefix and the check digit. */
 const SEARCHED_LENGTHS = [7, 8, 9, 10];
 // A search ignores only white space, dots and hyphens. If it ignored `+`, it would read `+255` as an account number.
 const BEGINNING = new RegExp(`^(?:${PREFIX})?([1-9][0-9]*)$`);
 
 /**
- * The ids of the accounts whose numbers begin with the text. Prefix, spaces, dots and hyphens are optional. A check digit in
+ * The ids of the accounts whose numbers begin with the text. Prefix, spaces, dots and hyphens are ignored. A check digit in
  * the text is not recognized: for a complete number, use `readAccountNumber`.
  *
- * @returns no range for a text of fewer than three digits, or with other characters.
+ * @returns an empty array if the text has fewer than three digits, or if it has other characters.
  */
 export function accountsBeginningWith(text: string): IdRange[] {
   const typed = text

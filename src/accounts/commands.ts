@@ -119,8 +119,8 @@ function openedEvent(account: AccountRow): NewEvent {
 }
 
 /**
- * Changes the status of an account, unless it already has that status, and changes its external fields. If the change of status
- * removes a balance above the approval limit, it is sent for approval instead. The body must then have no external fields.
+ * Changes the external fields and the status of an account. A status that the account already has changes nothing. A write-off or
+ * cancellation of a balance above the approval limit is sent for approval instead; the body must then have no external fields.
  */
 export async function changeAccount(
   context: Context,
@@ -149,7 +149,7 @@ export async function changeAccount(
   });
 }
 
-/** Requests approval if a write-off or cancellation removes a balance above the approval limit. @returns undefined otherwise. */
+/** Requests approval for a write-off or cancellation of a balance above the limit. @returns undefined if none is needed. */
 async function requestApprovalOfLoss(
   tx: Tx,
   context: Context,
@@ -170,7 +170,7 @@ async function requestApprovalOfLoss(
     body: change,
     isRepeatable: true,
   });
-  // Refuse external fields: the approver decides only about the balance, and others may change these fields before the decision.
+  // Refuse external fields: the approver decides only about the balance, and others can change the fields before the decision.
   if (requested && (externalId !== undefined || metadata !== undefined))
     throw invalidField(
       externalId === undefined ? 'metadata' : 'externalId',
@@ -179,7 +179,7 @@ async function requestApprovalOfLoss(
   return requested;
 }
 
-/** The actions on accounts that may need approval. */
+/** The actions on accounts that can need approval. */
 export const ACCOUNT_ACTIONS = {
   write_off_account: { lock: lockAccountOf, execute: executeChange },
   cancel_account: { lock: lockAccountOf, execute: executeChange },
@@ -285,7 +285,7 @@ async function termsFor(catalogue: Catalogue, body: NewAccount, day: PlainDate) 
   };
 }
 
-/** The employee who earns the commission: the one in the body, or else the caller, if the caller is an active employee. */
+/** The employee who earns the commission: the one in the body, or else the employee of the caller, if this employee is active. */
 async function employeeFor(catalogue: Catalogue, actor: Actor, body: NewAccount): Promise<number | null> {
   const employeeId = body.employeeId ?? actor.employeeId;
   if (employeeId === null) return null;

@@ -16,7 +16,7 @@ const NEEDED: Record<AccountExpansion | AccountOrCustomer, Permission> = {
   product: 'catalogue:read',
 };
 
-/** @throws AppError FORBIDDEN if the actor may not read one of the chosen resources. */
+/** @throws AppError FORBIDDEN if the actor is not allowed to read one of the chosen resources. */
 function permittedChoices<T extends keyof typeof NEEDED>(
   actor: Actor,
   expand: ChoiceText<T> | undefined,
@@ -29,7 +29,7 @@ function permittedChoices<T extends keyof typeof NEEDED>(
   return wanted;
 }
 
-/** Adds customers and products to accounts. @throws AppError FORBIDDEN if the actor may not read them. */
+/** Adds customers and products to accounts. @throws AppError FORBIDDEN if the actor is not allowed to read them. */
 export async function expandAccounts<A extends { customerId: number; productId: number }>(
   db: Db,
   actor: Actor,
@@ -54,8 +54,8 @@ export async function expandAccounts<A extends { customerId: number; productId: 
 }
 
 /**
- * Adds accounts and their customers to rows. Both are null for a row without an account.
- * @throws AppError FORBIDDEN if the actor may not read them.
+ * Adds the account and the customer of each row. Both are null for a row without an account.
+ * @throws AppError FORBIDDEN if the actor is not allowed to read accounts or customers.
  */
 export async function expandAccountsOf<R extends { accountId: number | null }>(
   db: Db,

@@ -279,7 +279,7 @@ describe('position', () => {
   const stateOn = (paidMinor: bigint, today: string, rest: Partial<Standing> = {}) =>
     position(MONTHLY, { paidMinor, today: date(today), ...OPEN, ...rest });
 
-  it('goes from due through grace to late', () => {
+  it('changes from current to in_grace, and then to late', () => {
     expect(stateOn(5_000n, '2024-02-29')).toEqual({
       paymentState: 'current',
       daysPastDue: 0,
@@ -322,7 +322,7 @@ describe('position', () => {
     });
   });
 
-  it('has no next item at or beyond the total', () => {
+  it('has no next due date if the total is paid', () => {
     expect(stateOn(17_300n, '2024-02-01', { closed: true })).toEqual({
       paymentState: 'paid_off',
       daysPastDue: 0,
@@ -359,7 +359,7 @@ describe('position', () => {
       }),
       { numRuns: 6000 },
     );
-    // Without cases in every state, the property would prove little.
+    // If a state was not reached, the test covers too little.
     for (const frequency of FREQUENCIES) {
       for (const state of paymentStates) expect(seen).toContain(`${frequency} ${state}`);
     }
@@ -368,7 +368,7 @@ describe('position', () => {
     }
   });
 
-  it('never gets worse by a payment', () => {
+  it('has no more days past due and no more arrears after a payment than before', () => {
     fc.assert(
       fc.property(caseArb, fc.bigInt({ min: 1n, max: 500n }), ({ terms, ...standing }, more) => {
         const before = position(terms, standing);
@@ -513,7 +513,7 @@ describe('allocate', () => {
     );
   });
 
-  it('is the same for a payment as for its two parts', () => {
+  it('allocates the two parts of a payment like the whole payment', () => {
     const splitArb = booksArb.filter(({ payments }) => payments.length > 0);
     fc.assert(
       fc.property(splitArb, fc.nat(), fc.bigInt({ min: 0n, max: 400n }), ({ terms, payments }, at, part) => {
@@ -580,17 +580,17 @@ describe('scheduleItems', () => {
     ]);
   });
 
-  it('calls an item overdue even if a part of it is paid, and a later item partly paid', () => {
+  it('calls a partly paid item overdue after its due date, and partly_paid before its due date', () => {
     expect(states(on(2100n))).toEqual(['paid', 'overdue', 'due', 'upcoming', 'upcoming']);
     expect(states(on(2900n))).toEqual(['paid', 'paid', 'paid', 'partly_paid', 'upcoming']);
   });
 
-  it('calls nothing overdue or due before activation, and nothing owed on a closed account', () => {
+  it('calls no item overdue or due before activation, and each unpaid item of a closed account not_owed', () => {
     expect(states(on(500n, { activated: false }))).toEqual(['partly_paid', ...Array(4).fill('upcoming')]);
     expect(states(on(2000n, { closed: true }))).toEqual(['paid', ...Array(4).fill('not_owed')]);
   });
 
-  it('leaves out a deposit of 0, unless the sum paid is negative', () => {
+  it('lists a deposit of 0 only if the sum paid is negative', () => {
     const without = { ...terms, depositMinor: 0n };
     expect(scheduleItems(without, on(0n)).map(({ index }) => index)).toEqual([1, 2, 3, 4]);
     const [deposit] = scheduleItems(without, on(-100n));

@@ -49,7 +49,7 @@ interface OpenItem {
   remainderMinor: Minor;
 }
 
-/** The state of an account is the first of these whose condition holds. `position` has the conditions. */
+/** The state of an account is the first of these whose condition holds. The comment of `position` lists the conditions. */
 export const paymentStates = [
   'paid_off',
   'closed',
@@ -62,11 +62,11 @@ export const paymentStates = [
 export type PaymentState = (typeof paymentStates)[number];
 
 export interface Standing {
-  /** The sum of the unreversed payments and credit moves. May be negative, see `nextItem`. */
+  /** The sum of the unreversed payments and credit moves. Can be negative, see `nextItem`. */
   paidMinor: Minor;
-  /** The business day of the position. For a quote or a statement, it may be another day than today. */
+  /** The business day of the position. For a quote or a statement, it can differ from the current business day. */
   today: PlainDate;
-  /** True for a cancelled or written-off account: no more items fall due. */
+  /** True for a cancelled or written-off account. No more items of such an account fall due. */
   closed: boolean;
   /** False while the account waits for its activation date. */
   activated: boolean;
@@ -77,9 +77,7 @@ export interface Position {
   daysPastDue: number;
   /** The day before the next due date. Null if the deposit is not fully paid, if all is paid, or if the account is closed. */
   paidUntil: PlainDate | null;
-  /**
-   * The date of the first item that is not fully paid. It may be in the past. Null if all is paid, or if the account is closed.
-   */
+  /** The date of the first item that is not fully paid, also if it is past. Null if all is paid, or if the account is closed. */
   nextDueDate: PlainDate | null;
   nextDueAmountMinor: Minor | null;
   arrearsMinor: Minor;
@@ -141,9 +139,9 @@ export function itemsBy(terms: Terms, date: PlainDate): number {
 }
 
 /**
- * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, is covered. The sum paid is
- * negative if a payment was reversed after its credit had been transferred or refunded. The deposit then includes the missing
- * amount: with a deposit of 0 and a sum paid of -30, the result is the deposit with a remainder of 30.
+ * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, counts as covered. If a payment
+ * was reversed after its credit had been transferred or refunded, the sum paid is negative. The missing amount is then part of
+ * the deposit, even of a deposit of 0: with this deposit and a sum paid of -30, the result is the deposit with a remainder of 30.
  *
  * @returns undefined if all is paid.
  */
@@ -152,7 +150,7 @@ export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
   if (paidMinor < terms.depositMinor) {
     return { index: 0, date: terms.activationDate, remainderMinor: terms.depositMinor - paidMinor };
   }
-  // The instalment is above 0 here, because the total is above the deposit.
+  // The instalment is above 0 here, because the total is above the sum paid, which is at least the deposit.
   const towardsInstalments = paidMinor - terms.depositMinor;
   const index = Number(towardsInstalments / terms.instalmentMinor) + 1;
   const remainderMinor = terms.instalmentMinor - (towardsInstalments % terms.instalmentMinor);
@@ -160,8 +158,8 @@ export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
 }
 
 /**
- * The position of an account on a day. With paid = `standing.paidMinor`, due(D) = all items dated <= D and next = the first item
- * that is not fully paid:
+ * The position of an account on a day. With paid = `standing.paidMinor`, due(D) = the sum of all items dated <= D, and next = the
+ * first item that is not fully paid:
  *
  * - arrears = max(0, due(today) - paid); daysPastDue = max(0, today - date of next)
  * - On closed accounts and before activation, arrears and daysPastDue are 0.
@@ -195,7 +193,7 @@ export function position(terms: Terms, standing: Standing): Position {
   };
 }
 
-/** The state of an item is the first of these whose condition holds. `scheduleItems` has the conditions. */
+/** The state of an item is the first of these whose condition holds. The comment of `scheduleItems` lists the conditions. */
 export const itemStates = ['paid', 'not_owed', 'overdue', 'due', 'partly_paid', 'upcoming'] as const;
 type ItemState = (typeof itemStates)[number];
 
@@ -212,7 +210,7 @@ export interface ScheduleItem {
 /**
  * All items of a schedule, each with its paid part and its state. The state is the first that holds: paid; not_owed (the account
  * is closed); overdue (dated before today); due (dated today); partly_paid; upcoming. Before activation no item is overdue or
- * due. A deposit of 0 is left out, unless the sum paid is negative.
+ * due. A deposit of 0 is in the list only if the sum paid is negative.
  */
 export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] {
   const { paidMinor, today, closed, activated } = standing;
@@ -241,8 +239,8 @@ export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] 
 }
 
 /**
- * Allocates the payments, in the order of value date and id, to the items of the schedule. The slices have the same order and add
- * up to min(paid, total). The rest is credit.
+ * Allocates the payments, in the order of value date and id, to the items of the schedule. The slices are in this order, too.
+ * The slices add up to the sum of the payments, but at most to the total. The rest of the payments is credit.
  *
  * @param payments - all unreversed payments of the account, in any order.
  * @throws RangeError for a negative amount.

@@ -111,7 +111,6 @@ export function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: number): P
     .execute();
 }
 
-/** The columns that an answer shows. */
 const SHOWN_COLUMNS = [
   'id',
   'customer_id',
@@ -189,7 +188,7 @@ function accountColumns(day: PlainDate): ListColumns {
   };
 }
 
-/** More days than between any two dates that the API accepts. Larger numbers could leave PostgreSQL's range of dates. */
+/** More than the days between any two dates that the API accepts. Larger numbers could lead to dates that PostgreSQL refuses. */
 const LONGEST_PAST_DUE = 1_000_000;
 
 /** An account is more than n days past due if its due date is before today - n days. This form can use the index on the date. */

@@ -114,7 +114,6 @@ export async function revokeApiKey(context: Context, actor: Actor, id: number) {
   });
 }
 
-/** Parses and checks the fields. A field that was not sent stays absent. */
 function readNetworksAndExpiry(
   { networks, expiresAt }: Pick<NewApiKey, 'networks' | 'expiresAt'>,
   now: Date,
@@ -135,7 +134,7 @@ export interface UseRecorder {
 const RECORDED_EVERY_MS = 60_000;
 const MAX_RECENT_KEYS = 10_000;
 
-/** Each instance sends at most one update a minute for each key. If several instances send one, `recordUse` writes only one. */
+/** Each instance sends at most one update a minute for each key. If several instances send one, `recordUse` writes one. */
 export function createUseRecorder({ db }: Pick<Context, 'db'>, log: Log): UseRecorder {
   const recent = new LRUCache<number, true>({ max: MAX_RECENT_KEYS, ttl: RECORDED_EVERY_MS });
   const running = new Set<Promise<void>>();

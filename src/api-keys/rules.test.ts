@@ -17,7 +17,7 @@ function refusal(work: () => unknown): string | undefined {
 }
 
 describe('a grant', () => {
-  it('never exceeds what its creator may do, by role or by list', () => {
+  it('never exceeds the permissions of its creator, as a role or as a list', () => {
     for (const role of USER_ROLES) {
       for (const permission of API_KEY_PERMISSIONS) {
         const isAllowed = mayDo(creator(role), permission);
@@ -41,7 +41,7 @@ describe('a grant', () => {
 });
 
 describe('the rights of an API key', () => {
-  it('are those of its role, without the permissions that no API key may have', () => {
+  it('are those of its role, without the permissions that no API key can have', () => {
     for (const role of USER_ROLES) {
       const actor = apiKeyActor({ id: 1, name: 'A', role, permissions: null }, null);
       for (const permission of API_KEY_PERMISSIONS)
@@ -62,7 +62,7 @@ describe('the rights of an API key', () => {
     ]);
   });
 
-  it('do not include permissions that no key may have, even if they are stored', () => {
+  it('do not include permissions that no key can have, even if they are stored', () => {
     const permissions = ['users:administer', 'api-keys:administer', 'commissions:read-own', 'signed-in'];
     const actor = apiKeyActor({ id: 1, name: 'A', role: null, permissions }, null);
     for (const access of [

@@ -58,7 +58,7 @@ export interface PresentedKey {
   networks: string[] | null;
   expiresAt: string | null;
   revokedAt: string | null;
-  /** The time from which a rotation makes the presented secret invalid. It may be in the future. */
+  /** The time from which a rotation makes the presented secret invalid. This time can be in the future. */
   replacedAt: string | null;
 }
 

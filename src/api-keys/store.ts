@@ -14,7 +14,7 @@ const STATUS_NOW = sql<ApiKeyStatus>`case
   when k.expires_at <= now() then 'expired'
   else 'active' end`;
 
-/** Searches an index for the hash. The search time may reveal parts of the hash, but a secret cannot be computed from its hash. */
+/** Searches an index for the hash. The search time can reveal parts of the hash, but a secret cannot be computed from it. */
 export async function findKeyBySecret(db: Db, secretHash: Buffer): Promise<PresentedKey | undefined> {
   const [key] = await lookUp<PresentedKey>(
     db,

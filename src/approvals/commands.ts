@@ -38,7 +38,7 @@ export interface ApprovableAction {
   lock(tx: Tx, context: Context, request: ApprovalRow): Promise<void>;
   /**
    * Does the action in the transaction `context.db`.
-   * @returns the id of the credit move, or null for other actions.
+   * @returns the id of the credit move that a transfer or refund posts; null for other actions.
    */
   execute(context: Context, actor: Actor, request: ApprovalRow): Promise<number | null>;
 }
@@ -50,9 +50,9 @@ export interface RequestedAction extends Subject {
   /** The amount that is compared with the limit. Default: `amountMinor`. */
   countedMinor?: Minor;
   reason: string;
-  /** The body of the call. It is stored, and `execute` gets it. */
+  /** The body of the call. The request stores the body, and `execute` reads it from there. */
   body: object;
-  /** True for a PUT: if the requester repeats the call, the result is the pending request. */
+  /** True for a PUT: if the requester repeats the call, `requestApproval` returns the pending request. */
   isRepeatable?: true;
 }
 

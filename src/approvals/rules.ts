@@ -10,7 +10,7 @@ import { AppError, type FieldProblem, illegalMove } from '../core/http/errors.ts
 import type { Minor } from '../core/values/money.ts';
 import { type Permission, requireAll } from '../rights.ts';
 
-/** The actions that may need approval, and the permission that the requester and the approver need. */
+/** The actions that can need approval, and the permission that the requester and the approver need. */
 export const ACTION_PERMISSIONS: Readonly<Record<ApprovalAction, Permission>> = {
   reverse_payment: 'payments:reverse',
   unassign_payment: 'payments:assign',
@@ -28,7 +28,7 @@ export function needsApproval(
   return approvalLimitMinor !== undefined && amountMinor > approvalLimitMinor;
 }
 
-/** The statuses of a request, and the statuses that follow each of them. */
+/** The statuses of a request, and the statuses that can follow each of them. */
 export const APPROVAL_STATUSES: Readonly<Record<ApprovalStatus, readonly ApprovalStatus[]>> = {
   pending: ['approved', 'rejected', 'withdrawn', 'obsolete'],
   approved: [],
@@ -46,8 +46,8 @@ export interface Subject {
 }
 
 /**
- * The present state of the subject of a request, as the database stores it. A value is null if the subject has no payment,
- * account or reconciliation to read it from.
+ * The present state of the subject of a request, as the database stores it. A value is null if there is no payment, account or
+ * reconciliation to read the value from.
  */
 export interface SubjectState {
   paymentStatus: PaymentStatus | null;
@@ -67,11 +67,11 @@ export type Facts = SubjectState;
  * valid if only the balance changes. For a reversal or unassignment, the status and credit of the account do not matter.
  */
 export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
-  const removesBalance = action === 'write_off_account' || action === 'cancel_account';
+  const endsDebt = action === 'write_off_account' || action === 'cancel_account';
   const isOnPayment = action === 'reverse_payment' || action === 'unassign_payment';
   return {
     ...state,
-    balanceMinor: removesBalance ? state.balanceMinor : null,
+    balanceMinor: endsDebt ? state.balanceMinor : null,
     ...(isOnPayment && { accountStatus: null, creditMinor: null }),
   };
 }
@@ -157,7 +157,7 @@ function formatFact(name: FactName, value: string | number | null, currency: Cur
 /**
  * Refuses a decision on the actor's own request.
  * @param knowsKey - whether the actor has seen the secret of the API key that sent the request.
- * @throws AppError FORBIDDEN if the actor may not decide on the request.
+ * @throws AppError FORBIDDEN if the actor is not allowed to decide on the request.
  */
 export function requireDecider(actor: Actor, row: ApprovalRow, knowsKey: boolean): void {
   requireAll(actor, [ACTION_PERMISSIONS[row.action]]);

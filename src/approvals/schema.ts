@@ -21,7 +21,7 @@ export const ApprovalFacts = Type.Object(
     accountStatus: Fact,
     toAccountStatus: Fact,
     balance: Nullable(
-      Type.Number({ description: 'The unpaid balance that a write-off or cancellation removes.' }),
+      Type.Number({ description: 'For a write-off or cancellation: the unpaid balance of the account.' }),
     ),
     credit: Nullable(Money),
   },
@@ -58,7 +58,7 @@ export const Approval = Type.Object(
     toAccountNumber: Nullable(Type.String()),
     amount: Type.Number({
       description:
-        'The amount of the payment or credit, or the unpaid balance that a write-off or cancellation removes. In units of the currency.',
+        'The amount of the payment or credit. For a write-off or cancellation: the unpaid balance of the account. In units of the currency.',
     }),
     countedAmount: Type.Number({
       description:

@@ -101,7 +101,7 @@ export async function lockApproval(tx: Tx, id: number): Promise<ApprovalRow | un
   return rows[0];
 }
 
-/** Locks pending requests after an id, except those that another transaction has locked. */
+/** Locks pending requests with larger ids than `afterId`. Skips requests that another transaction has locked. */
 export async function lockPendingApprovals(tx: Tx, afterId: number, limit: number): Promise<ApprovalRow[]> {
   const { rows } = await sql<ApprovalRow>`
     ${APPROVAL} where r.status = 'pending' and r.id > ${afterId} order by r.id limit ${limit}

@@ -16,7 +16,7 @@ const AUDIENCE = 'account-management-service-api';
 const HEADER_TYPE = 'at+jwt';
 const MAX_TOKEN_LENGTH = 2_048;
 const MAX_CACHED_TOKENS = 10_000;
-/** After a session has ended or a key was revoked, an instance that has cached it accepts it for at most `ttl` milliseconds. */
+/** After a session ends or a key is revoked, an instance can accept its cached copy for at most `ttl` milliseconds. */
 const CREDENTIAL_CACHE = { max: 10_000, ttl: 3_000 };
 
 interface AccessClaims {
@@ -76,7 +76,7 @@ export function createSessionReader(
 ): SessionReader {
   const sessions = new LRUCache<string, SessionUser>(CREDENTIAL_CACHE);
   const apiKeys = new LRUCache<string, ParsedKey>(CREDENTIAL_CACHE);
-  // A separate cache, so that invented keys do not evict real ones.
+  // A separate cache, so that unknown keys do not remove valid keys from the cache.
   const unknownKeys = new LRUCache<string, true>(CREDENTIAL_CACHE);
 
   async function identify(request: FastifyRequest): Promise<Actor> {
@@ -110,7 +110,7 @@ export function createSessionReader(
     return apiKeyActor(key, request.id);
   }
 
-  /** Also caches unknown keys, because a program with a wrong key tries again and again. */
+  /** Also caches unknown keys, because a program with a wrong key sends it again and again. */
   async function findApiKey(hash: Buffer): Promise<ParsedKey | undefined> {
     const cacheKey = hash.toString('base64');
     const seen = apiKeys.get(cacheKey);

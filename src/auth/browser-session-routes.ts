@@ -71,8 +71,8 @@ export function browserSessionRoutes(
       requireSameOrigin(request, context);
       const token = readSessionCookie(request, context);
       const { general, pages } = parts.limiters;
-      // Many people may share one address. So a call with a session counts for this session, and only other calls count for the
-      // address.
+      // Many people can share one address. So a call with a session counts for its session, and only a call without a session
+      // counts for the address.
       const addressKey = `refreshes ${clientKey(request.ip)}`;
       await pages?.check(addressKey);
       const caller = {

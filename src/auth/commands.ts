@@ -55,7 +55,7 @@ export async function login(context: Context, parts: AuthParts, body: { email: s
   if (!(await passwordMatches(stored, body.password, limit)) || !found) throw wrongPassword();
   await parts.guesses.forget(guessKey);
   return inTransaction(context.db, async (tx) => {
-    // While the hash was calculated, somebody may have changed the password or disabled the user.
+    // While the hash was calculated, another transaction may have changed the password or disabled the user.
     const user = await users.lockUserAgainstChanges(tx, found.id);
     if (!user.active || user.password_hash !== found.password_hash) throw wrongPassword();
     return startSession(tx, context, parts, user);
@@ -70,7 +70,7 @@ export async function changePassword(
   body: { currentPassword: string; newPassword: string },
 ): Promise<void> {
   const user = await users.getUser(context.db, actor.userId);
-  // Sign-in counts with another key, so that strangers who guess passwords there do not block the user here.
+  // Sign-in counts with another key, so that strangers who guess passwords at sign-in cannot block a password change.
   const guessKey = `password of user ${actor.userId}`;
   const limit = guessLimit(parts, guessKey);
   await limit.check();
@@ -96,7 +96,7 @@ export async function changePassword(
 }
 
 /**
- * Only wrong guesses count. Each instance verifies two hashes at the same time, so it may verify one guess more than the limit.
+ * Only wrong guesses count. Each instance verifies two hashes at the same time, so it can verify one guess more than the limit.
  */
 function guessLimit({ guesses }: Pick<AuthParts, 'guesses'>, key: string): GuessLimit {
   return { check: () => guesses.check(key), countWrongGuess: () => guesses.count(key) };

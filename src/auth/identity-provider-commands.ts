@@ -89,7 +89,7 @@ export async function finishProviderSignIn(
   return signInNewIdentity(context, parts, provider, identity, requestId);
 }
 
-/** A state works once, and only in the browser that started the sign-in. A failed sign-in also uses it up. */
+/** A state works once, and only in the browser that started the sign-in. A failed sign-in also uses up the state. */
 async function takeState({ db }: Context, { name }: IdentityProvider, { state, browserSecret }: Callback) {
   const hashes = state &&
     browserSecret && { stateHash: hashToken(state), browserHash: hashToken(browserSecret) };
@@ -181,7 +181,7 @@ function identityTaken(): AppError {
   });
 }
 
-/** @throws AppError NOT_FOUND for an unknown provider. If the name is allowed, the error lists the settings that add the provider. */
+/** @throws AppError NOT_FOUND for an unknown provider. For an allowed name, the error lists the settings that add it. */
 export function getIdentityProvider({ config }: Pick<Context, 'config'>, text: string): IdentityProvider {
   const name = text.toLowerCase();
   const provider = config.identityProviders.get(name);

@@ -6,7 +6,7 @@ export interface IdentityProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** People with a verified e-mail in one of these domains (in the form of `domainKey`) become users with the role. */
+  /** People with a verified e-mail in one of these domains (in the form of `domainKey`) become users with this role. */
   readonly domainAdmission: { readonly domains: ReadonlySet<string>; readonly role: UserRole } | undefined;
 }
 
@@ -35,13 +35,12 @@ export const RESERVED_PROVIDER_NAMES: readonly string[] = [
   'session',
 ];
 
-/** @param name the name in the path or, in capitals, in the environment. */
+/** @param name - in the form of the path, or in capitals as in the environment. */
 export function canNameProvider(name: string): boolean {
   const isReserved = RESERVED_PROVIDER_NAMES.includes(name.toLowerCase());
   return name.length <= MAX_NAME_LENGTH && /^[a-z0-9]+(_[a-z0-9]+)*$/i.test(name) && !isReserved;
 }
 
-/** @param name the name in upper or lower case. */
 export function providerVariable(name: string, part: ProviderPart): string {
   return `OAUTH_${name.toUpperCase()}_${part}`;
 }

@@ -10,7 +10,7 @@ const TIMEOUT_SECONDS = 5;
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** How long a provider's metadata is cached. The library fetches the provider's signing keys again when they change. */
 const METADATA_TTL_MS = 12 * 3_600_000;
-/** Pause after a provider was unreachable or sent unusable metadata. */
+/** The time until the metadata is requested again, after the provider was unreachable or sent unusable metadata. */
 const PAUSE_AFTER_FAILURE_MS = 2_000;
 const SCOPE = 'openid email profile';
 
@@ -22,11 +22,11 @@ interface SignInSecrets {
 }
 
 export interface ProvenIdentity extends Identity {
-  /** The claims of the ID token. If they contain no e-mail, adds the claims of the provider's user-info endpoint. */
+  /** Returns the claims of the ID token. If they contain no e-mail, adds the claims of the provider's user-info endpoint. */
   readClaims(): Promise<Claims>;
 }
 
-/** Client of the configured providers: OpenID Connect, authorization code with PKCE. */
+/** The OpenID Connect client of the configured providers. It uses the authorization code flow with PKCE. */
 export interface IdentityProviders {
   /** Returns the address for the browser. @throws AppError INTERNAL_ERROR 503 if the provider sends no usable metadata. */
   authorizationUrl(provider: IdentityProvider, redirectUri: string, secrets: SignInSecrets): Promise<URL>;
@@ -173,7 +173,7 @@ function checkMetadata(metadata: Record<string, unknown>, issuer: string): void 
   if (wrong.length > 0) throw new Error(`The metadata of ${issuer} has no usable ${wrong.join(', ')}.`);
 }
 
-/** Uses HTTP Basic, the default of OpenID Connect, unless the provider accepts the secret only in the body. */
+/** Uses HTTP Basic, the default of OpenID Connect. If the provider accepts the secret only in the body, sends it in the body. */
 function authenticate(clientSecret: string): openid.ClientAuth {
   const basic = openid.ClientSecretBasic(clientSecret);
   const post = openid.ClientSecretPost(clientSecret);

@@ -37,8 +37,8 @@ export async function createUninvitedUser(
 }
 
 /**
- * Refuses in production if registration is closed. Outside production the first user may register anyway, so `createUninvitedUser`
- * decides in its transaction.
+ * In production, refuses a registration if registration is closed. Outside production, the first user can register even then, so
+ * `createUninvitedUser` decides in its transaction.
  */
 export function refuseIfClosed({ production, registration }: Config): void {
   if (production && !registration.open) throw registrationClosed();
@@ -81,8 +81,8 @@ export async function createInvitedUser(
 }
 
 /**
- * Accepts an invitation through an identity provider. Returns a new user for sign_up, and the existing one for link_identity. The
- * token proves who was invited, so a new user gets the invited e-mail, not the provider's.
+ * Accepts an invitation through an identity provider. Returns a new user for the purpose sign_up, and the existing user for
+ * link_identity. The token proves who was invited, so a new user gets the invited e-mail, not the e-mail from the provider.
  */
 export async function findOrCreateInvitedUser(
   tx: Tx,

@@ -159,7 +159,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
     },
   );
 
-  // The router tries the fixed paths above before this parameter. HEAD is not served, because it would start or use up a sign-in.
+  // The router tries the fixed paths above before this parameter. HEAD is not served: it would start or use up a sign-in.
   api.get(
     '/auth/:provider',
     {

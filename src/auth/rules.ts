@@ -11,15 +11,15 @@ interface Profile {
 const MAX_SUBJECT_LENGTH = 255;
 const MAX_NAME_LENGTH = 100;
 
-/** Claims of OpenID Connect (Core 1.0, section 5.1). A provider may send any value. */
+/** Claims of OpenID Connect (Core 1.0, section 5.1). A provider can send any value. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /**
  * Checks an ID token beyond what the library verifies.
  *
- * The subject is part of the identity's key. Two people with an empty subject, or a subject that UTF-8 cannot encode, would share
- * a user (OpenID Connect Core 1.0, section 2). The authorized party (azp) is the client that requested the token. The library
- * compares it only if there are several audiences.
+ * The subject is part of the identity's key. Two people with empty subjects, or with subjects that UTF-8 cannot encode, would
+ * share a user. The authorized party (azp) is the client that requested the token. The library checks the authorized party only
+ * if the token has several audiences. OpenID Connect Core 1.0, section 2, describes both claims.
  *
  * @returns the problem, or undefined.
  */
@@ -33,7 +33,7 @@ export function identityProblem({ sub, azp }: Claims, clientId: string): string 
 
 /**
  * Reads a person from the claims of an ID token or of the user-info endpoint. Without `given_name`, missing names are taken from
- * `name`. Without both claims, the first name is taken from the e-mail. The last name may be empty.
+ * `name`. Without both claims, the first name is taken from the e-mail. The last name can be empty.
  *
  * @returns undefined if there is no usable e-mail, or if `email_verified` is present but not true.
  */

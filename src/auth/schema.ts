@@ -121,7 +121,6 @@ const Permissions = Type.Array(Choice('Permission', PERMISSIONS), {
   description: 'What the role of the user may do.',
 });
 
-/** The user with the permissions of the role. */
 export const SignedInUser = Type.Object(
   { ...User.properties, permissions: Permissions },
   {

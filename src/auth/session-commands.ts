@@ -21,7 +21,7 @@ interface Caller {
   countExchange?(sessionId: string): Promise<void>;
 }
 
-/** How long a browser may send a used refresh token again: the answer may have been lost, or two tabs may have sent the token. */
+/** How long a browser can send a used refresh token again. It does this if an answer was lost, or if two tabs send the token. */
 const REPEAT_MS = 10_000;
 
 /** The last step of every way to sign in: creates a session and its first tokens. */
@@ -65,8 +65,8 @@ function successorOf({ secret }: Context, refreshToken: string): Token {
 }
 
 /**
- * Follows a chain of derived tokens to the unused one. Undefined if a token was exchanged for a random one, which cannot be
- * derived.
+ * Follows a chain of derived tokens to the unused one. Undefined if a token of the chain was exchanged for a random token, which
+ * cannot be derived.
  */
 async function findUnused(tx: Tx, context: Context, first: Token): Promise<Token | undefined> {
   for (let token = first; ; token = successorOf(context, token.token)) {

@@ -8,7 +8,7 @@ import { readArguments, runCommand, withDatabase } from './connect.ts';
 
 const USAGE =
   'Usage: npm run apply-policy [-- --dry-run]\n' +
-  'Suspends accounts that are late by more than their days of grace, if their pay plan has autoSuspend. The service does the same\nevery minute.\n' +
+  'Suspends accounts that are late by more than their days of grace, if their pay plan has autoSuspend.\nThe service does the same every minute. ' +
   'With --dry-run, the command lists these accounts and changes nothing.';
 const PAGE_SIZE = 1_000;
 
@@ -35,7 +35,7 @@ async function list(context: Context): Promise<void> {
   console.log(`${count} accounts would be suspended on ${day}. Nothing was changed.`);
 }
 
-/** Ctrl-C stops after the current batch. Completed batches stay, and the next run continues. */
+/** Ctrl-C stops the command after the current batch. The accounts of completed batches stay suspended. */
 async function apply(context: Context): Promise<void> {
   const stop = new AbortController();
   process.on('SIGINT', () => stop.abort()); // `on`, not `once`: npm sends the signal a second time.

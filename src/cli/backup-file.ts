@@ -89,7 +89,7 @@ export async function* readDatabase(
   done(sumOfRows(tables));
 }
 
-/** A backup file with its header, which has been read. The rows follow and can be read only once. */
+/** A backup file whose header has been read. Its rows can be read only once. */
 export interface OpenBackup {
   head: Head;
   /**
@@ -221,11 +221,11 @@ async function* hashed(chunks: AsyncIterable<Buffer>, hash: ReturnType<typeof cr
 }
 
 interface Reader {
-  /** The next line, without its end. */
+  /** The next line, without its line break. */
   line(): Promise<string>;
   /** The rows of the next table. */
   table(): AsyncGenerator<Buffer>;
-  /** @throws BackupError if anything follows. */
+  /** @throws BackupError if the file has more bytes. */
   end(): Promise<void>;
 }
 

@@ -8,12 +8,12 @@ import type { Connection } from '../core/database/db.ts';
 import { codeOf } from '../core/http/errors.ts';
 import { connectDirectly } from '../database-preparation.ts';
 import { readDatabase } from './backup-file.ts';
-import { readOnlyArgument, runCommand, UsageError, withConnection } from './connect.ts';
+import { readSingleArgument, runCommand, UsageError, withConnection } from './connect.ts';
 
 const USAGE = 'Usage: npm run backup -- <file>\nThe file must not exist yet.';
 
 await runCommand(async (config) => {
-  const file = readOnlyArgument(USAGE);
+  const file = readSingleArgument(USAGE);
   if (await exists(file)) throw new UsageError(`${file} already exists.`);
   const rows = await withConnection(config, (connection) => takeBackup(connection, config, file));
   const { size } = await stat(file);

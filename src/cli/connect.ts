@@ -46,8 +46,8 @@ export function readArguments<const T extends ParseArgsConfig>(usage: string, ex
   }
 }
 
-/** Reads the only argument of a command without options. @throws UsageError with the usage if the arguments are not as expected. */
-export function readOnlyArgument(usage: string): string {
+/** Reads the only argument of a command. @throws UsageError with the usage if the command was called with other arguments. */
+export function readSingleArgument(usage: string): string {
   const [argument, ...rest] = readArguments(usage, { allowPositionals: true }).positionals;
   if (!argument || rest.length > 0) throw new UsageError(usage);
   return argument;
@@ -57,7 +57,7 @@ export function reportLostConnection(error: Error): void {
   console.error(`A database connection was lost: ${error.message}`);
 }
 
-/** Migrates the database, then runs work with it. The database may be the embedded database of a running service. */
+/** Migrates the database, then runs `work` with it. The database can be the embedded database of a running service. */
 export async function withDatabase<T>(
   config: Config,
   work: (context: Context, connection: Connection) => Promise<T>,
@@ -84,8 +84,8 @@ export async function withDatabase<T>(
 const WARNINGS = { info: () => {}, warn: (message: string) => console.error(message) };
 
 /**
- * Runs work with the address of the database itself, not of a pooler. If the embedded database does not run, starts it before the
- * work and stops it afterwards.
+ * Runs `work` with the address of the database itself, not of a pooler. If the embedded database does not run, starts it before
+ * `work` and stops it afterwards.
  */
 export async function withConnection<T>(
   config: Config,
@@ -102,10 +102,10 @@ export async function withConnection<T>(
   }
 }
 
-/** The option of commands that may read the replica, see `withReplica`. */
+/** The option of commands that can read the replica, see `withReplica`. */
 export const REPLICA_OPTION = { replica: { type: 'boolean', default: false } } as const;
 
-/** Runs work. The work gets the replica if the command was called with --replica. */
+/** Runs `work`, with the replica if the command was called with --replica. */
 export async function withReplica<T>(
   { DATABASE_REPLICA_URL: replica, DATABASE_REPLICA_MAX_LAG }: Config,
   { isReplicaWanted, primary }: { isReplicaWanted: boolean; primary: Connection },

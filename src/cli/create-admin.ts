@@ -8,7 +8,7 @@ import { readArguments, runCommand, UsageError, withDatabase } from './connect.t
 
 const USAGE =
   'Usage: npm run create-admin -- --email name@example.com --first-name Name --last-name Name\n' +
-  'The password is asked for, or read from ADMIN_PASSWORD.';
+  'The command reads the password from ADMIN_PASSWORD. If this setting is empty, the command asks for the password on a terminal.';
 
 await runCommand(async (config) => {
   const { email, firstName, lastName } = readPerson();

@@ -105,7 +105,7 @@ async function upload({ copies }: Parts, id: number, file: FileName, path: strin
   console.log(`${file}.csv is stored`);
 }
 
-/** Does the work in this process, and shows its progress. */
+/** Does the work in this process, and shows the progress. */
 async function work(parts: Parts, id: number, what: ImportWork, label: string): Promise<ImportRow> {
   const { context } = parts;
   await startWork(context, SYSTEM, id, what, { isQueued: false, needsCheck: false });
@@ -127,7 +127,7 @@ async function readImport({ db }: Context, id: number): Promise<ImportRow> {
   return row;
 }
 
-/** Shows a bar on a terminal, otherwise prints a line for every tenth of the work. */
+/** On a terminal, shows a bar. Otherwise prints a line for every tenth of the work. */
 async function showProgress(context: Context, id: number, label: string, signal: AbortSignal): Promise<void> {
   let lastTenth = -1;
   const isTerminal = process.stdout.isTTY;
@@ -171,7 +171,7 @@ async function printResults({ context }: Parts, row: ImportRow): Promise<void> {
     computed_value: computed,
   } of await listFirstDifferences(context.db, id, SHOWN_PROBLEMS))
     console.log(
-      `difference accounts.csv line ${line}, ${account}: ${figure} is ${source} in the file, ${computed} here`,
+      `difference accounts.csv line ${line}, ${account}: ${figure} is ${source} in the file, but the import computes ${computed}`,
     );
   if (differences > SHOWN_PROBLEMS) console.log(`… and ${differences - SHOWN_PROBLEMS} more differences`);
   const rows = (row.row_counts ?? {}) as Partial<Record<FileName, number>>;

@@ -9,7 +9,7 @@ const USAGE =
   'Divides the ledger and the audit into partitions of about a month, or adds the next partition.\n' +
   'With --revert, removes the partitions; payments wait meanwhile.';
 
-/** Notifications stay one table: with partitions, PostgreSQL could not guarantee that each is stored only once (decision 0014). */
+/** Notifications stay in one table: across partitions, no unique index could refuse a repeated one (decision 0014). */
 const TABLES = ['ledger_entries', 'audit_entries'];
 
 await runCommand(async (config) => {
@@ -17,7 +17,7 @@ await runCommand(async (config) => {
     options: { revert: { type: 'boolean', default: false } },
   }).values;
   await withConnection(config, (connection) =>
-    // No migration may run meanwhile.
+    // Under this lock, no migration can run meanwhile.
     withPreparationLock(connection, config, (_db, client) => run(client, revert)),
   ).catch((error: unknown) => {
     if (!isLockRefused(error)) throw error;

@@ -7,12 +7,12 @@ import { withPreparationLock } from '../database-preparation.ts';
 import { readMigrationNames } from '../platform/migrations/files.ts';
 import { migrate } from '../platform/migrations/runner.ts';
 import { BackupError, type OpenBackup, openBackup } from './backup-file.ts';
-import { readOnlyArgument, runCommand, UsageError, withConnection } from './connect.ts';
+import { readSingleArgument, runCommand, UsageError, withConnection } from './connect.ts';
 
 const USAGE = 'Usage: npm run restore -- <file>\nThe database must be empty.';
 
 await runCommand(async (config) => {
-  const file = readOnlyArgument(USAGE);
+  const file = readSingleArgument(USAGE);
   await access(file).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`${file} cannot be read (${error.code}).`);
   });
@@ -42,7 +42,7 @@ async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup
   return rows;
 }
 
-/** A database in use has rows in `settings`. If a restore fails before its commit, `settings` is empty. */
+/** A database in use has rows in `settings`. After a restore that failed before its commit, `settings` is empty. */
 async function refuseIfInUse(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,

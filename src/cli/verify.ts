@@ -19,7 +19,7 @@ import {
 
 const USAGE =
   'Usage: npm run verify [-- --replica]\n' +
-  'Checks the books. With --replica, the checks read the replica, if it is not too far behind.';
+  'Checks the books. With --replica, the checks read the replica, if the replica is not too far behind.';
 /** PostgreSQL's codes for a write in a read-only transaction, as on a standby, and for a missing privilege. */
 const READ_ONLY = new Set(['25006', '42501']);
 /** PostgreSQL's codes for a missing table, column and function. */

@@ -38,7 +38,7 @@ interface PricedSale extends Omit<NewLine, 'rule_id' | 'rate_basis_points' | 'am
  * Calculates an employee's commission for a period, with one line per sale. A new calculation replaces the lines and needs a new
  * approval. A paid commission never changes.
  *
- * @throws AppError DUPLICATE_ENTRY for a paid commission, or if `salesData` requests more than the free share of a sale.
+ * @throws AppError DUPLICATE_ENTRY for a paid commission, or if `salesData` requests more of a sale than other commissions leave.
  */
 export async function calculateCommission(context: Context, actor: Actor, body: CalculateBody) {
   const { employeeId, period } = body;
@@ -152,7 +152,7 @@ async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): P
   return sales;
 }
 
-/** Reduces each sale to its free share, which no other commission has. Removes sales without a free share. */
+/** Reduces each sale to its free share: the whole minus the shares in other commissions. Removes sales without a free share. */
 async function keepFreeShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);
   return sales.flatMap((sale) => {

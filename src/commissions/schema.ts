@@ -53,9 +53,9 @@ export const CalculateBody = Type.Object(
       Type.Array(Sale, {
         maxItems: MAX_SALES,
         description:
-          'Each sale has an account or a product. An account earns commission only once. Several employees can share it. ' +
+          'Each sale has an account or a product. An account earns commission only once. Several employees can share this commission. ' +
           'If empty or missing, the sales are the accounts that the employee sold in the period, at most ' +
-          `${MAX_LINES}, each with the share that no other commission has.`,
+          `${MAX_LINES}. Each sale then has the share that is not in another commission yet.`,
       }),
     ),
   },

@@ -2,9 +2,9 @@ import type { CommissionStatus } from '../core/database/tables.ts';
 import { illegalMove } from '../core/http/errors.ts';
 
 interface StatusRules {
-  /** The statuses to which staff may change the commission. */
+  /** The statuses to which staff can change the commission. */
   moves: readonly CommissionStatus[];
-  /** Whether a new calculation may replace the lines. A new calculation also sets the status to `calculated`. */
+  /** Whether a new calculation can replace the lines. A new calculation also sets the status to `calculated`. */
   canRecalculate: boolean;
 }
 

@@ -99,13 +99,13 @@ export function setCommissionStatus(tx: Tx, id: number, status: CommissionStatus
     .executeTakeFirstOrThrow();
 }
 
-/** The share of a sale that other commissions have, and the first of these commissions. */
+/** The sum of the shares of a sale in other commissions, and the smallest id of these commissions. */
 export interface TakenShare {
   shareBasisPoints: number;
   commissionId: number;
 }
 
-/** Finds, for each of these accounts, the share of its sale that other commissions have. */
+/** Finds the shares of each account's sale in other commissions. An account without such shares is not in the map. */
 export async function findSharesOfOthers(
   db: Db,
   commissionId: number,
@@ -221,8 +221,8 @@ export function listRules(db: Db, plan: ListPlan) {
 }
 
 /**
- * The commissions that a user may see: all, or the commissions of one employee. With `employeeId: null`, the user sees no
- * commission.
+ * The commissions that a user is allowed to see: all, or the commissions of one employee. With `employeeId: null`, the user sees
+ * no commission.
  */
 export type Visible = 'all' | { employeeId: number | null };
 
@@ -244,7 +244,7 @@ export function listCommissions(
   });
 }
 
-/** @returns undefined if the commission does not exist or the user may not see it. */
+/** @returns undefined if the commission does not exist or the user is not allowed to see it. */
 export async function findCommission(
   db: Db,
   visible: Visible,

@@ -4,7 +4,7 @@ import { invalidField } from './http/errors.ts';
 import { businessDay, type Clock, type PlainDate } from './values/dates.ts';
 import { exactNumber, type Minor, minorFromNumber, minorToNumber } from './values/money.ts';
 
-/** The settings that core reads. config.ts adds all other settings. */
+/** The settings that the code in src/core reads. config.ts adds all other settings. */
 export interface Config {
   readonly LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
   readonly BUSINESS_TIMEZONE: string;
@@ -20,13 +20,13 @@ export interface Config {
   readonly corsOrigins: readonly string[];
 }
 
-/** The dependencies of commands and routes. Created once per service, CLI command or test. */
+/** The dependencies of commands and routes. Created once at the start of the service, of a CLI command or of a test. */
 export interface Context {
   readonly db: Db;
   readonly clock: Clock;
   readonly config: Config;
   readonly currency: Currency;
-  /** Signs access tokens, and is the HMAC key for session tokens and hashes of request bodies. All instances share this secret. */
+  /** Signs access tokens. Also the HMAC key for session tokens and hashes of request bodies. All instances share this secret. */
   readonly secret: string;
 }
 
@@ -36,7 +36,7 @@ export interface Currency {
   readonly decimals: number;
 }
 
-/** A signed-in user, an API key or the system. An API key and the system have no userId. */
+/** Who performs an action: a signed-in user, an API key or the system. Only users have a userId. */
 export interface Actor {
   readonly userId: number | null;
   readonly name: string;
@@ -45,13 +45,13 @@ export interface Actor {
   readonly requestId: string | null;
   /** Only for the role api_key. */
   readonly apiKey?: ApiKeyActor;
-  /** Set while the actor executes an action that the actor has approved. Audit entries then name requester and approver. */
+  /** Set while the service runs an action that the actor has approved. Audit entries then name the requester and the approver. */
   readonly approval?: { readonly id: number; readonly requestedBy: string };
 }
 
 interface ApiKeyActor {
   readonly id: number;
-  /** The permissions of the actor, see rights.ts. */
+  /** The permissions of the API key, see rights.ts. */
   readonly permissions: readonly string[];
 }
 
@@ -73,9 +73,9 @@ export function amountOf(minor: number | Minor, currency: Currency): number {
 }
 
 /**
- * Like `amountOf`, for a sum that may be too large for an exact JSON number.
+ * Like `amountOf`, for a sum that can be too large for an exact JSON number.
  * @param remedy - the request parameter that can make the sum smaller, and advice for its value.
- * @throws AppError VALIDATION_ERROR with the advice, if the exact sum does not fit in a JSON number.
+ * @throws AppError VALIDATION_ERROR with the advice, if no JSON number is exactly the sum.
  */
 export function totalOf(minor: Minor, currency: Currency, remedy: { path: string; advice: string }): number {
   const total = exactNumber(minor, currency.decimals);

@@ -5,7 +5,7 @@ import type { Config } from './context.ts';
 
 export type Log = FastifyBaseLogger;
 
-/** Writes JSON lines in production, for programs, and plain lines elsewhere, for people. */
+/** In production, writes JSON lines for programs. Elsewhere, writes lines of text for people. */
 export function createLog({ LOG_LEVEL, production }: Pick<Config, 'LOG_LEVEL' | 'production'>): Log {
   const options = {
     level: LOG_LEVEL,
@@ -18,7 +18,7 @@ export function createLog({ LOG_LEVEL, production }: Pick<Config, 'LOG_LEVEL' | 
   return pino(options, pretty({ translateTime: 'SYS:HH:MM:ss', ignore: 'reqId', singleLine: true }));
 }
 
-/** Removes `detail` and `where`, because PostgreSQL repeats rows and values in these fields, which may be personal data. */
+/** Removes `detail` and `where`: PostgreSQL copies rows and values into these fields, and they can contain personal data. */
 function withoutRows(error: Error): unknown {
   if (!(error instanceof Error)) return error;
   const { detail: _row, where: _values, ...shown } = pino.stdSerializers.err(error);

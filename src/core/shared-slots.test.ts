@@ -4,7 +4,7 @@ import { createSharedSlots } from './shared-slots.ts';
 
 const OPTIONS = { what: 'things', slots: 2, maxPerCaller: 3, maxWaiting: 10, waitMs: 1_000 };
 
-/** Enters for each caller in turn, and records the callers in the order in which they get slots. */
+/** Requests a slot for each caller in turn, and records the callers in the order in which they get slots. */
 function enterAll(callers: string[], options: Partial<typeof OPTIONS> = {}) {
   const slots = createSharedSlots({ ...OPTIONS, ...options });
   const started: string[] = [];
@@ -13,7 +13,7 @@ function enterAll(callers: string[], options: Partial<typeof OPTIONS> = {}) {
     started.push(caller);
     return leave;
   });
-  // Refuse entries that still wait after the test.
+  // Ignore the refusal of entries that still wait when a test ends.
   for (const entry of entries) entry.catch(() => {});
   return { slots, started, entries };
 }
@@ -51,7 +51,7 @@ describe('shared slots', () => {
     await expect(entries[4]).resolves.toBeTypeOf('function');
   });
 
-  it('refuse a caller that waits only for its own work, with 429', async () => {
+  it('refuse with 429 a caller that waits only for its own earlier work', async () => {
     const { entries } = enterAll(['a', 'a'], { waitMs: 50 });
     await expect(entries[1]).rejects.toMatchObject({
       status: 429,
@@ -59,7 +59,7 @@ describe('shared slots', () => {
     });
   });
 
-  it('refuse a caller if too many callers wait, or if its turn does not come in time', async () => {
+  it('refuse a caller if too many callers wait, or if the turn of the caller does not come in time', async () => {
     const { entries } = enterAll(['a', 'b', 'c', 'd'], { maxWaiting: 1, waitMs: 50 });
     await expect(entries[3]).rejects.toMatchObject({
       status: 503,

@@ -3,10 +3,10 @@ import { type AppError, busy, busyByCaller } from './http/errors.ts';
 /** A few slots for slow work. A caller has at most one slot, and waiting callers take turns. */
 export interface SharedSlots {
   /**
-   * Waits for a slot. Call the returned function to release it.
+   * Waits for a slot. Call the returned function to release the slot.
    * @param caller - see `callerOf` in http/access.ts.
-   * @throws AppError 429 if the caller has too much running and waiting work, or if its earlier work still has a slot when the wait
-   * ends. 503 if too much work of all callers is waiting, or if no slot becomes free in time.
+   * @throws AppError 429 if the caller has reached `maxPerCaller`, or if the caller's earlier work still has a slot after
+   * `waitMs`. AppError 503 if `maxWaiting` is reached, or if the caller gets no slot within `waitMs` for another reason.
    */
   enter(caller: string): Promise<() => void>;
   /** Refuses all waiting work. */
@@ -17,9 +17,9 @@ interface SlotOptions {
   /** The work that the slots are for, as a plural noun such as `exports`. */
   what: string;
   slots: number;
-  /** The limit of running and waiting work of one caller. */
+  /** How many pieces of work one caller can have, running and waiting together. */
   maxPerCaller: number;
-  /** The limit of waiting work of all callers. */
+  /** How many pieces of work of all callers together can wait. */
   maxWaiting: number;
   waitMs: number;
 }
@@ -97,7 +97,7 @@ export function createSharedSlots({
     for (const [caller, [next, ...others]] of waiting) {
       if (running.size >= slots) return;
       if (!next || running.has(caller)) continue;
-      // Move this caller to the end of the queue.
+      // If the caller has more waiting work, move the caller to the end of the queue.
       waiting.delete(caller);
       if (others.length > 0) waiting.set(caller, others);
       running.add(caller);

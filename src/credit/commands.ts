@@ -14,8 +14,8 @@ import type { CreditRefund, CreditTransfer } from './schema.ts';
 import { type CreditMoveRow, insertCreditMove, type NewCreditMoveRow, sumMovedCredit } from './store.ts';
 
 /**
- * Transfers credit to another account. The other account receives the credit like a payment. If the credit that leaves the account
- * today would exceed the approval limit, the transfer is sent for approval instead.
+ * Transfers credit to another account. The other account receives the credit like a payment. If the sum of the credit that leaves
+ * account `id` today would exceed the approval limit, the transfer is sent for approval instead.
  */
 export async function transferCredit(
   context: Context,
@@ -71,8 +71,8 @@ export async function transferCredit(
 }
 
 /**
- * Records credit that was paid back to the customer by a payment method. If the credit that leaves the account today would exceed
- * the approval limit, the refund is sent for approval instead.
+ * Records credit that was paid back to the customer by a payment method. If the sum of the credit that leaves the account today
+ * would exceed the approval limit, the refund is sent for approval instead.
  */
 export async function refundCredit(
   context: Context,
@@ -122,7 +122,7 @@ export async function refundCredit(
   });
 }
 
-/** The actions on credit that may need approval. */
+/** The actions on credit that can need approval. */
 export const CREDIT_ACTIONS = {
   transfer_credit: {
     lock,

@@ -65,7 +65,7 @@ function refundWith({ transactionRef, paymentMethodId }: NewCreditMoveRow) {
 /** A credit move, with the e-mail of the user who recorded it, or `system` if no user did. */
 export type ListedCreditMove = CreditMoveRow & { actor: string };
 
-/** @param accountId - limits the list to moves from and to this account. */
+/** @param accountId - limits the list to moves from or to this account. */
 export function listCreditMoves(db: Db, plan: ListPlan, accountId?: number): Promise<Page<ListedCreditMove>> {
   return fetchPage<ListedCreditMove>(db, plan, {
     computed: { kind: sql`(case when m.to_account_id is null then 'refund' else 'transfer' end)` },

@@ -66,7 +66,7 @@ export async function changeCustomer(context: Context, actor: Actor, id: number,
 
 /**
  * Creates the customer with an external id, or changes the given fields if the customer exists.
- * @throws AppError FORBIDDEN if the customer does not exist and the actor may only change customers.
+ * @throws AppError FORBIDDEN if the customer does not exist and the actor is not allowed to create customers.
  */
 export function upsertCustomer(context: Context, actor: Actor, externalId: string, body: CustomerUpsert) {
   return upsertByExternalId(context.db, 'customer', externalId, {

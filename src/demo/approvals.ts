@@ -17,7 +17,7 @@ export interface Staff {
   manager: Actor;
 }
 
-/** Adds users without a password. They cannot sign in until an admin gives them one. */
+/** Adds users without a password. These users cannot sign in until an admin sets a password. */
 export function addStaff({ db }: Context, actor: Actor): Promise<Staff> {
   return inTransaction(db, async (tx) => {
     const add = async (role: 'finance' | 'manager', firstName: string, lastName: string): Promise<Actor> => {

@@ -11,8 +11,8 @@ const SETTING = 'demo_company';
 
 /**
  * Adds a demo company and one year of its history. Does nothing if the database has customers, payments, or products other than
- * the active demo products. Everything goes through the functions that requests use, while the clock moves through the year.
- * Instances that are started meanwhile wait.
+ * the active demo products. The same functions as for API requests create the data, with a clock that is set to each day of the
+ * year. Other instances that are started at this time wait.
  *
  * @param now - the end of the simulated year. The same `now` and the same number of accounts give the same company.
  * @throws PreparationError if an earlier start was interrupted while it filled the database.

@@ -28,7 +28,7 @@ export async function importEarlierCustomers(
   await workOnImport(parts, id, { isLast: true });
 }
 
-/** Checks the files of another shop, which contain mistakes. Nobody has corrected them yet. */
+/** Checks the files of another shop. They contain mistakes that staff have not corrected yet. */
 export async function checkFilesWithMistakes(
   parts: ImportParts,
   actor: Actor,
@@ -98,7 +98,7 @@ function filesWithMistakes(date: PlainDate, { sku, name, deposit, rest }: Import
       ACCOUNT_COLUMNS,
       ['SHOP-S1', 'SHOP-1', sku, name, addDays(date, -90)],
       ['SHOP-S2', 'SHOP-2', sku, name, addDays(date, -80)],
-      ['SHOP-S3', 'SHOP-3', 'SHS-400', name, addDays(date, -70)], // A digit too many.
+      ['SHOP-S3', 'SHOP-3', 'SHS-400', name, addDays(date, -70)], // One digit too many.
       ['SHOP-S4', 'SHOP-4', sku, name, '31.02.2026'],
     ]),
     payments: textOf([

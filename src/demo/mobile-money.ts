@@ -1,6 +1,6 @@
 import { csvLine } from '../core/values/csv.ts';
 
-// The calls and the files of the mobile-money provider, as its gateway and its portal send them.
+// The calls of the mobile-money provider's gateway, and the statement files of its portal.
 
 const EAST_AFRICA_OFFSET_MS = 3 * 3_600_000;
 
@@ -84,7 +84,7 @@ const COLUMNS = [
   ...['Other Party Info', 'Linked Transaction ID', 'A/C No.'],
 ];
 
-/** The provider's times have no zone. */
+/** The provider sends times in East African time, without a time zone. */
 function localTime(time: Date): string {
   return new Date(time.getTime() + EAST_AFRICA_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ');
 }

@@ -40,8 +40,8 @@ async function startReceiver(): Promise<{ url: string; close(): void }> {
 }
 
 /**
- * Does the work, and sends its events to a receiver on this machine. The receiver refuses the first event, which is then sent
- * again. At the end, the receiver is closed and the endpoint is disabled, so that nothing is sent when the service runs.
+ * Runs `work`, and sends the events of `work` to a receiver on this machine. The receiver refuses the first event, which is then
+ * sent again. At the end, the receiver is closed and the endpoint is disabled, so that nothing is sent when the service runs.
  */
 export async function tryWebhooks(
   context: Context,

@@ -157,10 +157,10 @@ interface UnmatchedPayment {
 }
 
 /**
- * Simulates a year that ends at `now`: opens accounts, and posts the payments of their customers. Staff assign, reverse, refund,
- * reconcile, and pay commissions. The last days leave open work: unmatched payments, conflicts, rejected notifications, a
- * statement of the provider that differs from the books, KYC to decide, commissions to approve, requests for approval, an import
- * with mistakes.
+ * Simulates a year that ends at `now`: opens accounts, and posts the payments of their customers. Staff assign, reverse and
+ * reconcile payments, refund credit and pay commissions. The last days leave open work: unmatched payments, conflicts, rejected
+ * notifications, a statement of the provider that differs from the books, KYC to decide, commissions to approve, requests for
+ * approval, and an import with mistakes.
  */
 export async function simulateDemoYear(
   context: Context,
@@ -331,7 +331,7 @@ class DemoYear {
     return planned.sort((a, b) => a.time.getTime() - b.time.getTime());
   }
 
-  /** The amount that the customer pays on a day, in whole units. 0: nothing. */
+  /** The amount that the customer pays on a day, in whole units. 0 if the customer pays nothing. */
   private amountOn(contract: Contract, date: PlainDate): number {
     const { manner, sent, offer, startsOn, leadDays, stopsAfter, isOver } = contract;
     const { deposit, instalmentAmount, instalmentCount, frequency } = offer.plan;
@@ -473,7 +473,7 @@ class DemoYear {
     }
     if (daysLeft === STATEMENTS_ON.withDifferences) {
       const time = this.momentOf(addDays(date, -3), 17);
-      // The calls that report these payments are lost.
+      // The calls that report these payments are lost, so the payments are only on the statement.
       for (const { accountId, payer, offer } of this.payingContracts().slice(2, 4))
         this.addTransaction({
           time,
@@ -599,7 +599,7 @@ class DemoYear {
     await workOnStatement(this.context, this.tools.log, id, { isLast: true, signal });
   }
 
-  /** Assigns the payments that have been unmatched since `until` or an earlier day. For some, staff find no account. */
+  /** Assigns the payments that have been unmatched since `until` or an earlier day. For some payments, staff find no account. */
   private async assignUnmatched(until: PlainDate): Promise<void> {
     for (const { paymentId, contract } of takeUntil(until, this.unmatched)) {
       if (!contract.isOver && !this.oneIn(25))
@@ -629,7 +629,7 @@ class DemoYear {
     if (paymentIds.length > 0) await reconcile(this.context, ACTOR, { paymentIds, reconciliationDate: date });
   }
 
-  /** Reviews an account: may cancel it, refund its credit, or pursue its debt. */
+  /** Staff review an account. They sometimes cancel it, refund its credit, or pursue its debt. */
   private async review(contract: Contract, date: PlainDate): Promise<void> {
     if (contract.isOver) return;
     const { manner, startsOn, stopsAfter, offer, sent } = contract;
@@ -671,7 +671,7 @@ class DemoYear {
       .executeTakeFirstOrThrow();
   }
 
-  /** Calculates the commissions of the last month, and pays those of the month before. */
+  /** Calculates the commissions of the two months before `date`, and pays those of the earlier month. */
   private async payCommissions(date: PlainDate): Promise<void> {
     const month = (before: number) => addMonthsKeepingDay(firstOfMonth(date), -before).slice(0, 7);
     for (const employeeId of this.agentIds) {

@@ -46,7 +46,7 @@ export const EmployeeUpsert = Type.Object(upsertFields, {
 });
 export type EmployeeUpsert = Static<typeof EmployeeUpsert>;
 
-/** A person who earns commission. An employee need not be a user. */
+/** A person who earns commission. An employee can also be a user, but this is not necessary. */
 export const Employee = Type.Object(
   {
     id: Id,

@@ -34,7 +34,7 @@ export function insertEmployee(tx: Tx, { externalId, ...fields }: EmployeeFields
     });
 }
 
-/** @throws AppError DUPLICATE_ENTRY when the external id is taken. */
+/** @throws AppError DUPLICATE_ENTRY if the external id is taken. */
 export function updateEmployee(
   tx: Tx,
   id: number,

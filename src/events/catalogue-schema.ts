@@ -21,7 +21,7 @@ const FIELDS = {
         '`non_payment` for an automatic suspension because of late payment, `payment` if a payment ended such a suspension, otherwise null.',
     }),
   ),
-  changedFields: Type.Array(Type.String(), { description: 'The names of the fields that were sent.' }),
+  changedFields: Type.Array(Type.String(), { description: 'The names of the fields in the request.' }),
   configurationId: Id,
   conflictingPaymentId: Nullable(Id),
   creditMinor: amount('The credit of the account.'),
@@ -111,7 +111,7 @@ const APPROVAL_DATA = ['action', 'accountId', 'paymentId', 'amountMinor'] as con
 const STATUS_QUERY_DATA = ['paymentId', 'notificationId', 'provider'] as const;
 const PAYMENT_DATA = ['accountId', 'amountMinor'] as const;
 
-/** Every type of event. The subject of an event is not repeated in its data. */
+/** Every type of event. The data do not repeat the subject of the event, which is in `resource` and `resourceId`. */
 export const EVENTS = {
   'payment.received': {
     when: 'Staff recorded a payment, or a provider reported one.',

@@ -3,13 +3,13 @@ import type { Resource } from '../core/http/errors.ts';
 import { type EventData, type EventType, versionOf } from './catalogue-schema.ts';
 import type { AuditAction } from './change-schema.ts';
 
-// Every change is published as one event, and recorded by one audit entry unless the change follows from another change.
+// Every change is published as one event. A change that does not follow from another change is also recorded by one audit entry.
 
 /** An event to publish. Make it with `event`. */
 export interface NewEvent {
   type: EventType;
   data: object;
-  /** For a change of an account's money or status. Without a version, the ledger sets the version. */
+  /** Set for a change of an account's money or status. Without `version`, the ledger sets the version. */
   account?: { id: number; version?: number };
 }
 
@@ -27,7 +27,7 @@ export interface Subject {
   resourceId: number | null;
 }
 
-/** A change to write: its event and, unless the event is derived, its audit entry. */
+/** A change to write: its event, and its audit entry if it has one. */
 export interface ChangeRow {
   actor_user_id: number | null;
   api_key_id: number | null;
@@ -81,7 +81,7 @@ export interface NewAuditEntry {
   event: NewEvent;
 }
 
-/** The row of an audited change, to insert with other rows. */
+/** The row of a change that has an audit entry. */
 export function auditRow(
   actor: Actor,
   { action, resource, resourceId, before, after, event }: NewAuditEntry,

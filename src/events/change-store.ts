@@ -7,14 +7,14 @@ import { auditRow, type ChangeRow, type NewAuditEntry } from './change-rules.ts'
 // One SQL statement writes the events and the audit entries of changes.
 
 /**
- * The two keys of an advisory lock. A transaction holds the lock in shared mode from its first event id to its end. The lock shows
- * readers which ids may still be uncommitted, see events/feed-horizon.ts.
+ * The two keys of an advisory lock. A transaction holds the lock in shared mode from before its first event id to its end.
+ * `readSample` in store.ts finds by this lock the transactions that can still commit events.
  */
 export const PUBLISHING_LOCK = { classId: 1_702_259_054, objectId: 1_953_720_691 } as const;
 
 /**
- * Common table expressions that insert the rows in the given order. A larger statement may contain them. The statement takes the
- * lock before it takes ids. An audit entry has the id of its event.
+ * Common table expressions that insert the rows in the given order. A larger statement can contain them. The lock is
+ * taken before the first id. An audit entry has the id of its event.
  *
  * @param parameter - the SQL parameter with the `ChangeRow`s, made by `rowsAsJson`.
  */

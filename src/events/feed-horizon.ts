@@ -10,7 +10,7 @@ const PAUSE_MS = 20;
 /** Finds the id up to which the feed is complete, for all readers of an instance. */
 export interface HorizonReader {
   /**
-   * Samples the database now, once for all concurrent callers.
+   * Takes a sample that begins after the call. Concurrent callers share one sample.
    * @returns the id of the horizon, and the last event id that any transaction has got from the sequence.
    */
   read(): Promise<{ id: number; lastId: number }>;
@@ -26,8 +26,8 @@ export interface HorizonReader {
 export function createHorizonReader(db: Db): HorizonReader {
   let horizon = NO_HORIZON;
   /**
-   * The sample that is being taken. A new caller waits for the next sample, because this one may miss an event that the caller has
-   * committed.
+   * The sample that is being taken. A new caller waits for the next sample, because this sample can miss an event that the caller
+   * has just committed.
    */
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<{ id: number; lastId: number }> | undefined;

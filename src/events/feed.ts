@@ -9,9 +9,9 @@ const LONGEST_PAUSE_MS = 200;
 const MAX_EVENTS_PER_READ = 1_000;
 
 export interface FeedPage extends EventPage {
-  /** Whether events after `toId` may already be visible. */
+  /** Whether there can be visible events after `toId`. */
   hasMore: boolean;
-  /** The last event id that a transaction took. */
+  /** The highest event id that any transaction has taken from the sequence. */
   lastId: number;
 }
 
@@ -22,11 +22,11 @@ interface Arrival {
 }
 
 /**
- * The events up to the horizon, see rules.ts. While readers wait, one loop for each instance looks for new events and gives them
- * to all readers. So a waiting reader needs no database connection.
+ * The events up to the horizon, see rules.ts. While readers wait, one loop in each instance looks for new events and gives them
+ * to all readers of the instance. So a waiting reader needs no database connection.
  */
 export interface Feed {
-  /** The next events after an id, of some types or of all. Without `after`, starts with the first event that is kept. */
+  /** The next events after an id, of some types or of all types. Without `after`, starts with the oldest stored event. */
   read(query: {
     after?: number | undefined;
     types?: readonly string[] | undefined;
@@ -105,7 +105,7 @@ export function createFeed(db: Db, horizon: HorizonReader): Feed {
     });
   }
 
-  /** Reads new events as long as readers wait. */
+  /** Reads new events while at least one reader waits. */
   async function poll(): Promise<void> {
     isPolling = true;
     let pauseMs = SHORTEST_PAUSE_MS;

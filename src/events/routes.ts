@@ -97,7 +97,7 @@ interface PageQuery {
   limit: number;
 }
 
-/** Reads pages until one has events or is the last one, because few events may have the wanted types. */
+/** Reads pages until a page has events or is the last page. A page is empty if none of its events has a wanted type. */
 async function readPage(feed: Feed, { after, ...query }: PageQuery): Promise<FeedPage> {
   let page = checked(after, await feed.read({ ...query, after }));
   for (let more = MAX_EMPTY_PAGES; page.events.length === 0 && page.hasMore && more > 0; more -= 1) {
@@ -107,8 +107,8 @@ async function readPage(feed: Feed, { after, ...query }: PageQuery): Promise<Fee
 }
 
 /**
- * The maximum number of pages without events that one request reads. Each page covers 10,000 ids. The next request continues after
- * them.
+ * The maximum number of further pages that one request reads after an empty page. Each page covers 10,000 ids. The next request
+ * continues after these pages.
  */
 const MAX_EMPTY_PAGES = 20;
 
@@ -147,8 +147,8 @@ function endOf(reply: FastifyReply): AbortSignal {
 }
 
 /**
- * Checks the caller again after a wait: the user or the key may have lost rights, and the events were chosen by the role that the
- * caller had before the wait.
+ * Checks the caller again after a wait, because the user or the API key may have lost rights. A new role is refused, too, because
+ * the events were chosen by the role before the wait.
  * @throws AppError UNAUTHORIZED, FORBIDDEN
  */
 async function checkAgain(request: FastifyRequest, identify: Identify): Promise<void> {

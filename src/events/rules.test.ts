@@ -26,7 +26,7 @@ describe('advance', () => {
     expect(horizonAfter({ lastId: 5, writers: [] }, { lastId: 7, writers: ['a'] }).id).toBe(5);
   });
 
-  it('moves the horizon to an id when all transactions of its sample have ended, even if later ones run', () => {
+  it('moves the horizon to an id when all transactions of its sample have ended, even if later transactions run', () => {
     const first = { lastId: 7, writers: ['a', 'b'] };
     expect(horizonAfter(first, { lastId: 9, writers: ['b', 'c'] }).id).toBe(0);
     expect(horizonAfter(first, { lastId: 9, writers: ['b', 'c'] }, { lastId: 9, writers: ['c'] }).id).toBe(7);
@@ -48,14 +48,14 @@ describe('advance', () => {
 });
 
 describe('advance after another server has become the primary', () => {
-  it('waits for the transaction that took an id again', () => {
+  it('waits for the transaction that took the same id a second time', () => {
     const before = { lastId: 7, writers: ['lost'] };
     const again = { server: 'b', lastId: 7, writers: ['new'] };
     expect(horizonAfter(before, again).id).toBe(0);
     expect(horizonAfter(before, again, { server: 'b', lastId: 7, writers: [] }).id).toBe(7);
   });
 
-  it('moves the horizon back to the ids of that server', () => {
+  it('moves the horizon back if the new primary has lower ids', () => {
     expect(horizonAfter({ lastId: 9, writers: [] }, { server: 'b', lastId: 7, writers: [] }).id).toBe(7);
   });
 });
@@ -99,7 +99,7 @@ describe('a filter of types', () => {
     ],
     [['*'], EVENT_TYPES],
     [['payment.lost'], []],
-  ])('a filter matches the types that it names or whose subject it names: %j', (filters, types) => {
+  ])('matches the types that it names, and all types of a subject that it names: %j', (filters, types) => {
     expect(typesOf(filters)).toEqual(types);
   });
 

@@ -3,20 +3,20 @@ import { mayDo, type Permission, type Rights } from '../rights.ts';
 import { EVENT_TYPES, type EventType } from './catalogue-schema.ts';
 
 // A transaction takes event ids before it commits, so an event can become visible after events with higher ids. A reader that
-// remembers only the last id would miss it. So readers get events only up to the horizon: every transaction with an event up to
-// this id has ended.
+// remembers only the last id would miss that event. So readers get events only up to an id called the horizon: every transaction
+// that has taken an id up to the horizon has ended.
 
 /** The state of the event ids at one moment. */
 export interface Sample {
   /** Changes when PostgreSQL starts, recovers from a crash or makes a checkpoint, and when another server becomes the primary. */
   server: string;
-  /** The last id that a transaction took. */
+  /** The highest id that any transaction has taken. */
   lastId: number;
-  /** The running transactions that may have taken ids up to `lastId`. They are read after `lastId`. */
+  /** The running transactions that may have taken ids up to `lastId`. They are read after `lastId`, so that none is missing. */
   writers: readonly string[];
 }
 
-/** The transactions that may still commit events with ids up to `id`. */
+/** The transactions that can still commit events with ids up to `id`. */
 interface Mark {
   id: number;
   writers: readonly string[];
@@ -27,16 +27,16 @@ export interface Horizon {
   server: string;
   /** Every event up to this id is visible, or was rolled back. */
   id: number;
-  /** Later ids that are not complete yet. */
+  /** Later ids, up to which the feed is not complete yet. */
   marks: readonly Mark[];
 }
 
 export const NO_HORIZON: Horizon = { server: '', id: 0, marks: [] };
 
 /**
- * The horizon after a sample: the id of the last mark whose transactions have all ended. Transactions that start later take higher
- * ids, except after a crash or a failover: PostgreSQL does not write each id to disk, and may use ids of unfinished transactions a
- * second time. So a sample of another `server` discards the earlier horizon.
+ * The horizon after a sample is the id of the last mark whose transactions have all ended, because later transactions take higher
+ * ids. After a crash or a failover, they can take the same ids again: PostgreSQL does not write each id to disk. So a sample of
+ * another `server` discards the earlier horizon.
  */
 export function advance(horizon: Horizon, { server, lastId, writers }: Sample): Horizon {
   const { id, marks } = horizon.server === server ? horizon : NO_HORIZON;
@@ -51,7 +51,7 @@ export function advance(horizon: Horizon, { server, lastId, writers }: Sample): 
   };
 }
 
-/** What a filter may be: a type (`payment.received`), all types of a subject (`payment.*`), or all types (`*`). */
+/** What a filter can be: a type (`payment.received`), all types of a subject (`payment.*`), or all types (`*`). */
 export const TYPE_FILTERS: readonly string[] = [
   ...EVENT_TYPES,
   ...new Set(EVENT_TYPES.map((type) => `${subjectOf(type)}.*`)),
@@ -130,7 +130,7 @@ export function typesOf(filters: readonly string[]): EventType[] {
   );
 }
 
-/** @throws AppError VALIDATION_ERROR for a filter that matches no type. The message lists the types of its subject, or all subjects. */
+/** @throws AppError VALIDATION_ERROR for a filter that matches no type. The message lists what is allowed. */
 export function checkTypeFilters(filters: readonly string[]): void {
   const unknown = filters.find((filter) => !TYPE_FILTERS.includes(filter));
   if (unknown === undefined) return;

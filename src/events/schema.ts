@@ -75,7 +75,7 @@ function fieldsOfEvent<T extends TSchema, R extends TSchema, D extends TSchema>(
       }),
     ),
     accountVersion: Nullable(
-      Type.Integer({ description: 'Counts the events of the account by id: 1, 2, 3, … without gaps.' }),
+      Type.Integer({ description: 'The number of the event on this account: 1, 2, 3, … without gaps.' }),
     ),
     actor: Type.String({
       description:

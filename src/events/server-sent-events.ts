@@ -5,7 +5,7 @@ import type { EventRow } from './store.ts';
 // Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). A client that reconnects sends the id
 // of its last message as Last-Event-ID.
 
-/** A proxy may close a connection on which nothing is sent for a minute. */
+/** A proxy can close a connection on which nothing is sent for a minute. */
 const HEARTBEAT_MS = 15_000;
 /** The interval at which the session is checked, so that the stream ends soon after the session. */
 const CHECK_MS = 5_000;
@@ -22,7 +22,7 @@ interface StreamOptions {
   signal: AbortSignal;
 }
 
-/** Events as a stream. A client that reads slowly gets them later; nothing is stored for it. */
+/** Events as a stream. For a slow client, the service reads the events later, instead of keeping them in memory. */
 export function streamEvents(feed: Feed, options: StreamOptions): Readable {
   return Readable.from(messages(feed, options), { objectMode: false });
 }

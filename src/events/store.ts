@@ -6,8 +6,8 @@ import { PUBLISHING_LOCK } from './change-store.ts';
 import type { Sample } from './rules.ts';
 
 /**
- * Uses `pg_sequence_last_value`, which locks the page of the sequence: a plain select could see an id that is not taken yet. The
- * subquery of the locks depends on the id, so that the locks are read after the sequence.
+ * Uses `pg_sequence_last_value`, because it locks the page of the sequence. A plain select could see an id that is not taken yet.
+ * The subquery on `pg_locks` depends on `taken.id`, so that PostgreSQL reads the locks after the sequence.
  */
 const SAMPLE = `
   select (pg_postmaster_start_time(), (pg_control_checkpoint()).checkpoint_lsn)::text as server,
@@ -18,7 +18,7 @@ const SAMPLE = `
       and taken.id is not null) as writers
   from (select pg_sequence_last_value('audit_entries_id_seq') as id offset 0) taken`;
 
-/** The last event id that a transaction took, and the transactions that may still commit events with ids up to it. */
+/** The highest event id that any transaction has taken, and the transactions that can still commit events up to this id. */
 export async function readSample(db: Db): Promise<Sample> {
   const { classId, objectId } = PUBLISHING_LOCK;
   const [sample] = await lookUp<Sample>(db, SAMPLE, [classId, objectId]);
@@ -28,7 +28,7 @@ export async function readSample(db: Db): Promise<Sample> {
 
 export type EventRow = Row<'events'>;
 
-/** The number of ids that one statement covers, so that the statement is quick if few events have the requested types. */
+/** The number of ids that one statement covers, so that the statement is quick even if few events have the requested types. */
 const IDS_AT_ONCE = 10_000;
 
 const PAGE = `
@@ -52,18 +52,18 @@ export interface EventPage {
 }
 
 interface PageQuery {
-  /** Default: from the first event that is kept. */
+  /** Default: from the oldest stored event. */
   after: number | undefined;
-  /** Id of the horizon. */
+  /** The id of the horizon, see rules.ts. */
   upTo: number;
   types: readonly string[] | undefined;
   limit: number;
 }
 
-/** The next events in the order of their ids. A page may be empty although later pages have events. */
+/** The next events in the order of their ids. A page can be empty although later pages have events. */
 export async function findEvents(db: Db, { after, upTo, types, limit }: PageQuery): Promise<EventPage> {
   const values = [after ?? null, upTo, types ?? null, limit];
-  // Not `lookUp`, which is for a few rows: a page may return 1,000 rows, or scan 10,000 ids.
+  // Not `lookUp`, which is for a few rows: a page can return 1,000 rows, or scan 10,000 ids.
   const rows = await run<{ deletedToId: number; toId: number } & (EventRow | { id: null })>(db, PAGE, values);
   const [first] = rows;
   if (!first) throw new Error('The table event_feed has no row.');

@@ -9,7 +9,7 @@ import {
   minorToText,
 } from '../core/values/money.ts';
 
-/** The statuses of an invoice, and the statuses that may follow each of them. */
+/** The statuses of an invoice, and the statuses that can follow each of them. */
 const MOVES: Record<InvoiceStatus, readonly InvoiceStatus[]> = {
   issued: ['void'],
   void: [],
@@ -35,7 +35,7 @@ export interface Line {
   lineTotalMinor: Minor;
 }
 
-/** @throws RangeError for more than three decimals, which the schema of the request refuses already. */
+/** @throws RangeError for more than three decimals. The schema of the request already refuses these. */
 export function readQuantity(quantity: number): bigint {
   const milli = minorFromNumber(quantity, QUANTITY_DECIMALS);
   if (milli === undefined) throw new RangeError(`${quantity} is not a quantity with at most 3 decimals`);

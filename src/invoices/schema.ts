@@ -15,7 +15,7 @@ import {
 import { defineList } from '../core/lists/query.ts';
 import { INVOICE_STATUSES, QUANTITY_DECIMALS } from './rules.ts';
 
-/** With three decimals this has twelve digits, so every quantity is an exact JSON number. */
+/** With three decimals, this number has twelve digits, so every quantity is an exact JSON number. */
 const MAX_QUANTITY = 999_999_999;
 
 const itemProperties = {

@@ -26,8 +26,8 @@ interface NewInvoiceRow {
 }
 
 /**
- * Finds the customer of the account, and locks the account, as the invoice's foreign key would do later. Without this lock, the
- * insert could wait for the account while it holds the lock on the year's counter.
+ * Finds the customer of the account, and locks the account. Without this lock, the foreign key of the invoice would lock the
+ * account later: the insert could then wait for the account while it holds the lock on the year's counter.
  */
 export function findRecipient(tx: Tx, accountId: number) {
   return tx
@@ -40,8 +40,8 @@ export function findRecipient(tx: Tx, accountId: number) {
 }
 
 /**
- * Takes the year's next number and inserts the invoice. One statement does both, because other invoices of the year wait for the
- * lock on the counter. If the transaction fails, the next invoice gets the number.
+ * Takes the year's next number and inserts the invoice. Other invoices of the year wait for the lock on the counter. To hold this
+ * lock for a short time, one statement does both. If the transaction fails, the next invoice gets the number.
  */
 export async function insertInvoice(
   tx: Tx,

@@ -20,9 +20,9 @@ export function kycRoutes(api: Api, context: Context): void {
         operationId: 'updateKyc',
         summary: 'Submit or decide a customer’s verification',
         description:
-          'Each call adds a record to the history. A user who may decide (`kyc:decide`) sets the customer’s `kycStatus`. ' +
-          'Other users may only submit `pending`, which does not replace an earlier `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a ' +
-          'call without adding a second record, send an Idempotency-Key.',
+          'Each call adds a record to the history. If a user can decide (`kyc:decide`), the call sets the customer’s `kycStatus`. ' +
+          'Other users can only submit `pending`, which does not replace an existing `kycStatus`. `kycReviewPending` is true while ' +
+          'the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.',
         params: IdParams,
         body: KycUpdate,
         response: { 200: Envelope(KycRecord, 'KYC updated.') },

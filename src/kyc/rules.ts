@@ -3,10 +3,10 @@ import { type FieldProblem, invalid } from '../core/http/errors.ts';
 import type { KycDocument } from './schema.ts';
 
 const MAX_DOCUMENT_BYTES = 2048;
-/** The limit for all documents of one record. It keeps a page of the history small, which has up to a hundred records. */
+/** The limit for all documents of one record. It keeps the pages of the history small: a page has up to a hundred records. */
 const MAX_DOCUMENTS_BYTES = 16 * 1024;
 
-/** The statuses of a KYC record. Only a user with the permission kyc:decide may record a decision. */
+/** The statuses of a KYC record. Only a user with the permission kyc:decide can record a decision. */
 const STATUSES: Record<VerificationStatus, { isDecision: boolean }> = {
   pending: { isDecision: false },
   verified: { isDecision: true },
@@ -19,8 +19,8 @@ export function isDecision(status: VerificationStatus): boolean {
 }
 
 /**
- * Returns the customer's status after a new record. If the user may not decide, the current status stays, because the new record
- * must not hide a rejection or undo a verification.
+ * Returns the customer's status after a new record. If the user is not allowed to decide, an existing status stays, because the
+ * new record must not hide a rejection or undo a verification.
  *
  * @param current - the status before the new record. Null for a customer without records.
  */

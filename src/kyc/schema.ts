@@ -21,7 +21,7 @@ const MAX_KEY_LENGTH = 50;
 type Scalar = string | number | boolean | null;
 export type KycDocument = string | { [key: string]: Scalar };
 
-/** A text or an object. The values of known keys are validated. Other keys may have any scalar. */
+/** A text or an object. The values of known keys are validated. Other keys can have any scalar value. */
 const KycDocument = Type.Unsafe<KycDocument>({
   type: ['string', 'object'],
   description:

@@ -71,7 +71,7 @@ export async function post(
   return changed;
 }
 
-/** Opening, cancelling and writing off are changes of status: they move no money. */
+/** Whether the event moves money on the account. An event that opens, cancels or writes off an account moves no money. */
 function movesMoney({ movements }: MoneyEvent, accountId: number): boolean {
   return movements.some((one) => one.accountId === accountId && 'amountMinor' in one.movement);
 }

@@ -81,7 +81,7 @@ describe('the latest month with money', () => {
 });
 
 describe('the books of an account', () => {
-  it('reduce the debt by a payment, and record the rest as credit', () => {
+  it('reduce the debt by the amount of a payment, and record the rest of the payment as credit', () => {
     const received = moneyIn(opened, 1200n);
     expect(amounts(received.entries)).toEqual({ receivable: -1000n, customer_credit: -200n });
     expect(received.after).toMatchObject({ paidMinor: 1200n, receivableMinor: 0n, creditMinor: 200n });
@@ -180,7 +180,7 @@ const startArb = fc.record({
   givenAwayMinor: fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 2000n })),
 });
 
-/** Steps after which an account owes more than its total. Too few runs with random steps only would reach this. */
+/** Steps after which an account owes more than its total. Random steps alone would reach this in too few runs. */
 function giveAway(totalMinor: bigint, givenAwayMinor: bigint): Step[] {
   if (givenAwayMinor === 0n) return [];
   return [

@@ -62,9 +62,7 @@ export interface MoneyEvent {
   creditMoveId?: number;
   /** Empty for an unmatched payment. */
   movements: { accountId: number; movement: Movement }[];
-  /**
-   * The contra entries refer to the account of the first movement. Together with the entries of the movements, they sum to zero.
-   */
+  /** Entries that refer to the account of the first movement, and that bring the sum of all entries of the event to zero. */
   contra: Entry[];
   rows?: AccompanyingRows;
 }
@@ -310,7 +308,7 @@ function opening({ totalMinor }: AccountBooks): AppliedMovement {
   };
 }
 
-/** The sale is undone. Everything that was paid becomes credit. If the paid amount is negative, the customer still owes it. */
+/** The sale is undone. Everything that was paid becomes credit. If the paid amount is negative, the customer owes that amount. */
 function cancellation(books: AccountBooks): AppliedMovement {
   const creditMinor = books.paidMinor > 0n ? books.paidMinor : 0n;
   const receivableMinor = creditMinor - books.paidMinor;

@@ -9,8 +9,9 @@ import type { AccompanyingRows, AccountRow, BooksToWrite, NewEntry } from './rul
 const ACCOUNTS = 'select * from accounts where id = any($1::bigint[]) order by id';
 
 /**
- * Locks accounts in the order of their ids, and waits while another transaction has locked one. Lock order: payment
- * references, accounts, payments. `no key update` does not block foreign keys, so inserts that refer to the account never wait.
+ * Locks accounts in the order of their ids, and waits while another transaction has locked one. To avoid deadlocks, lock payment
+ * references first, then accounts, then payments. `no key update` does not block foreign keys, so inserts that refer to an
+ * account never wait.
  */
 export async function lockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
   const rows = await run<AccountRow>(tx, `${ACCOUNTS} for no key update`, [ids]);
@@ -81,8 +82,8 @@ type WrittenTable = keyof typeof WRITTEN;
 const WRITTEN_TABLES = Object.keys(WRITTEN) as WrittenTable[];
 
 /**
- * The SQL of `writeEvents`, by the tables that get rows. Other tables are left out, because an insert without rows costs the same as
- * an insert of one row.
+ * The SQL of `writeEvents`, by the tables that get rows. The SQL leaves out the other tables, because an insert without rows
+ * costs the same as an insert of one row.
  */
 const statements = new Map<string, string>();
 

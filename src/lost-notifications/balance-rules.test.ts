@@ -5,7 +5,7 @@ const START_MS = Date.parse('2026-11-02T09:00:00Z');
 const at = (seconds: number) => new Date(START_MS + seconds * 1_000);
 const LATER = at(3_600);
 
-/** The report of a payment: its amount, and the balance after it. By default, the report is received at once. */
+/** The amount of a payment, and the balance after it. By default, the service receives the report at the time of the payment. */
 const report = (seconds: number, amount: number, balance: number, receivedAfter = seconds) => ({
   time: at(seconds),
   amountMinor: BigInt(amount),
@@ -53,7 +53,7 @@ describe('the running balance', () => {
     expect(gaps).toMatchObject([{ differenceMinor: -50n }]);
   });
 
-  it('reports a notification as late if it comes after its gap was reported', () => {
+  it('reports a notification as late if its gap has already been reported when it comes', () => {
     const reports = [report(0, 10, 110), report(9, 5, 135)];
     const { segments } = findGaps(segmentsOf(reports), LATER);
     const withLate = addReport(segments, report(5, 20, 130, 3_600));
@@ -64,7 +64,7 @@ describe('the running balance', () => {
     });
   });
 
-  it('has no false gap if a balance occurs a second time', () => {
+  it('has only the real gap if the same balance occurs twice', () => {
     const reports = [report(0, 50, 50), report(100, 50, 50), report(200, 50, 100)];
     const { gaps } = findGaps(segmentsOf(reports), LATER);
     expect(gaps).toEqual([{ fromTime: at(0), untilTime: at(100), differenceMinor: -50n }]);

@@ -1,7 +1,7 @@
 import type { BalanceGapState } from '../core/database/tables.ts';
 import type { Minor } from '../core/values/money.ts';
 
-// Follows the running balance of a short code. The balance after a payment is the balance before the next one, unless a
+// Follows the running balance of a short code. If the balance after a payment is not the balance before the next payment, a
 // notification was lost or money left the short code.
 
 /** A notification with the balance after its payment. */
@@ -40,7 +40,7 @@ const PATIENCE_MS = 10 * 60_000;
 /** The provider's times are in seconds, and the times of concurrent payments are not always in the order of the balances. */
 const TOLERANCE_MS = 60_000;
 
-/** Adds a notification to the segments that it continues or connects. */
+/** Adds a payment to the segments that it continues or connects. */
 export function addReport(segments: readonly Segment[], report: BalanceReport): Segment[] {
   const { time, amountMinor, balanceMinor: afterMinor, receivedAt } = report;
   const beforeMinor = afterMinor - amountMinor;
@@ -62,7 +62,7 @@ export function addReport(segments: readonly Segment[], report: BalanceReport): 
 
 /**
  * Finds the gaps that no notification has closed in time, and the payments whose notification came late.
- * @returns `segments`: those to keep, because later notifications may connect them.
+ * @returns `segments`: the segments to keep, because later notifications may connect them.
  */
 export function findGaps(
   segments: readonly Segment[],

@@ -28,8 +28,8 @@ import {
 } from './pull-store.ts';
 
 /**
- * Asks providers for their payments, and posts those whose notification was lost. Each job pulls one short code, window by window.
- * A window (a period such as two hours) is complete before the next one starts.
+ * Asks providers for their payments, and posts those whose notification was lost. Each job pulls the payments of one short code,
+ * window by window. A window (a period such as two hours) is complete before the next one starts.
  */
 
 export const PULL_TASK = 'pull-payments';
@@ -38,7 +38,7 @@ export const PULL_TASK = 'pull-payments';
 const SHORTEST_WINDOW_MS = 60_000;
 /** After this time, the next windows wait for the next run of the job, a minute later. */
 const LONGEST_RUN_MS = 60_000;
-/** More pages mean that the provider never reports the end of its rows. */
+/** If there are more pages, the provider never reports the end of its rows. */
 const MAX_PAGES = 5_000;
 /** Each page starts with the last rows of the previous page, because rows shift if the provider adds or hides rows. */
 const OVERLAPPING_ROWS = 10;
@@ -67,7 +67,7 @@ function pulledKeys(config: Config): PullKey[] {
   );
 }
 
-/** Whether the settings turn on pulls for the short code. If they are turned off later, the row of the short code stays. */
+/** Whether the settings turn on pulls for the short code. A short code that was pulled before has a row even if pulls are off. */
 export function isPulled(config: Config, { provider, shortCode }: PullKey): boolean {
   return pulledKeys(config).some((key) => key.provider === provider && key.shortCode === shortCode);
 }
@@ -130,7 +130,7 @@ async function pullWindows(
     if (foundCount > 0) log.info({ ...key, from, to, foundCount }, 'a pull found payments');
     const reached = expected !== null && expected > to ? expected : to;
     const nextAt = nextPullAt(to, now);
-    // If a gap in the balance was found meanwhile, it has moved `complete_until` back. The next run starts there.
+    // If a gap in the balance was found meanwhile, `pullAgain` has moved `complete_until` back. The next run starts there.
     if (!(await recordProgress(db, key, { expected, completeUntil: reached, foundCount, nextAt, lost })))
       return;
     expected = reached;
@@ -140,8 +140,8 @@ async function pullWindows(
 }
 
 /**
- * Posts the payments of a window that have no notification. A window of several pages is read again until no new row appears,
- * because the pages may have shifted.
+ * Posts those payments of a window that have no stored notification. A window of several pages is read again until no new row
+ * appears, because the pages may have shifted.
  * @returns the number of payments that were posted.
  * @throws ProviderApiError if new rows still appear, a page is repeated, there are too many pages, or the provider refuses.
  */

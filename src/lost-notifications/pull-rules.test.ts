@@ -15,7 +15,7 @@ function start(completeUntil: Date | null, importedAt: Date | null = null) {
 }
 
 describe('a pull', () => {
-  it('starts a few minutes inside the history of the provider if it is the first pull', () => {
+  it('starts a few minutes after the beginning of the provider’s history if it is the first pull', () => {
     expect(start(null)).toEqual({ from: OLDEST, lost: null });
   });
 

@@ -1,9 +1,9 @@
 // Decides which period to ask a provider for, and when.
 
 const MINUTE_MS = 60_000;
-/** A pull starts this long before the end of the last one, because a provider may list a payment late. */
+/** A pull starts this long before the end of the period that is already pulled: a provider may list a payment late. */
 const OVERLAP_MS = 30 * MINUTE_MS;
-/** A query that starts exactly at the limit of the history is too old when it arrives. */
+/** A query that starts exactly where the provider's history starts is too old when it arrives. */
 const HISTORY_MARGIN_MS = 5 * MINUTE_MS;
 const INTERVAL_MS = 10 * MINUTE_MS;
 

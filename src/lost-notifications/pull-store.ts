@@ -49,9 +49,7 @@ export async function recordRegistration(db: Db, { provider, shortCode }: PullKe
 }
 
 interface PullProgress {
-  /**
-   * The value of `complete_until` before this pull. If the row has another value by now, an earlier period must be pulled again.
-   */
+  /** The value of `complete_until` before this pull. If the row has another value now, an earlier period must be pulled again. */
   expected: Date | null;
   completeUntil: Date;
   foundCount: number;
@@ -101,7 +99,7 @@ export async function findKnownTransactions(
   return new Set(rows.map(({ trans_id: transId }) => transId));
 }
 
-/** Whether an unreadable row of the provider is stored already. The partial index of rejected notifications is small. */
+/** Whether an unreadable row of the provider is already stored as a rejected notification. Uses their small partial index. */
 export async function hasRejected(db: Db, provider: string, rawBody: string): Promise<boolean> {
   const { rows } = await sql`
     select from notifications where status = 'rejected' and provider = ${provider} and raw_body = ${rawBody}

@@ -5,19 +5,17 @@ import type { Period } from './pull-rules.ts';
 const MINUTE_MS = 60_000;
 const WEEK_MS = 7 * 24 * 60 * MINUTE_MS;
 const WEEKS = 4;
-/**
- * At least this many weeks must have had notifications in the same hours. The remaining week may have had a holiday or an outage.
- */
+/** At least this many of the four weeks must have been usual (USUAL_COUNT). One may have had a holiday or an outage. */
 const USUAL_WEEKS = 3;
-/** With at least this many notifications in the same hours of a usual week, a silence is not a coincidence. */
+/** A week counts as usual if it had at least this many notifications in the same hours. With fewer, a silence can be normal. */
 export const USUAL_COUNT = 10;
 const SHORTEST_SILENCE_MS = 10 * MINUTE_MS;
-/** Of a longer silence, only the first 48 hours are compared with earlier weeks, so that few rows are read. */
+/** If a silence is longer, only its first 48 hours are compared with earlier weeks, so that few rows are read. */
 const LONGEST_SILENCE_MS = 48 * 60 * MINUTE_MS;
 
 /**
- * The periods to compare with a silence: the same hours on the same weekdays of the last four weeks.
- * @returns an empty list if the silence is still short.
+ * The periods to compare with a silence: the same hours on the same weekdays of the four weeks before it.
+ * @returns an empty list if the silence is shorter than SHORTEST_SILENCE_MS.
  */
 export function usualPeriods(lastHeardAt: Date, now: Date): Period[] {
   const silenceMs = Math.min(now.getTime() - lastHeardAt.getTime(), LONGEST_SILENCE_MS);
@@ -30,7 +28,7 @@ export function usualPeriods(lastHeardAt: Date, now: Date): Period[] {
 
 /**
  * Whether the provider usually reports payments in these periods. False if there is too little history.
- * @param counts - the notifications of each period. Counts above USUAL_COUNT may be cut off.
+ * @param counts - the number of notifications in each period. Counts above USUAL_COUNT may be cut off.
  */
 export function isUsuallyHeard(counts: readonly number[]): boolean {
   return counts.filter((count) => count >= USUAL_COUNT).length >= USUAL_WEEKS;

@@ -32,14 +32,14 @@ import {
 } from './watch-store.ts';
 
 /**
- * Watches the stored notifications of providers for gaps in the running balance and for silence. Both are hints that a notification
- * was lost.
+ * Watches the stored notifications of providers for gaps in the running balance and for silence. Both are hints that a
+ * notification was lost.
  */
 
 const READ_AT_ONCE = 2_000;
 const GAPS_AT_ONCE = 200;
 
-/** Reads the new notifications. @returns the number of gaps that were found in the balances. */
+/** Reads the new notifications. @returns the number of gaps in the balances that were found. */
 export async function watchNotifications(context: Context, signal: AbortSignal): Promise<number> {
   await insertWatches(
     context.db,

@@ -45,13 +45,13 @@ export interface ReadNotification {
   trans_time: string | null;
   business_short_code: string | null;
   /**
-   * Whether the provider's balance includes the payment. True for a pending notification, too, because it is posted later and is not
-   * read again.
+   * Whether the provider's balance includes the payment. Also true for a pending notification: the service posts it later, but
+   * this watch does not read it again.
    */
   isInBalance: boolean;
 }
 
-/** The next notifications that the provider posted, in the order of the index. */
+/** The next notifications that the provider posted, oldest first. */
 export async function readNotifications(tx: Tx, watch: WatchRow, limit: number): Promise<ReadNotification[]> {
   const { rows } = await sql<ReadNotification>`
     select id, received_at, raw_body, amount_minor, trans_time, business_short_code,
@@ -145,7 +145,7 @@ export async function addLate(
       order by id limit 1)`.execute(tx);
 }
 
-/** Makes the next pull cover the time since a gap. The pull is due at once, unless the last pull failed. */
+/** Makes the next pull cover the time since the start of a gap. It is due at once if the last pull did not fail. */
 export async function pullAgain(tx: Tx, provider: string, shortCode: string, from: Date): Promise<void> {
   await sql`
     update provider_pulls set complete_until = least(complete_until, ${from}::timestamptz),

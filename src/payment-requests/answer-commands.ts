@@ -46,7 +46,7 @@ type Queue = Pick<PostingQueue, 'submit'>;
 
 /**
  * Stores the provider's answer to a request, and posts the payment that the answer reports. An answer that does not fit its
- * request is stored as a rejected notification. If the request has no outcome yet, the provider is then asked for it.
+ * request is stored as a rejected notification. If this request has no outcome yet, the service then asks for the outcome.
  */
 export async function receiveAnswer(
   context: Context,
@@ -61,10 +61,10 @@ export async function receiveAnswer(
   try {
     await postPaid(context, log, queue, request);
   } catch (error) {
-    // The answer is stored. The minute job posts the payment.
+    // The answer is stored, so a job can post the payment later.
     log.error(
       { err: error, paymentRequestId: request.id },
-      'the payment of a request was not posted; the minute job will retry it',
+      'the payment of a request was not posted; a job will retry it',
     );
   }
 }
@@ -121,7 +121,7 @@ async function problemOfReceipt(
     : undefined;
 }
 
-/** Posts the payment of a paid request, unless it is posted already, and links it to the request. */
+/** Posts the payment of a paid request if it is not posted yet, and links the payment to the request. */
 async function postPaid(
   context: Context,
   log: Log,
@@ -228,8 +228,8 @@ export async function postPaidRequests(context: Context, log: Log, signal: Abort
 }
 
 /**
- * Finds paid requests among the requests whose outcome cannot be asked for, because the provider's id of the request was lost. A
- * request is paid if exactly one payment fits. If there is any doubt, the request stays unknown. @returns the number of paid
+ * Finds out which requests are paid, among those whose outcome cannot be asked for because the provider's id of the request was
+ * lost. A request is paid if exactly one payment fits. If there is any doubt, it stays unknown. @returns the number of paid
  * requests.
  */
 export async function findUnansweredPaid(context: Context, signal: AbortSignal): Promise<number> {

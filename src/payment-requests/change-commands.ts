@@ -9,7 +9,7 @@ import { providerActor } from '../payments/rules.ts';
 import { END_STATUS, mayMove, type PaymentRequestRow } from './rules.ts';
 import { updateRequest } from './store.ts';
 
-// Changes a payment request that the transaction has locked. Each change writes an audit entry and an event.
+// Changes a payment request that the caller has locked. Each change writes an audit entry and an event.
 
 /** The columns for the provider's ids. Ids that are known already do not change. */
 export function idColumns(

@@ -20,7 +20,7 @@ import {
 /** The provider's prompt has certainly ended after this time, even if its outcome is unknown. */
 const PROMPT_ENDED_MS = 3_600_000;
 
-/** Stores a request to a phone to pay for an account. It is sent after the transaction has committed. */
+/** Stores a request for a payment to an account. The worker sends it to the phone after the transaction has committed. */
 export async function requestPayment(
   context: Context,
   actor: Actor,
@@ -75,7 +75,7 @@ function limitsOf({ config }: Context) {
   };
 }
 
-/** Not 503, because clients repeat a request that gets 503. */
+/** The status is not 503, because clients repeat a request that gets 503. */
 function turnedOff(): AppError {
   return new AppError(
     'VALIDATION_ERROR',

@@ -11,7 +11,7 @@ import type { EndReason, RequestAnswer } from '../payments/providers/provider.ts
 
 export type PaymentRequestRow = Row<'payment_requests'>;
 
-/** Each status of a payment request, with the statuses that it can change to. */
+/** For each status of a payment request: the statuses to which the request can change. */
 export const REQUEST_STATUSES: Readonly<Record<PaymentRequestStatus, readonly PaymentRequestStatus[]>> = {
   requested: ['sent', 'unknown', 'paid', 'declined', 'expired'],
   sent: ['unknown', 'paid', 'declined', 'expired'],
@@ -22,7 +22,7 @@ export const REQUEST_STATUSES: Readonly<Record<PaymentRequestStatus, readonly Pa
   expired: ['paid'],
 };
 
-/** Why a request ended without a payment, and the status that it then has. */
+/** Why a request ended without a payment, and the status that the request then has. */
 export const END_STATUS = {
   cancelled: 'declined',
   insufficient_funds: 'declined',
@@ -40,8 +40,8 @@ export function mayMove(from: PaymentRequestStatus, to: PaymentRequestStatus): b
 }
 
 /**
- * Checks that the account owes the amount, so that a typing error does not take too much from a customer. A debt with decimals may
- * be rounded up, because providers accept only whole units.
+ * Checks that the account owes the amount, so that a typing error does not take too much from a customer. A debt with decimals is
+ * rounded up for this check, because providers accept only whole units.
  * @throws AppError VALIDATION_ERROR.
  */
 export function checkAmountOwed(account: AccountRow, amountMinor: Minor, currency: Currency): void {
@@ -169,7 +169,7 @@ export function problemOfAnswer(
   { currency, region }: { currency: Currency; region: string },
 ): string | undefined {
   const { provider_request_id: requestId, amount_minor: requested, phone, status } = request;
-  // If `paid_body` is null, the service found the payment itself. The provider's answer may name another transaction.
+  // If `paid_body` is null, the service found the payment itself. In this case, the answer may name another transaction.
   const receipt = request.paid_body === null ? null : request.receipt;
   if (requestId !== null && answer.requestId !== null && answer.requestId !== requestId)
     return `the provider’s id of the request is ${answer.requestId}, not ${requestId}`;

@@ -100,9 +100,7 @@ export function updateRequest(
 /** The next step of a request: sending it, or asking for its outcome. */
 export type Step = 'send' | 'ask';
 
-/**
- * Takes requests whose next step is due, for the time of the lease. If the instance dies, another one takes them after the lease.
- */
+/** Takes requests whose next step is due, for the time of a lease. If this instance dies, another takes them after the lease. */
 export async function claimDue(
   db: Db,
   step: Step,
@@ -150,8 +148,8 @@ export async function claimUnanswerable(
 }
 
 /**
- * Takes requests for which a payment is searched, the least recently tried first. The pause before a try is as long as the time
- * from the start to the last try, up to LONGEST_SEARCH_PAUSE.
+ * Takes requests whose payment is searched for. Requests that were never tried come first, then the least recently tried ones.
+ * The pause before a try is as long as the time from `startedAt` to the last try, up to LONGEST_SEARCH_PAUSE.
  */
 async function claimForSearch(
   db: Db,
@@ -239,7 +237,6 @@ export async function findPossiblePayments(
   return rows;
 }
 
-/** @param accountId - limits the list to one account. */
 export function listRequests(db: Db, plan: ListPlan, accountId?: number): Promise<Page<PaymentRequestRow>> {
   return fetchPage<PaymentRequestRow>(db, plan, {
     select: sql`select r.* from payment_requests r`,

@@ -16,7 +16,7 @@ import { isOverdue, isTooLateToSend, nextQueryAt, nextSendAt, type PaymentReques
 import { claimDue, lockRequest, type Step, updateRequest } from './store.ts';
 
 /**
- * How long an instance may keep a request before another instance takes it. The time for `send` is short: if the instance dies
+ * How long an instance has a request before another instance can take it. The time for `send` is short: if the instance dies
  * before `startSending`, another instance still sends the request in time. `startSending` extends the time for the call.
  */
 export const LEASE_SECONDS: Readonly<Record<Step, number>> = { send: 10, ask: LONGEST_CALL_SECONDS };
@@ -34,7 +34,7 @@ export interface RequestWorker {
   stop(): Promise<void>;
 }
 
-/** @returns undefined if payment requests are off. */
+/** @returns undefined if the settings do not turn payment requests on. */
 export function startRequestWorker(context: Context, log: Log): RequestWorker | undefined {
   const { config, currency } = context;
   const { requester } = REQUEST_PROVIDER;
@@ -120,8 +120,8 @@ const RECORD_TRIES = 5;
 const RECORD_PAUSE_MS = 1_000;
 
 /**
- * Tries several times, because only this process knows the provider's id of the request. Without this id, nobody could ask for
- * the outcome.
+ * Tries several times, because only this process knows the provider's id of the request. Without this id, the service could not
+ * ask for the outcome.
  */
 async function recordInTries(record: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries += 1) {
@@ -135,8 +135,8 @@ async function recordInTries(record: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Records that the request may reach the provider from now on, so that no instance sends it again. A request is not sent if its
- * sending was interrupted, or if it is too late.
+ * Records that the request may reach the provider from now on, so that no instance sends it again. A request is not sent if an
+ * earlier attempt to send it was interrupted, or if it is too late.
  * @returns undefined if the request has changed since it was read.
  */
 async function startSending(
@@ -165,7 +165,7 @@ async function startSending(
   });
 }
 
-/** Changes the status only if there is no outcome yet: the provider may post the outcome before it answers the call. */
+/** Changes the status only if the request has no outcome yet: the provider may post the outcome before it answers the call. */
 async function recordSent({ db, clock }: Context, id: number, result: SendResult): Promise<void> {
   await inTransaction(db, async (tx) => {
     const now = clock.now();

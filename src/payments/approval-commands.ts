@@ -6,7 +6,7 @@ import { unassignPayment } from './assignment-commands.ts';
 import { reversePayment } from './reversal-commands.ts';
 import { lockPaymentAndAccount } from './row-lock-commands.ts';
 
-/** The actions on payments that may need approval. */
+/** The actions on payments that need approval above the approval limit. */
 export const PAYMENT_ACTIONS = {
   reverse_payment: {
     lock,

@@ -35,8 +35,8 @@ export async function assignPayment(
 }
 
 /**
- * Moves the payment of a payment request to the account of the request. Does nothing if the payment is reversed, or if staff chose
- * its account. If the account of the request has no room for the amount, the payment is unmatched afterwards.
+ * Moves the payment of a payment request to the account of the request. Does nothing for a reversed payment, or if staff chose
+ * the account of the payment. If the account of the request has no room for the amount, the payment is unmatched afterwards.
  */
 export async function moveToRequestedAccount(
   tx: Tx,
@@ -63,9 +63,8 @@ function hasAccountFromStaff({ source, match_method: method }: PaymentRow): bool
 }
 
 /**
- * Unassigns a matched payment, which is then in the list of unmatched payments. A reconciled payment stays reconciled, because its
- * money has arrived. Above the approval limit, the unassignment needs approval, because staff could then assign the money to
- * another account.
+ * Unassigns a matched payment. A reconciled payment stays reconciled, because its money has arrived. Above the approval limit,
+ * the unassignment is only requested, because staff could otherwise move the money to another account without approval.
  */
 export async function unassignPayment(
   context: Context,
@@ -94,7 +93,7 @@ export async function unassignPayment(
   });
 }
 
-/** Assigns an unmatched payment. The transaction has locked the payment and the account. Learns from assignments by staff. */
+/** Assigns an unmatched payment. If staff assign it, learns from this. The caller has locked the payment and the account. */
 async function assignLocked(
   tx: Tx,
   context: Context,
@@ -119,7 +118,7 @@ async function assignLocked(
   return assigned;
 }
 
-/** Unassigns a matched payment. The transaction has locked the payment and its account. */
+/** Unassigns a matched payment. The caller has locked the payment and its account. */
 async function unassignLocked(
   tx: Tx,
   context: Context,

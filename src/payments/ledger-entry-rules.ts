@@ -3,9 +3,9 @@ import type { LedgerEvent } from '../core/database/tables.ts';
 import type { Entry, MoneyEvent, Movement } from '../ledger/rules.ts';
 import type { PaymentRow } from './rules.ts';
 
-// Money events of payments, with their contra entries. ledger/rules.ts derives the entries on the account from the movements.
+// Makes money events with their entries on `clearing` and `unmatched`. ledger/rules.ts adds the entries on the customer account.
 
-/** The columns of a payment that determine its entries. */
+/** The columns of a payment that determine its ledger entries. */
 type PaymentMoney = Pick<
   PaymentRow,
   'id' | 'account_id' | 'amount_minor' | 'payment_date' | 'payment_method_id'
@@ -15,7 +15,7 @@ export function receivedEvent(payment: PaymentMoney, actor: Actor): MoneyEvent {
   return eventOf('payment_received', payment, actor, 'money_in', clearing(payment, 1n));
 }
 
-/** Moves the money of an unmatched payment to its new account. */
+/** Moves the money of a payment from `unmatched` to the account to which it is now assigned. */
 export function assignedEvent(payment: PaymentMoney, actor: Actor): MoneyEvent {
   return eventOf('payment_assigned', payment, actor, 'money_in', unmatched(BigInt(payment.amount_minor)));
 }
@@ -25,7 +25,7 @@ export function unassignedEvent(payment: PaymentMoney, actor: Actor): MoneyEvent
   return eventOf('payment_unassigned', payment, actor, 'money_out', unmatched(-BigInt(payment.amount_minor)));
 }
 
-/** Takes the money of a payment back from its account, or from `unmatched`. */
+/** Takes the money of a payment back: from its account, or from `unmatched` if it has no account. */
 export function reversedEvent(payment: PaymentMoney, actor: Actor): MoneyEvent {
   return eventOf('payment_reversed', payment, actor, 'money_out', clearing(payment, -1n));
 }

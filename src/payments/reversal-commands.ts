@@ -14,10 +14,10 @@ import { amountToApprove, type PaymentRow, refusedMove } from './rules.ts';
 import { setReversed } from './store.ts';
 
 /**
- * Reverses a payment: opposite ledger entries undo it, and its row stays. If a notification conflicted with the payment, or was
- * linked to it because staff had recorded it, the notification is reprocessed in the same database transaction. A payment created
- * from a notification keeps the id of the provider's transaction, so that a repeated notification does not credit the account
- * again. Above the approval limit, the reversal is only requested.
+ * Reverses a payment: opposite ledger entries undo it, and its row stays. In the same database transaction, reprocesses the
+ * notifications that conflicted with the payment. If staff had recorded the payment by hand, also reprocesses the notification
+ * that was linked to it. A payment that was created from a notification keeps the id of the provider's transaction, so that a
+ * repeated notification does not credit the account again. Above the approval limit, the reversal is only requested.
  */
 export async function reversePayment(
   context: Context,
@@ -54,7 +54,7 @@ interface Reversal {
   reason: string;
 }
 
-/** Reverses a payment. The transaction has locked the payment and its account. */
+/** Reverses a payment. The caller has locked the payment and its account. */
 export async function reverseLocked(
   tx: Tx,
   context: Context,

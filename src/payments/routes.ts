@@ -86,12 +86,12 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'recordPayment',
         summary: 'Record a received payment',
         description:
-          'A payment is accepted whatever the status of its account, because the money has moved already. The part above the balance becomes credit. ' +
-          'A transaction that the provider has reported, by a notification or on an uploaded statement, is refused with DUPLICATE_ENTRY. To post a ' +
-          'missing line of a statement, import the line from the statement. If the payment of the transaction was reversed, and no unreversed ' +
-          'payment has the reference, users who may assign payments can record the transaction again with the reported amount. An `externalId` ' +
-          'of an existing payment, even a reversed one, is refused with DUPLICATE_ENTRY. There is no PUT by external id. To repeat a ' +
-          'request safely, send an Idempotency-Key.',
+          'The account can have any status, because the money has moved already. The part of the payment that exceeds the balance becomes ' +
+          'credit. A transaction that the provider has reported, by a notification or on an uploaded statement, is refused with DUPLICATE_ENTRY. ' +
+          'Exception: if the payment of the transaction was reversed, and no unreversed payment has the reference, users with the permission to ' +
+          'assign payments can record the transaction again, with the reported amount. To post a payment that is only on a statement, import it ' +
+          'from the statement. An `externalId` of an existing payment, even a reversed one, is refused with DUPLICATE_ENTRY. There is no ' +
+          'PUT by external id. To repeat a request safely, send an Idempotency-Key.',
         body: NewPayment,
         response: { 201: Envelope(Payment, 'Payment recorded.') },
       },
@@ -113,7 +113,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     operationId: 'recordPayments',
     summary: 'Record up to 1,000 received payments',
     description:
-      `${BULK_DESCRIPTION} Payments are posted in batches of up to 100. Each batch is one transaction. If the payment with the \`externalId\` ` +
+      `${BULK_DESCRIPTION} Payments are posted in batches of up to 100, each in one database transaction. If the payment with the \`externalId\` ` +
       'of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.',
     item: NewPayment,
     body: NewPayments,
@@ -150,7 +150,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'updatePayment',
         summary: 'Change a payment’s external id or metadata',
         description:
-          'No other field can be changed: reverse or assign the payment instead. A payment that the provider reported has no external id and no metadata at first.',
+          'No other field can be changed. To correct a payment, reverse it, or unassign it and assign it to the right account. A payment that the provider reported has no external id and no metadata at first.',
         params: IdParams,
         body: PaymentChanges,
         response: { 200: Envelope(Payment, 'Payment changed.') },
@@ -191,7 +191,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'listUnmatchedPayments',
         summary: 'List unmatched payments with suggestions',
         description:
-          'Each payment has up to 10 suggested accounts with reasons, from the typed reference, the payer’s phone and the payer’s name.',
+          'Each payment has up to 10 suggested accounts. The reasons come from the typed reference, the payer’s phone and the payer’s name.',
         querystring: unmatchedList.query,
         response: { 200: ListEnvelope(UnmatchedPayment, 'Unmatched payments found.') },
       },
@@ -209,8 +209,8 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'assignPayment',
         summary: 'Assign an unmatched payment to an account',
         description:
-          'If the payer’s exact number is known, the next notification with the same reference from the same payer matches this account. ' +
-          'Exception: if the reference is the number of another open account, that next payment is unmatched, and both accounts are ' +
+          'If the payer’s exact phone number is known, the next payment with the same reference from the same payer matches this account. ' +
+          'Exception: if the reference is the number of another open account, the next payment stays unmatched, and both accounts are ' +
           'suggested.',
         params: UnmatchedParams,
         body: Assignment,
@@ -234,9 +234,9 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'unassignPayment',
         summary: 'Unassign a payment from its account',
         description:
-          'The payment is unmatched again and can be assigned to another account, even if it is reconciled. What the service learned from ' +
-          'the assignment is deleted. Payments that were already matched with this knowledge stay matched ' +
-          '(`filter[matchMethod]=learned`). An amount above APPROVAL_LIMIT is sent for approval (202).',
+          'The payment is unmatched again and can be assigned to another account, even if it is reconciled. The service no longer matches ' +
+          'payments by what it learned from the assignment. Payments that it has already matched in this way stay matched (to find them, ' +
+          'use `filter[matchMethod]=learned`). If the amount is above APPROVAL_LIMIT, the request is sent for approval (202).',
         params: UnmatchedParams,
         body: Unassignment,
         response: {
@@ -265,7 +265,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         summary: 'Reverse a payment',
         description:
           'The payment stays in the list as reversed, and opposite ledger entries undo it. If a manual payment is reversed, notifications that ' +
-          'were linked to it or conflicted with it are reprocessed in the same database transaction. An amount above APPROVAL_LIMIT is sent for approval (202).',
+          'were linked to it or conflicted with it are reprocessed in the same database transaction. If the amount is above APPROVAL_LIMIT, the request is sent for approval (202).',
         params: ReversalParams,
         body: Reversal,
         response: {

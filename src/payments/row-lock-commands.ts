@@ -9,7 +9,7 @@ import type { PaymentRow } from './rules.ts';
 import { findPaymentRow, lockPaymentRows } from './store.ts';
 
 /**
- * Locks a payment, its reference and its account, and the accounts to which reprocessed notifications with this reference may post.
+ * Locks a payment, its reference and its account. Also locks the accounts to which `reprocessNotifications` could post.
  * @param others - further accounts to lock.
  */
 export async function lockPaymentAndAccount(
@@ -28,7 +28,7 @@ export async function lockPaymentAndAccount(
   return locked;
 }
 
-/** Locks the accounts of the payments and the further accounts, and then the payments. */
+/** First locks the accounts of the payments and the further accounts, then the payments. */
 export async function lockPaymentsAndAccounts(
   tx: Tx,
   seen: readonly PaymentRow[],

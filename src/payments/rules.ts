@@ -13,7 +13,7 @@ export function providerActor(provider: string): Actor {
   return { ...SYSTEM, name: `provider ${provider}` };
 }
 
-/** Each status of a payment, with the statuses that it can change to. */
+/** For each status of a payment: the statuses to which the payment can change. */
 export const PAYMENT_STATUSES: Record<PaymentStatus, { next: readonly PaymentStatus[] }> = {
   matched: { next: ['unmatched', 'reversed'] },
   unmatched: { next: ['matched', 'reversed'] },
@@ -25,10 +25,10 @@ export function refusedMove({ status }: PaymentRow, to: PaymentStatus): AppError
 }
 
 /**
- * The amount to compare with the approval limit when a payment is taken from its account. If the account is written off or
- * cancelled, this is at least the amount that is unpaid afterwards. Otherwise staff could record payments, write off the small rest
- * without approval, and then reverse the payments one by one.
- * @param othersMinor - the sum of other payments that are taken from the account at the same time.
+ * The amount that is compared with APPROVAL_LIMIT when a payment is taken from its account. If the account is written off or
+ * cancelled, the amount is at least the sum that is unpaid afterwards. Without this rule, staff could record payments, write off
+ * the small unpaid rest without approval, and then reverse the payments one by one.
+ * @param othersMinor - the sum of the other payments that are taken from the account in the same database transaction.
  */
 export function amountToApprove(
   { amount_minor }: PaymentRow,

@@ -160,7 +160,7 @@ export const UnmatchedPayment = Type.Object(
         customerName: Type.String(),
         reason: Type.String({
           description:
-            'Why this account is suggested. The reason from the reference comes first, then the payer’s phone, then the payer’s name.',
+            'The reasons for this suggestion. The reason from the typed reference is first, then those from the payer’s phone and name.',
         }),
         reasons: Type.Array(
           Type.Object({
@@ -169,7 +169,7 @@ export const UnmatchedPayment = Type.Object(
           }),
           {
             description:
-              'The same reasons as codes. `assignedOn` is the day of the earlier assignment. It is null if the reason is not an assignment.',
+              'The same reasons as codes. If the reason is that staff assigned an earlier payment, `assignedOn` is the day of the assignment. Otherwise it is null.',
           },
         ),
         confidence: Choice('Confidence', CONFIDENCES),
@@ -241,5 +241,5 @@ const listFields = {
 } as const satisfies Record<string, ListField>;
 
 export const paymentList = defineList(listFields, { expand: expandAccountOrCustomer }, 'p.metadata');
-/** The list of unmatched payments. They have no account to expand. */
+/** The list of unmatched payments has no `expand`, because an unmatched payment has no account. */
 export const unmatchedList = defineList(listFields, {}, 'p.metadata');

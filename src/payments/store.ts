@@ -15,7 +15,7 @@ export async function findPaymentRow(db: Db, id: number): Promise<PaymentRow | u
   return row;
 }
 
-/** Locks payments in the order of their ids. Lock their accounts first. */
+/** Locks payments in the order of their ids. A caller that also locks accounts must lock the accounts first. */
 export async function lockPaymentRows(tx: Tx, ids: readonly number[]): Promise<Map<number, PaymentRow>> {
   const { rows } = await sql<PaymentRow>`
     select * from payments where id = any(${[...ids]}::bigint[]) order by id for no key update`.execute(tx);
@@ -42,7 +42,6 @@ export function setAssigned(
     .executeTakeFirstOrThrow();
 }
 
-/** Also clears the match method. */
 export function setUnassigned(tx: Tx, id: number): Promise<PaymentRow> {
   return tx
     .updateTable('payments')
@@ -74,7 +73,7 @@ export function setReversed(tx: Tx, id: number, reason: string, reversedAt: Date
     .executeTakeFirstOrThrow();
 }
 
-/** @throws AppError DUPLICATE_ENTRY when the external id is taken. */
+/** @throws AppError DUPLICATE_ENTRY if another payment has the external id. */
 export function updateExternalFields(
   tx: Tx,
   id: number,
@@ -91,7 +90,7 @@ export function updateExternalFields(
     });
 }
 
-/** Finds the unreversed manual payments with the reference that are linked to no provider transaction. Does not lock them. */
+/** Finds the manual payments with this reference that are not reversed and not linked to a provider. Does not lock them. */
 export async function findManualPayments(tx: Tx, transId: string): Promise<PaymentRow[]> {
   const { rows } = await sql<PaymentRow>`
     select * from payments
@@ -101,7 +100,7 @@ export async function findManualPayments(tx: Tx, transId: string): Promise<Payme
   return rows;
 }
 
-/** A filter by reconciliation uses the ids in `reconciliations.payment_ids`, because `payments.reconciliation_id` has no index. */
+/** The filter `reconciliationId` uses `reconciliations.payment_ids`, because `payments.reconciliation_id` has no index. */
 export const PAYMENT_COLUMNS: ListColumns = {
   indexed: {
     reconciliationId: ({ operator, values }, usual) =>

@@ -2,14 +2,14 @@ import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { PROVIDER_NAMES } from '../payments/providers/provider-name-rules.ts';
 
-// The files of a portfolio. Import, export, templates and documentation read this table. No file is required. An import assigns
-// ids in the order of the file, because payments of the same day are applied in the order of their ids.
+// The files of a portfolio. The import, the export, the templates and docs/portfolio-import.md use the table `FORMAT`. No file is
+// required. An import assigns ids in the order of the file, because payments of one day are applied in the order of their ids.
 
-/** What a cell of a column contains. A cell may be empty if its column is not required. */
+/** What a cell of a column contains. A cell can also be empty if its column is not required. */
 export type Kind =
   /** One line of readable text. Spaces at its ends are kept. */
   | { kind: 'text'; maxLength: number }
-  /** Text that may have several lines. */
+  /** Text that can have several lines. */
   | { kind: 'paragraph'; maxLength: number }
   /** The id in another system: readable text without invisible characters. Spaces around it are removed. */
   | { kind: 'external_id' }
@@ -17,7 +17,7 @@ export type Kind =
   | { kind: 'code'; maxLength: number }
   /** Text of at most 50 characters with a letter or a digit. */
   | { kind: 'national_id' }
-  /** The key of a row in another file, or of a row in the database. An account must be in accounts.csv. */
+  /** The key of a row in another file or in the database. The key of an account must be in accounts.csv. */
   | { kind: 'reference'; file: FileName }
   /** In units of the currency, with a point before the decimals. */
   | { kind: 'amount'; allowsZero: boolean }
@@ -41,7 +41,7 @@ export type Kind =
 export type Column = Kind & {
   name: string;
   required: boolean;
-  /** Whether the value must be unique in the file and the database. A payment method may already be in the database. */
+  /** Whether the value must be unique in the file and the database. Exception: a payment method can be in the database. */
   unique: boolean;
   meaning: string;
   /** The cell in the example row of the template. Empty for columns that the example does not need. */
@@ -49,14 +49,14 @@ export type Column = Kind & {
 };
 
 export interface FileFormat {
-  /** The column by which other files refer to a row. Null if no file does. */
+  /** The column by which other files refer to a row. Null if no other file refers to these rows. */
   key: string | null;
   /** What a row is. */
   meaning: string;
   columns: readonly Column[];
 }
 
-/** In an order in which each file refers only to earlier files. */
+/** In the order of the import. Each file refers only to files before it. */
 export const FILE_NAMES = [
   'payment_methods',
   'employees',
@@ -126,7 +126,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         ),
       ),
       required('name', text(100), 'The name on statements.', 'Cheque'),
-      active('Whether new payments may use the method.'),
+      active('Whether new payments can use the method.'),
     ],
   },
   employees: {
@@ -341,7 +341,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'transaction_ref',
         text(100),
-        'The reference of the payment. Two payments of one method cannot have the same reference, unless one is reversed.',
+        'The reference of the payment. Two unreversed payments of one method cannot have the same reference.',
         'SAA1B2C3D4',
       ),
       optional(

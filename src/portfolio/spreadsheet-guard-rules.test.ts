@@ -7,7 +7,7 @@ const risky = fc.string({
   maxLength: 24,
 });
 
-test('restores every text', () => {
+test('unguarded restores every guarded text', () => {
   fc.assert(
     fc.property(fc.oneof(risky, fc.string({ unit: 'grapheme' })), (text) => {
       expect(unguarded(guarded(text))).toBe(text);

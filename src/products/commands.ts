@@ -7,7 +7,7 @@ import { audit } from '../events/change-store.ts';
 import type { NewConfiguration, NewProduct, ProductChanges, ProductUpsert } from './schema.ts';
 import { clearDefault, insertConfiguration, insertProduct, lockProduct, updateProduct } from './store.ts';
 
-/** A page contains up to a hundred configurations, so each must be small. */
+/** A page of the list contains up to a hundred configurations, so each must be small. */
 const MAX_ATTRIBUTES_BYTES = 16 * 1024;
 
 export async function createProduct(context: Context, actor: Actor, body: NewProduct) {
@@ -35,7 +35,7 @@ export async function createProduct(context: Context, actor: Actor, body: NewPro
   });
 }
 
-/** Changes a product. Accounts that exist keep their terms. */
+/** Changes a product. Existing accounts keep their terms. */
 export async function changeProduct(context: Context, actor: Actor, id: number, body: ProductChanges) {
   const { currency } = context;
   const { price, currency: given, ...others } = body;

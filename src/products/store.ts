@@ -118,8 +118,8 @@ export async function insertConfiguration(tx: Tx, fields: ConfigurationFields): 
 }
 
 /**
- * Makes the default configuration of a product an ordinary one, and returns its id. The lock on the product serializes changes of
- * the default.
+ * If a product has a default configuration, makes it an ordinary configuration and returns its id. The lock on the product
+ * serializes changes of the default.
  */
 export async function clearDefault(tx: Tx, productId: number): Promise<number | undefined> {
   await lockProduct(tx, productId);

@@ -38,7 +38,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
       select 'accounts', id, v.what, v.expected, v.found, null::date
       from checked cross join lateral (values
         ('paid_minor', money_minor::text, paid_minor::text),
-        -- paid_month may stay at the month of a reversed payment, but is never later than latest_month (of all accounts).
+        -- paid_month can be the month of a reversed payment, but is never later than latest_month (of all accounts).
         ('paid_month', coalesce(case when paid_month <= latest_month then greatest(paid_month, last_month)
           else last_month end::text, 'none'), coalesce(paid_month::text, 'none')),
         ('paid_month_minor', month_minor::text, paid_month_minor::text),
@@ -84,7 +84,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
   },
   {
     name: 'statuses',
-    rule: `Every change of status is recorded. Every completed account is paid in full. Every account that is paid in full is completed, unless it is ${NEVER_COMPLETED.join(' or ')}.`,
+    rule: `Every change of status is recorded. Every completed account is paid in full. Every account that is paid in full is completed or ${NEVER_COMPLETED.join(' or ')}.`,
     checked: sql`
       select a.id, a.status, a.paid_minor, a.total_minor, h.last_status, h.broken_id, h.broken_from, h.broken_after
       from accounts a left join (

@@ -10,7 +10,7 @@ const DONE_BY = sql`(values
 export const APPROVAL_CHECKS: readonly Check[] = [
   {
     name: 'approvals',
-    rule: 'Every approved request was done exactly once, as requested. No other request was done. Nobody decided on their own request.',
+    rule: 'Every approved request was done exactly once, as requested. No request was done without approval. Nobody decided on their own request.',
     checked: sql`
       with audited as materialized (
         select action, resource, resource_id, (after->>'approvalId')::bigint as approval_id

@@ -27,7 +27,7 @@ interface RunOptions {
   onFinding?: (finding: Finding) => void;
 }
 
-/** Runs every check. In a snapshot, all checks see the same books. */
+/** Runs every check. All checks see the same books only if `tx` reads one snapshot. */
 export async function runChecks(
   tx: Tx,
   { day = null, onFinding = () => {} }: RunOptions = {},

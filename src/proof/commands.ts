@@ -12,11 +12,12 @@ import { dayOfCheck, isCheckDue, isNews } from './result-rules.ts';
 import { findLastResult, insertFirstResult, lockLastResult, replaceLastResult } from './result-store.ts';
 
 export const PROOF_TASK = 'check-books';
-/** For checks that no request waits for: on very large books they take minutes. Requests use `PROOF_READS`. */
+/** For checks that no request waits for. On very large books, such a check takes minutes. Requests use `PROOF_READS`. */
 export const UNATTENDED_READS = { what: 'proofs', connections: 1, timeoutMs: 30 * 60_000 };
 
 /**
- * Stores the result of all checks, unless a later snapshot was already checked. Publishes the result if it is news, see `isNews`.
+ * Stores the result of all checks, and publishes an event if the result is news (`isNews`). Ignores the result if the stored
+ * result is from a later snapshot.
  * @returns the names of the checks with violations.
  */
 export async function recordResult(db: Db, { readAt, checks }: CheckedBooks): Promise<string[]> {
@@ -43,9 +44,9 @@ export async function recordResult(db: Db, { readAt, checks }: CheckedBooks): Pr
   return failedChecks;
 }
 
-/** Adds a job that checks the books, once a day. @returns the number of new jobs. */
+/** Adds a job for the daily check of the books if the check is due. @returns the number of new jobs. */
 export async function queueDailyCheck({ db, clock, config }: Context): Promise<number> {
-  if (config.TEST_CLOCK === 'on') return 0; // With a test clock, days pass in seconds.
+  if (config.TEST_CLOCK === 'on') return 0; // With a test clock, many days pass within seconds, and each would add a check.
   const last = await findLastResult(db);
   const now = clock.now();
   const { BUSINESS_TIMEZONE: timeZone } = config;
@@ -56,7 +57,7 @@ export async function queueDailyCheck({ db, clock, config }: Context): Promise<n
 
 /**
  * Runs all checks on a separate connection, and stores the result. If the service stops meanwhile, the check stays due: another
- * instance or the next start queues it.
+ * instance queues the check, or this instance after its next start.
  */
 export async function checkBooksUnattended(
   db: Db,

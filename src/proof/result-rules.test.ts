@@ -12,14 +12,14 @@ describe('the daily check', () => {
     expect(isCheckDue(undefined, new Date(), NAIROBI)).toBe(true);
   });
 
-  it('is due from two o’clock of the business day after the last check', () => {
+  it('is due from the first two o’clock (business time) after the last check', () => {
     expect(isDue('2026-11-02T09:00:00Z', '2026-11-02T22:59:59Z')).toBe(false);
     expect(isDue('2026-11-02T09:00:00Z', '2026-11-02T23:00:00Z')).toBe(true);
     expect(isDue('2026-11-02T22:59:00Z', '2026-11-02T23:00:00Z')).toBe(true);
     expect(isDue('2026-11-02T23:00:00Z', '2026-11-03T22:59:59Z')).toBe(false);
   });
 
-  it('is not due if the last check is later than now, after the clock was set back', () => {
+  it('is not due if the clock was set back to a time before the last check', () => {
     expect(isDue('2026-11-05T09:00:00Z', '2026-11-02T09:00:00Z')).toBe(false);
   });
 });
@@ -36,7 +36,7 @@ describe('a result', () => {
   const passed = resultOf('2026-11-02T09:00:00Z');
   const failed = resultOf('2026-11-02T09:00:00Z', 'balances');
 
-  it('is news if other checks fail than in the last result, or no check fails any more', () => {
+  it('is news if the list of failing checks differs from that of the last result', () => {
     expect(isNews(failed, undefined)).toBe(true);
     expect(isNews(resultOf('2026-11-02T10:00:00Z', 'balances'), passed)).toBe(true);
     expect(isNews(resultOf('2026-11-02T10:00:00Z', 'balances', 'instalments'), failed)).toBe(true);

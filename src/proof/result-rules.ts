@@ -3,10 +3,10 @@ import { businessDay } from '../core/values/dates.ts';
 const HOUR_MS = 3_600_000;
 /** The daily check starts at this hour of the business time zone, when few people work. */
 const STARTS_AT_HOUR = 2;
-/** One day, and the time that the next daily check may take. */
+/** One day, and the time that the next daily check can take. */
 const CURRENT_FOR_MS = 26 * HOUR_MS;
 
-/** The day to which a check at this time belongs. This day begins at the hour of the daily check, not at midnight. */
+/** The day to which a check at the time `at` belongs. Such a day begins at the hour of the daily check, not at midnight. */
 export function dayOfCheck(at: Date, timeZone: string) {
   return businessDay(new Date(at.getTime() - STARTS_AT_HOUR * HOUR_MS), timeZone);
 }
@@ -16,7 +16,7 @@ export function isCheckDue(readAt: Date | undefined, now: Date, timeZone: string
   return !readAt || dayOfCheck(readAt, timeZone) < dayOfCheck(now, timeZone);
 }
 
-/** Whether the last check is recent enough to describe the present books. */
+/** Whether the last check is recent enough to describe the current books. */
 export function isCurrent(readAt: Date | undefined, now: Date): boolean {
   return readAt !== undefined && now.getTime() - readAt.getTime() <= CURRENT_FOR_MS;
 }

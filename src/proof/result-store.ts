@@ -10,7 +10,7 @@ export function findLastResult(db: Db): Promise<ProofResult | undefined> {
   return db.selectFrom('last_proof').selectAll().executeTakeFirst();
 }
 
-/** Stores a result if there is none. Waits while another transaction stores one. @returns false if there is a result already. */
+/** Stores the first result. Waits if another transaction is storing a result. @returns false if there is a result already. */
 export async function insertFirstResult(tx: Tx, result: ProofResult): Promise<boolean> {
   const inserted = await tx
     .insertInto('last_proof')

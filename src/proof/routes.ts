@@ -25,9 +25,9 @@ export function proofRoutes(api: Api, context: Context, verifier: LongReads): vo
         operationId: 'getProof',
         summary: 'Run all checks on the books',
         description:
-          'The service compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. ' +
-          'This takes many seconds for large books. Only one proof runs at a time. A request that waits too long for another proof gets ' +
-          '503, or 429 if the same caller runs the other proof.',
+          'A proof compares the payments of a day with the ledger, and runs every check on the whole database, in one ' +
+          'snapshot. For large books, a proof takes many seconds. Only one proof runs at a time, and other requests wait. A ' +
+          'request that waits too long gets 503, or 429 if the same caller runs the current proof.',
         querystring: ProofQuery,
         response: { 200: Envelope(Proof, 'Proof made.') },
       },

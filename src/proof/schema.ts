@@ -132,7 +132,7 @@ export const LastProof = Type.Object(
     ),
     current: Type.Boolean({
       description:
-        'Whether `last` is at most 26 hours old. False if there is no result, or if the daily job failed or the service was stopped.',
+        'Whether `last` is at most 26 hours old. If false, there is no result, the daily check failed, or the service was off.',
     }),
   },
   {

@@ -9,13 +9,13 @@ import { MAX_VIOLATIONS } from './schema.ts';
 export const PROOF_READS = { what: 'proofs', connections: 1, timeoutMs: 120_000 };
 
 /**
- * A check of the books in SQL. Checks do not use the code that they check, so that they do not repeat its mistakes. They share with
- * that code only the table of account statuses, the names of providers, the list of derived event types, the view `account_money`,
- * and the generated columns of accounts. Tests compare `next_due_date` with the schedule.
+ * A check of the books in SQL. Checks do not use the code that they check, so that they do not repeat its mistakes. They share
+ * with that code only the table of account statuses, the names of providers, the list of derived event types, the view
+ * `account_money`, and the generated columns of accounts. Tests compare one of them, `next_due_date`, with the schedule.
  */
 export interface Check {
   name: string;
-  /** The rule as a sentence. */
+  /** The rule in full sentences. */
   rule: string;
   /** `select …`: the rows to check. `figures` and `violations` read these rows as `checked`. */
   checked: RawBuilder<unknown>;
@@ -23,12 +23,12 @@ export interface Check {
   figures: RawBuilder<unknown>;
   /**
    * `select … from checked`, one row for each violation: table, id of the row, name of the wrong value, expected and found value
-   * as text, and the business day. The id and the day may be null.
+   * as text, and the business day. The id and the day can be null.
    */
   violations: RawBuilder<unknown>;
 }
 
-/** The ledger accounts that payments and credit moves change on a customer's account. */
+/** The ledger accounts whose entries can show a payment or a credit move on a customer's account. */
 export const CUSTOMER_LEDGER_ACCOUNTS = sql`('receivable', 'customer_credit', 'recovery', 'bad_debt')`;
 
 /** The whole price of the account `a`, or 0 if the sale is undone. */
@@ -44,19 +44,19 @@ export interface Violation {
   date: PlainDate | null;
 }
 
-/** The result of one check. Sums are in minor units and may be of any size. */
+/** The result of one check. Sums are in minor units and can have any size. */
 export interface Finding {
   check: string;
   rule: string;
   checkedRowCount: number;
   sums: { name: string; amountMinor: bigint }[];
   violationCount: number;
-  /** The first violations. Violations of the requested day come first. */
+  /** At most `MAX_VIOLATIONS` violations. Violations of the requested day come first. */
   violations: Violation[];
 }
 
 interface CheckRow {
-  /** Texts, because a damaged amount may be of any size. */
+  /** Texts, because a damaged amount can have any size. */
   figures: { checked_row_count: string | null } & Record<string, string | null>;
   violation_count: number;
   violations: Violation[];
@@ -108,7 +108,7 @@ export interface DayRow {
   paid_out_minor: string;
 }
 
-/** The payments and refunds of a day and the clearing entries of that value date, by payment method. */
+/** The sums of the payments, refunds and clearing entries of a day, for each payment method and for all methods together. */
 export async function findDay(tx: Tx, day: PlainDate) {
   const { rows } = await sql<DayRow>`
     select payment_method_id,

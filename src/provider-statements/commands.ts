@@ -103,9 +103,9 @@ export async function queueStatement(db: Db, id: number): Promise<void> {
 }
 
 /**
- * Queues statements that have no job. This happens after a restore, because a backup contains no jobs. If the queue has given up
- * the job of a statement, the statement gets the status `failed`: the processes that ran the job died or could not record the
- * failure.
+ * Queues unfinished statements that have no job: after a restore there are no jobs, because a backup contains none. If the queue
+ * has given up the job of a statement, the statement gets the status `failed`: the processes that ran the job died or could not
+ * record the failure.
  * @returns the number of queued statements.
  */
 export async function queueUnfinishedStatements(db: Db): Promise<number> {
@@ -169,7 +169,7 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
   if (status === 'received') await setStatus(tx, statement, 'matching');
   if (status !== 'matching') return true;
   const options = { provider: STATEMENT_PROVIDER.name, timeZone: context.config.BUSINESS_TIMEZONE };
-  // A payment that the file lacks gets a line `missing_at_provider`. Before the search for them, such lines are from an earlier match.
+  // Before `addMissingAtProvider` adds the first line `missing_at_provider`, delete the lines of an earlier match.
   if (statement.searched_to_date === null && (await deleteMissingAtProvider(tx, id, SEARCHED_PER_STEP)))
     return true;
   if (await compareLines(tx, statement, { ...options, limit: COMPARED_PER_STEP })) return true;
@@ -187,9 +187,9 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
 }
 
 /**
- * If staff recorded the transaction of a line, the line must be processed like a notification before it is compared: the payment
- * is linked to the transaction, or a conflict is stored. Processes the next of these lines.
- * @returns false if there is none among the lines that are compared next.
+ * Processes, like notifications, the next lines whose transaction staff have recorded. This links the recorded payments to the
+ * transactions, or stores conflicts. It must happen before the lines are compared.
+ * @returns false if there is no such line among the lines that are compared next.
  */
 async function linkNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<boolean> {
   const lines = await findUnreportedLines(context.db, statement, {
@@ -228,7 +228,6 @@ function importLines(
   );
 }
 
-/** The notification that the provider would have sent for the line. */
 function notificationOfLine(
   { config }: Context,
   statement: ProviderStatementRow,

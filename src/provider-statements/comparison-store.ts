@@ -6,7 +6,7 @@ import type { ProviderStatementRow, StatementLineRow } from './store.ts';
 
 /** Compares the lines of a statement with payments, in both directions, and finds the lines to import or reconcile. */
 
-/** Deletes lines that an earlier comparison added. @returns false if no such line is left. */
+/** Deletes lines that an earlier comparison added. @returns false if there was no such line. */
 export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number): Promise<boolean> {
   const { numAffectedRows } = await sql`
     delete from provider_statement_lines where id in (
@@ -16,8 +16,8 @@ export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number)
 }
 
 /**
- * Of the next lines to compare, finds those whose transaction was recorded by staff but not yet reported by the provider. Excludes
- * transactions that the provider reversed: staff must reverse these payments.
+ * Finds, among the next lines to compare, those whose transaction staff have recorded and no notification has reported. Excludes
+ * transactions that the provider reversed, because staff must reverse the payments of these transactions.
  */
 export async function findUnreportedLines(
   db: Db,
@@ -43,9 +43,9 @@ export async function findUnreportedLines(
 
 /**
  * Compares the next lines with payments, by the transaction id or by the reference that staff entered. Only a payment that is
- * linked to the transaction matches. A manual payment without this link is a conflict. Unreversed payments are preferred, and then
- * payments that the provider reported. The statement must be locked.
- * @returns false if no line is left.
+ * linked to the transaction matches. A manual payment without this link is a conflict. If several payments fit a line, prefers
+ * unreversed payments, and among them the payments that the provider reported. The statement must be locked.
+ * @returns false if there was no line to compare.
  */
 export async function compareLines(
   tx: Tx,
@@ -91,9 +91,9 @@ export async function compareLines(
 
 /**
  * Reads the next payments of the statement's days. For each payment without a line in any statement, adds a line
- * `missing_at_provider`. Skips a payment whose notification is for another short code, because it belongs to the statement of that
- * code. The statement must be locked.
- * @returns false if no payment is left.
+ * `missing_at_provider`. Skips a payment whose notification has another short code, because the payment belongs to the statements
+ * of that code. The statement must be locked.
+ * @returns false if there was no payment to read.
  */
 export async function addMissingAtProvider(
   tx: Tx,
@@ -134,9 +134,9 @@ export async function addMissingAtProvider(
 }
 
 /**
- * Marks lines of other statements that the withdrawals of this statement reverse. Skips lines that are not compared yet, because
- * their comparison will find the withdrawals.
- * @returns false if no line is left.
+ * Marks the lines, also of other statements, whose payments were reversed by withdrawals of this statement. Skips lines that are
+ * not compared yet, because their comparison will find the withdrawals.
+ * @returns false if there was no line to mark.
  */
 export async function markReversedElsewhere(tx: Tx, id: number, limit: number): Promise<boolean> {
   const { rows: affected } = await sql`
@@ -169,7 +169,7 @@ export async function markReversedElsewhere(tx: Tx, id: number, limit: number): 
   return (rows[0]?.lines ?? 0) > 0;
 }
 
-/** @param counts - a query for the statement, the result, and the number of lines and the sum to add. */
+/** @param counts - a query for these columns: the statement, the result, the number of lines to add, and the sum to add. */
 function addToTotals(counts: RawBuilder<unknown>) {
   return sql`
     insert into provider_statement_totals as t (statement_id, result, line_count, amount_minor) ${counts}
@@ -197,8 +197,8 @@ export async function findMissingLines(
 }
 
 /**
- * Adds to `imported_count` the payments that were posted from the lines up to `toLine`, now or in an attempt that failed. Leaves
- * out payments posted from another statement. Updates nothing if another process has counted the lines since they were read.
+ * Adds to `imported_count` the payments that were posted from the lines up to `toLine`, in this attempt or in an earlier one that
+ * failed. Leaves out payments posted from another statement. Updates nothing if another process has counted these lines already.
  */
 export async function recordImported(
   db: Db,
@@ -224,7 +224,7 @@ export async function recordImported(
 
 /**
  * Finds the payments of the next matched lines. Excludes payments that the provider reversed after the comparison. Also excludes
- * payments that are not linked to the transaction, because an earlier version matched manual payments by reference alone.
+ * payments that are not linked to the transaction, which an earlier version of the service could match by the reference alone.
  */
 export async function findMatchedPayments(
   tx: Tx,

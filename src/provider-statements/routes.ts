@@ -76,7 +76,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
           operationId: 'uploadProviderStatement',
           summary: 'Upload a statement of the provider',
           description:
-            'Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.',
+            'Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.',
           body: { content: { 'text/csv': { schema: StatementFileBody } } },
           response: { 201: Envelope(ProviderStatement, 'Statement received.') },
         },
@@ -85,7 +85,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
           httpPart === 'body' ? () => true : compileValidator({ schema, httpPart }),
       },
       async (request, reply) => {
-        // If the upload is refused, the rest of the file is not read.
+        // If the upload is refused, the rest of the file is not read, so the connection must be closed.
         reply.header('connection', 'close');
         const uploader = { actor: actorOf(request), caller: callerOf(request) };
         const id = await receiveStatement(context, copies, uploader, fileOf(request));
@@ -195,9 +195,9 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
       schema: {
         tags: ['Reconciliation'],
         operationId: 'reconcileProviderStatement',
-        summary: 'Reconcile the payments that a statement matched',
+        summary: 'Reconcile the matched payments of a statement',
         description:
-          'A job puts the matched payments that are not yet in a batch into new batches of up to 10,000. It is safe to repeat the request. To list the batches, use GET /reconciliations?filter[providerStatementId]=:id.',
+          'A job puts matched payments into new batches of up to 10,000. It leaves out payments that are already in a batch. It is safe to repeat the request. To list the batches, use GET /reconciliations?filter[providerStatementId]=:id.',
         params: IdParams,
         body: ReconcileStatementBody,
         response: { 200: Envelope(ProviderStatement, 'Reconciling started.') },

@@ -1,7 +1,7 @@
 import type { ProviderLineResult, ProviderStatementStatus } from '../core/database/tables.ts';
 import { AppError } from '../core/http/errors.ts';
 
-/** The statuses of a statement: whether a job works on the statement, and the statuses that may follow. */
+/** The statuses of a statement. For each status: whether a job works on the statement, and the statuses that can follow. */
 const STATUSES = {
   received: { hasRunningJob: true, next: ['matching', 'failed'] },
   matching: { hasRunningJob: true, next: ['done', 'failed'] },
@@ -32,7 +32,7 @@ export function checkStage(from: ProviderStatementStatus, to: Stage): void {
   });
 }
 
-/** @throws Error for a status change that is not in the table. */
+/** @throws Error for a status change that STATUSES does not allow. */
 export function checkStatementMove(from: ProviderStatementStatus, to: ProviderStatementStatus): void {
   const next: readonly ProviderStatementStatus[] = STATUSES[from].next;
   if (!next.includes(to)) throw new Error(`A provider statement cannot go from ${from} to ${to}.`);

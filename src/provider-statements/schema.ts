@@ -43,7 +43,7 @@ export const ProviderStatement = Type.Object(
       lines: Type.Integer({ description: 'The number of lines after the header.' }),
       payments: Type.Integer({
         description:
-          'The number of lines to compare: completed, paid in, without a linked transaction, and not a repeat of a receipt.',
+          'The number of lines to compare with the books. Such a line is completed, paid money in, has no linked transaction, and does not repeat a receipt.',
       }),
       compared: Type.Integer(),
       imported: Type.Integer({ description: 'The number of payments imported from this statement.' }),
@@ -114,7 +114,7 @@ export const ProviderStatementLine = Type.Object(
     payer: Nullable(Type.String({ description: 'The payer’s number as the provider prints it.' })),
     payerName: Nullable(Type.String()),
     providerStatus: Nullable(Type.String()),
-    details: Nullable(Type.String({ description: 'The whole text of an unreadable line.' })),
+    details: Nullable(Type.String({ description: 'The column Details, or the text of an unreadable line.' })),
     linkedReceipt: Nullable(
       Type.String({ description: 'The other transaction that this transaction reverses or belongs to.' }),
     ),
@@ -122,7 +122,7 @@ export const ProviderStatementLine = Type.Object(
     paymentStatus: Nullable(Choice('PaymentStatus', PAYMENT_STATUSES)),
     paymentAmount: Nullable(Money),
     paymentDate: Nullable(DateText),
-    dayDiffers: Nullable(Type.Boolean({ description: 'Whether the payment has another date in the books.' })),
+    dayDiffers: Nullable(Type.Boolean({ description: 'Whether the books have the payment on another day.' })),
     reconciliationId: Nullable(Type.Integer()),
     createdAt: Timestamp,
   },

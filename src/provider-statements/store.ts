@@ -97,8 +97,8 @@ export function toCopyRow(statementId: number, lineNumber: number, line: Stateme
 }
 
 /**
- * Of several payment lines with the same receipt, only the first remains a payment. The others become `repeated` if they have the
- * amount and time of the first, otherwise `contradictory`.
+ * If several payment lines have the same receipt, only the first line remains a payment. Any other line becomes `repeated` if it
+ * has the amount and the time of the first line, and otherwise `contradictory`.
  */
 export async function setRepeatedReceipts(tx: Tx, statementId: number): Promise<void> {
   await sql`
@@ -183,7 +183,7 @@ interface Reconciling {
   date: PlainDate;
 }
 
-/** Changes the status. A stage starts at the first line. The statement must be locked. */
+/** Changes the status. A new stage begins at the first line. The statement must be locked. */
 export async function setStatus(
   tx: Tx,
   { id, status: from }: ProviderStatementRow,

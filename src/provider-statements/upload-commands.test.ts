@@ -53,7 +53,7 @@ describe('a statement file', () => {
     expect(second).toContain('é,\\\\');
   });
 
-  it('has no amount if a comma could mean thousands or decimals', async () => {
+  it('has an unreadable line if the comma in an amount could mean thousands or decimals', async () => {
     const text = 'Receipt No.;Completion Time;Transaction Status;Paid In\nA1;02-11-2026;Completed;1,500\n';
     const dinars = { ...RULES, currency: { code: 'TND', decimals: 3 } };
     expect((await read([Buffer.from(text)], dinars)).rows).toContain('Paid In is not an amount');

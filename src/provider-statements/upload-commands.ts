@@ -38,7 +38,7 @@ const CHUNK_CHARACTERS = 64 * 1024;
 const MAX_TOTAL_MINOR = 10n ** 15n;
 
 /**
- * Stores a statement with all its lines in one transaction, while the file is being uploaded, and queues it for matching.
+ * Stores a statement with all its lines in one database transaction while the file is being uploaded. Queues it for matching.
  * @throws AppError DUPLICATE_ENTRY for a file that was uploaded before.
  */
 export async function receiveStatement(
@@ -81,7 +81,7 @@ function sameFile(first: number): AppError {
 }
 
 /**
- * Writes the lines of a file as rows of COPY while the file is being uploaded. Few lines are in memory at a time.
+ * Writes the lines of a file as rows of COPY while the file is being uploaded. Only a few lines are in memory at a time.
  *
  * @param charset - the charset of the Content-Type; default: see `decodeText`.
  * @throws AppError VALIDATION_ERROR for a file that is not a statement. The status is 413 above 64 MiB, and 408 if the upload
@@ -143,7 +143,7 @@ async function* refuseOtherFiles(bytes: AsyncIterable<Buffer>): AsyncGenerator<B
   }
 }
 
-/** Finds the delimiter from the header of the file. Returns all texts, including the texts already read for the header. */
+/** Finds the delimiter in the header of the file. Returns all texts, including the texts that were already read for this. */
 async function readStart(
   texts: AsyncGenerator<string>,
 ): Promise<{ texts: AsyncIterable<string>; delimiter: Delimiter }> {

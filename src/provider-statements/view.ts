@@ -6,7 +6,7 @@ import type { ListedLine, ProviderStatementRow, TotalRow } from './store.ts';
 const FAILED =
   'The work on this statement failed several times. The reason is in the log. Start the work again after the problem is solved.';
 
-/** @param totals - the totals of this statement, and perhaps of other statements. */
+/** @param totals - can also contain totals of other statements. */
 export function toProviderStatement(
   row: ProviderStatementRow,
   totals: readonly TotalRow[],
@@ -19,7 +19,7 @@ export function toProviderStatement(
   return {
     id: row.id,
     status: row.status,
-    // The reason is for operators. They find it in the log and in the table.
+    // The stored reason is for operators, who find it in the log and in the table.
     failure: row.failure === null ? null : FAILED,
     organisation: row.organisation,
     shortCode: row.short_code,

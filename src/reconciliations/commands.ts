@@ -30,11 +30,11 @@ export async function reconcile(context: Context, actor: Actor, body: ReconcileB
 interface Batch {
   date: PlainDate;
   payments: readonly Pick<PaymentToReconcile, 'id' | 'amount_minor'>[];
-  /** The provider statement that matched the payments, if there is one. */
+  /** The provider statement that has lines for all payments. Missing if the payments are reconciled without a statement. */
   providerStatementId?: number | null;
 }
 
-/** Creates a batch of payments. The transaction must have locked them, and they must be reconcilable. */
+/** Creates a batch of payments. The transaction must have locked the payments, and all of them must be reconcilable. */
 export async function createBatch(
   tx: Tx,
   actor: Actor,

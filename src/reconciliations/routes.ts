@@ -10,7 +10,7 @@ import { ReconcileBody, Reconciliation, ReconciliationResult, reconciliationList
 import { findReconciliation, listReconciliations } from './store.ts';
 import { toReconciliation } from './view.ts';
 
-/** PostgreSQL may need some seconds to read 10,000 payments from disk. After a time-out, repeating the request is safe. */
+/** PostgreSQL can need some seconds to read 10,000 payments from disk. After a time-out, repeating the request is safe. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
 export function reconciliationRoutes(api: Api, context: Context): void {
@@ -31,8 +31,8 @@ export function reconciliationRoutes(api: Api, context: Context): void {
         summary: 'Reconcile up to 10,000 payments',
         description:
           'The service creates one batch of the payments that are not reconciled yet, and returns the result of each id. ' +
-          'Unmatched payments can be reconciled. Reversed payments and payments dated after the batch cannot. Repeating the ' +
-          'request changes nothing.',
+          'Unmatched payments can be reconciled. Reversed payments and payments dated after the batch cannot be reconciled. Repeating ' +
+          'the request changes nothing.',
         body: ReconcileBody,
         response: { 200: Envelope(ReconciliationResult, 'Payments reconciled.') },
       },

@@ -41,7 +41,7 @@ export const Reconciliation = Type.Object(
     providerStatementId: Nullable(
       Type.Integer({
         description:
-          'The provider statement that has lines for all payments of the batch. Null if they were not reconciled by a statement.',
+          'The provider statement that has lines for all payments of the batch. Null if the payments were reconciled without a statement.',
       }),
     ),
     createdAt: Timestamp,

@@ -8,8 +8,8 @@ import type { PlainDate } from '../core/values/dates.ts';
 import type { PaymentToReconcile } from './rules.ts';
 
 /**
- * A batch, with the number and the sum of its payments that were reversed later. The other figures of the batch do not change,
- * because the money has arrived.
+ * A batch, with the number and the sum of its payments that were reversed later. A reversal does not change the other figures of
+ * the batch, because the money of the payment arrived.
  */
 export type ReconciliationRow = Omit<Row<'reconciliations'>, 'payment_ids'> & {
   reversed_count: number;
@@ -20,7 +20,7 @@ const SELECT = sql<BatchRow>`
   select r.id, r.reconciliation_date, r.payment_count, r.total_minor, r.provider_statement_id, r.created_by, r.created_at
   from reconciliations r`;
 
-/** Limits the time of one SQL statement, because each payment may be on another disk page. */
+/** Limits the time of one SQL statement, because each payment can be on a different disk page. */
 const PAYMENTS_AT_ONCE = 1_000;
 
 /** Divides the payments into parts, and runs a statement for each part in turn. */

@@ -8,7 +8,7 @@ import { findMethodNames } from '../payment-methods/store.ts';
 import { type PageOf, paymentRows, paymentSums, type Sums } from './payments-store.ts';
 import { daysOf, type ReportPeriod } from './rules.ts';
 
-/** The maximum number of rows of `byDay`, about eleven years, and of `byMethod`. */
+/** The maximum number of rows in each of `byDay` and `byMethod`. 4,000 days are about eleven years. */
 const MAX_GROUPS = 4_000;
 const SHORTER_PERIOD = { path: 'endDate', advice: 'ask for a shorter period, or for format=csv' };
 

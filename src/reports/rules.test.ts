@@ -64,7 +64,7 @@ describe('reportDaysOf', () => {
     ['2026-11-01', '2026-11-15', { asOf: '2026-11-15', before: '2026-10-31', isToday: true }],
     ['2026-11-01', '2026-11-30', { asOf: '2026-11-15', before: '2026-10-31', isToday: true }],
     ['2026-12-01', '2026-12-31', { asOf: '2026-11-15', before: '2026-11-15', isToday: true }],
-  ])('takes the figures of %s to %s on %j', (startDate, endDate, moment) => {
+  ])('returns for the period %s to %s the days %j', (startDate, endDate, moment) => {
     expect(reportDaysOf({ startDate: day(startDate), endDate: day(endDate) }, TODAY)).toEqual(moment);
   });
 });
@@ -79,7 +79,7 @@ describe('the buckets of days past due', () => {
     expect(BUCKET_STARTS).toEqual([1, 31, 61, 91, 181]);
   });
 
-  it('add up what is at risk beyond 30, 60 and 90 days', () => {
+  it('add up the balances that are more than 30, 60 and 90 days past due', () => {
     const balances = [1n, 20n, 300n, 4_000n, 50_000n, 600_000n];
     expect([30, 60, 90].map((days) => sumAbove(days, balances))).toEqual([654_300n, 654_000n, 650_000n]);
   });

@@ -51,7 +51,7 @@ export interface ReportDays {
   asOf: PlainDate;
   /** The day before the period, or asOf if the whole period is in the future. */
   before: PlainDate;
-  /** Whether asOf is today. False also if `readReportDays` finds anything dated after today. */
+  /** Whether asOf is today. Also false if `readReportDays` finds anything dated after today. */
   isToday: boolean;
 }
 
@@ -75,7 +75,7 @@ export const BUCKETS: readonly Bucket[] = [
   { from: 181, to: null },
 ];
 
-/** The first day of each bucket except the first one: the thresholds of width_bucket. */
+/** The smallest number of days of each bucket, without the first bucket. PostgreSQL's width_bucket needs these thresholds. */
 export const BUCKET_STARTS = BUCKETS.slice(1).map(({ from }) => from);
 
 /** Adds up the figures of the buckets that begin after `days`. For 30, these are the buckets from 31 on. */

@@ -68,7 +68,7 @@ export const AccountSummary = Type.Object(
         description: `Accounts with an activation date in the period, up to asOf, that are not ${UNSOLD.join(' or ')}.`,
       },
     ),
-    contractValue: Type.Number({ description: `The sum for all accounts except ${undone} ones.` }),
+    contractValue: Type.Number({ description: `The sum of the totals of accounts that are not ${undone}.` }),
     collected: Type.Number({
       description:
         'The unreversed payments on accounts in the period, up to asOf, minus the refunds of credit in the same time.',
@@ -105,7 +105,8 @@ export const AccountSummary = Type.Object(
       {
         count: Type.Integer({ description: 'Accounts written off in the period, up to asOf.' }),
         amount: Type.Number({
-          description: 'The debt that was written off: what was unpaid after all payments of that day.',
+          description:
+            'The debt that was written off: the unpaid sum after all payments of the day of the write-off.',
         }),
         recovered: Type.Number({
           description:

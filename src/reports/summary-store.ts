@@ -18,7 +18,7 @@ export async function isAnythingDatedAfter(tx: Tx, day: PlainDate): Promise<bool
   return rows[0]?.found ?? false;
 }
 
-/** The accounts of one status, product and bucket. Sums of money are texts, because they may exceed an exact number. */
+/** The accounts of one status, product and bucket. Sums of money are texts, because they can be too large for an exact number. */
 export interface SummaryFigures {
   status_then: AccountStatus;
   product_id: number;
@@ -41,9 +41,9 @@ export interface SummaryFigures {
 }
 
 /**
- * Sums up all accounts in one statement. The amount paid by a day is the present amount minus later payments. The status on a day
- * is the status before the first later change. So the statement reads the accounts, the payments since the start of the period and
- * the status changes since its end. For the current month it reads only the accounts.
+ * Sums up all accounts in one statement. The amount paid by a day is the present amount minus the payments after that day. The
+ * status on a day is the status before the first change after that day. So the statement reads the accounts, the payments since
+ * the start of the period, and the status changes since its end. For the current month, it reads only the accounts.
  *
  * docs/decisions/0010-reports.md has the formulas. A payment dated before its account was opened counts on the date of the payment.
  * Otherwise the figures of twelve months would not add up to the figure of the year.
@@ -57,7 +57,7 @@ export async function accountFigures(
   const { asOf, before } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
   // Without "offset '0'", PostgreSQL would inline a subquery and compute its columns again at each use. The quotes matter:
-  // an unquoted 0 is cast, and after a cast the planner assumes that rows may be skipped and plans no parallel scan.
+  // an unquoted 0 is cast, and after a cast the planner assumes that rows can be skipped and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
     with with_paid as (${accountsOf(startDate, days)}),
     with_dues as (

@@ -24,8 +24,8 @@ export function searchRoutes(api: Api, context: Context): void {
         operationId: 'searchEverything',
         summary: 'Search customers, accounts, payments and invoices',
         description:
-          'At most 20 results: exact matches first, then matches at the beginning. Last come customers with the text within a name, phone, e-mail or national id. ' +
-          'Results that the caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.',
+          'At most 20 results: first exact matches, then values that begin with the text, then customers with the text inside a name, phone, e-mail or national id. ' +
+          'Results that the caller is not allowed to read (`customers:read`, `payments:read`, `invoices:read`) are left out.',
         querystring: SearchQuery,
         response: { 200: SearchResults },
       },

@@ -47,7 +47,7 @@ export interface CustomerValues {
   nationalIdKey: string | null;
 }
 
-/** The field of a customer that the text matches best. The words of a name may be in any order. Undefined if no field matches. */
+/** The field of a customer that the text matches best. The words of a name can be in any order. Undefined if no field matches. */
 export function matchCustomer(
   text: string,
   values: CustomerValues,
@@ -84,7 +84,7 @@ export function withoutPhonePunctuation(text: string): string {
   return /^\+?\d+$/.test(digits) ? digits : text;
 }
 
-/** Returns each row once, with its best match: in the order of MATCHES, and for the same match in the order of SEARCHED_TYPES. */
+/** Returns each row once, with its best match. Sorts the rows by match (MATCHES), then by type (SEARCHED_TYPES). */
 export function rank(found: readonly Found[], limit: number): Found[] {
   const first = new Map<string, Found>();
   const order = ({ match, type }: Found) =>

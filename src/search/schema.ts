@@ -10,7 +10,7 @@ export const SearchQuery = Type.Object({
     maxLength: 100,
     format: 'text',
     description:
-      'A name, phone number in any spelling, e-mail, national id, external id, account number, invoice number or payment reference, or the beginning of one of these.',
+      'A name, phone number in national or international form, e-mail, national id, external id, account number, invoice number or payment reference, or the beginning of one of these.',
     examples: ['Wanjiru'],
   }),
   types: Type.Optional(Choices(SEARCHED_TYPES, 'Only these types. Default: all.')),

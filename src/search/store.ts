@@ -61,8 +61,8 @@ function isPart(word: string): RawBuilder<unknown> {
 }
 
 /**
- * An unnamed statement, so that PostgreSQL chooses the plan for the given words: for frequent words a scan of customers until enough
- * are found, for rare words the index.
+ * The statement is unnamed, so that PostgreSQL makes a plan for the given words. For frequent words, PostgreSQL scans customers
+ * until it has found enough. For rare words, it uses the index.
  */
 async function findCustomersWhere(
   db: Db,
@@ -141,8 +141,8 @@ export function findInvoicesByNumber(db: Db, number: string): Promise<InvoiceHit
 }
 
 /**
- * Selects rows with a value of at least `$1`, in the order of an index. Values that begin with `$1` come first, but other values
- * may follow. LIKE does not use the index in every collation.
+ * Selects rows with a value of at least `$1`, in the order of an index. Values that begin with `$1` come first. Other values can
+ * follow. A condition with LIKE would not use the index in every collation.
  */
 function beginningWith(column: string): string {
   return `where ${column} >= $1 order by ${column} ${LIMIT}`;

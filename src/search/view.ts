@@ -46,7 +46,7 @@ const NEEDED: Record<SearchedType, Permission> = {
   invoice: 'invoices:read',
 };
 
-/** The rows that match the text, best matches first. Types that the actor may not read are left out. */
+/** The rows that match the text, best matches first. Types that the actor is not allowed to read are left out. */
 export async function search(
   { db, config }: Context,
   actor: Actor,

@@ -16,7 +16,7 @@ export function settingsRoutes(api: Api, context: Context, version: string): voi
         operationId: 'getSettings',
         summary: 'Get the public settings',
         description:
-          'The settings that a page needs before somebody signs in. They may be cached for a minute.',
+          'The settings that a page needs before somebody signs in. Clients can cache them for a minute.',
         response: { 200: Envelope(Settings, 'Settings found.') },
       },
     },

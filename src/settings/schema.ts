@@ -23,9 +23,9 @@ export const Settings = Type.Object(
           'Reversals, unassignments, refunds, credit transfers, write-offs and cancellations above this amount need approval. Null: no action needs approval.',
       }),
     ),
-    registrationOpen: Type.Boolean({ description: 'Whether anyone may register without an invitation.' }),
+    registrationOpen: Type.Boolean({ description: 'Whether anyone can register without an invitation.' }),
     paymentRequests: Type.Boolean({ description: 'Whether the service can send payment requests.' }),
-    statusQueries: Type.Boolean({ description: 'Whether transactions can be queried at the provider.' }),
+    statusQueries: Type.Boolean({ description: 'Whether the service can query the status of transactions.' }),
     version: Type.String({ description: 'The version of the service.' }),
   },
   {

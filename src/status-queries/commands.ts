@@ -147,8 +147,8 @@ export async function queueUnsentQueries({ db, clock }: Context): Promise<number
 }
 
 /**
- * Sends a status query. If the provider is busy or does not answer, the query is sent again later: a repeat only causes a second
- * answer.
+ * Sends a status query. If the provider is busy or does not answer, the query is sent again later. This is safe, because a repeat
+ * only causes a second answer.
  */
 export async function sendStatusQuery(
   context: Context,

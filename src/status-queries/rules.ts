@@ -81,7 +81,7 @@ export function differencesOf(
 
 /** A status query without an answer after this time is unanswered. The provider usually answers within seconds. */
 export const ANSWER_WITHIN_MS = 10 * 60_000;
-/** A status query fails if its next attempt would be later than this after its creation. Staff then need not wait for it. */
+/** If the next attempt would be later than this after the creation of a status query, the query fails: staff need not wait. */
 const SEND_WITHIN_MS = 15 * 60_000;
 
 export function isTooLateToSend(

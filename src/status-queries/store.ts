@@ -139,8 +139,8 @@ export function deleteEndedQueries(db: Db, before: Date, signal: AbortSignal): P
 export type ListedQueryRow = StatusQueryRow & BookedTransaction;
 
 /**
- * For a query about a payment, the amount and the date are those of the payment, otherwise those of the notification. Only a
- * notification has a payer, and only a payment has a status.
+ * For a query about a payment, the amount and the date are those of the payment. For other queries, they are those of the
+ * notification. Only a notification has a payer, and only a payment has a status.
  */
 const LISTED = sql<ListedQueryRow>`
   select q.*, coalesce(p.amount_minor, n.amount_minor) as amount_minor, n.payer, n.business_short_code, p.payment_date,

@@ -18,7 +18,7 @@ export async function createUser(context: Context, actor: Actor, body: NewUserBo
   return inTransaction(context.db, (tx) =>
     addUser(tx, actor, { ...fields, passwordHash }).catch((error: unknown) => {
       const isTaken = error instanceof AppError && error.code === 'DUPLICATE_ENTRY';
-      // An admin gets the id of the existing user, because an admin may read users. A person who registers does not get it.
+      // An admin gets the id of the existing user, because an admin can read users. A person who registers does not get it.
       throw isTaken ? duplicate('user', 'email', store.userWithEmail(fields.email)) : error;
     }),
   );

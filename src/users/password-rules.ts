@@ -4,7 +4,7 @@ import { PASSWORD_MIN } from '../core/http/fields.ts';
 import { foldVisible } from '../core/values/case-folding.ts';
 
 const REFUSED_COUNT = 3_000;
-/** Shorter parts of a name or an e-mail are ignored, because they occur in too many other words. */
+/** Shorter parts of a name or an e-mail are ignored, because they occur in many other words. */
 const MIN_WORD_LENGTH = 3;
 
 /** The owner's names and e-mail, which an attacker tries first. */
@@ -38,7 +38,7 @@ export function refuseGuessablePassword(
   }
 }
 
-/** Whether the password is among the 3,000 most common leaked passwords, ignoring case and invisible characters. */
+/** Whether the password is among the 3,000 most common leaked passwords, ignoring case, blanks and invisible characters. */
 function isCommon(password: string): boolean {
   common ??= new Set(
     dictionary['passwords-common'].slice(0, REFUSED_COUNT).map((word) => foldVisible(String(word))),

@@ -43,7 +43,7 @@ describe('hashing passwords', () => {
   });
 
   it.each(['hash of x', null])(
-    'costs the same for the first sign-in, with the stored hash %s',
+    'the first sign-in calculates one hash and verifies one, if the stored hash is %s',
     async (stored) => {
       const { passwordMatches } = await import('./passwords.ts');
       expect(await passwordMatches(stored, 'x', UNLIMITED)).toBe(stored !== null);

@@ -19,7 +19,7 @@ export interface NewUser {
   employeeId?: number | null;
 }
 
-/** Fields that an admin may change. Missing fields keep their value. */
+/** Fields that an admin can change. Missing fields keep their value. */
 interface UserFields {
   firstName?: string | undefined;
   lastName?: string | undefined;

@@ -34,7 +34,7 @@ describe('events of a backlog', () => {
     expect(idsOf(backlog.start(4, false, NOW))).toEqual([1, 2, 11, 12]);
   });
 
-  it('are not added again while they are known', () => {
+  it('are not added again while the backlog has them', () => {
     const backlog = backlogOf([event(1)]);
     backlog.start(1, false, NOW);
     backlog.addRetries([retry(1)]);
@@ -61,7 +61,7 @@ describe('the cursor', () => {
     expect(backlog.cursorAfter(new Set([seven]))).toBe(9);
   });
 
-  it('passes an event that is being sent for a second, once it is stored as a retry', () => {
+  it('passes an event whose request runs for more than a second, once the event is stored as a retry', () => {
     const backlog = backlogOf([event(1), event(2)]);
     const [one] = backlog.start(1, false, NOW) as [Started];
     expect(backlog.runningToStore(NOW, false)).toEqual([]);
@@ -102,7 +102,7 @@ it('forgets retries that have not started, and no other events', () => {
 });
 
 describe('in order', () => {
-  it('an event waits for an earlier one of its key that is being sent', () => {
+  it('an event waits while an earlier event of its key is being sent', () => {
     const backlog = backlogOf([event(1, 'a'), event(2, 'a'), event(3, 'b')]);
     const [one] = backlog.start(9, true, NOW) as [Started];
     expect(idsOf(backlog.all('running'))).toEqual([1, 3]);
@@ -110,7 +110,7 @@ describe('in order', () => {
     expect(idsOf(backlog.start(9, true, NOW))).toEqual([2]);
   });
 
-  it('an event waits for an earlier one that has failed, until that one is stored', () => {
+  it('an event waits until a failed earlier event of its key is stored, and is then deferred', () => {
     const backlog = backlogOf([event(1, 'a'), event(2, 'a')]);
     const [one] = backlog.start(9, true, NOW) as [Started];
     one.state = 'failed';
@@ -129,7 +129,7 @@ describe('in order', () => {
     expect(idsOf(backlog.all('deferred'))).toEqual([5]);
   });
 
-  it('an event waits while slots are full, and a later one of its key does not overtake it', () => {
+  it('an event waits while slots are full, and a later event of its key is not sent before it', () => {
     const backlog = backlogOf([event(1, 'x'), event(2, 'a'), event(3, 'a'), event(4, 'b')]);
     const [one] = backlog.start(1, true, NOW) as [Started];
     one.state = 'delivered';

@@ -10,7 +10,7 @@ export interface Item<E extends BacklogEvent> {
   /** Failed attempts so far. */
   attempts: number;
   firstAttemptAt: string | null;
-  /** Whether webhook_retries has the event, so that the cursor need not wait for it. */
+  /** Whether the table webhook_retries has the event, so that the cursor can pass the event (see `cursorAfter`). */
   isStored: boolean;
   state: 'ready' | 'running' | 'delivered' | 'failed' | 'deferred';
   startedAt: Date | undefined;
@@ -20,13 +20,13 @@ export interface Item<E extends BacklogEvent> {
 const MAX_CURSOR_WAIT_MS = 1_000;
 
 /**
- * The events that one instance has read for an endpoint, but whose outcome is not saved yet. The backlog decides which events may
+ * The events that one instance has read for an endpoint, but whose outcome is not saved yet. The backlog decides which events can
  * be sent, and up to which id all events are done.
  */
 export class Backlog<E extends BacklogEvent> {
   /** By the id of the event, in the order in which they were added. */
   readonly #items = new Map<number, Item<E>>();
-  /** The keys of events in webhook_retries. */
+  /** The order keys of events in webhook_retries. */
   #blockedKeys: ReadonlySet<string> = new Set();
   /** The feed was read up to this event. */
   position: number;
@@ -49,13 +49,13 @@ export class Backlog<E extends BacklogEvent> {
     if (!this.#items.has(item.event.id)) this.#items.set(item.event.id, item);
   }
 
-  /** Continues at another event of the feed. Events that are being sent are kept. */
+  /** Continues to read the feed after `position`. Forgets the events that are ready to be sent. */
   moveTo(position: number): void {
     for (const { event } of this.all('ready')) this.#items.delete(event.id);
     this.position = position;
   }
 
-  /** Call it when the table webhook_retries has changed. Forgets its events, except those that are being sent. */
+  /** Forgets the events of webhook_retries that are ready to be sent. Call it when a user has reset the rows of this table. */
   forgetRetries(): void {
     for (const { event, isStored } of this.all('ready')) if (isStored) this.#items.delete(event.id);
   }
@@ -79,10 +79,10 @@ export class Backlog<E extends BacklogEvent> {
   }
 
   /**
-   * Starts events in the free slots: first those of webhook_retries, which use at most half of the slots while new events wait.
+   * Starts events in the free slots. Events of webhook_retries are first, but get at most half of the slots if new events wait.
    *
-   * @param inOrder - whether the endpoint wants events in order. If true, new events with a blocked key become `deferred` (the
-   * next save moves them to webhook_retries), and an event waits while another event with its key is being sent.
+   * @param inOrder - whether the endpoint wants events in order. If true, an event waits while another event with its key is
+   * being sent. New events with a blocked key become `deferred`. The next save moves them to webhook_retries.
    */
   start(slots: number, inOrder: boolean, now: Date): Item<E>[] {
     const busyKeys = new Set(
@@ -102,7 +102,7 @@ export class Backlog<E extends BacklogEvent> {
           started.push(item);
           free -= 1;
         }
-        // Later events of the key wait for this one, whether or not it has started.
+        // Later events of the key wait for this event, even if it has not started.
         busyKeys.add(orderKey);
       }
     };
@@ -119,7 +119,7 @@ export class Backlog<E extends BacklogEvent> {
 
   /**
    * Events that are being sent and must be stored as retries, because they have held back the cursor for too long.
-   * @param all - whether to return every event that is being sent, for the last save.
+   * @param all - true for the last save, which stores every event that is being sent.
    */
   runningToStore(now: Date, all: boolean): Item<E>[] {
     const isLate = ({ isStored, startedAt }: Item<E>) =>
@@ -127,7 +127,7 @@ export class Backlog<E extends BacklogEvent> {
     return this.all('running').filter((item) => all || isLate(item));
   }
 
-  /** The cursor after the events in `saved` are stored: every event up to it needs no more attempts, or is in webhook_retries. */
+  /** The cursor after the save of `saved`. Every event up to the cursor needs no more attempts, or is in webhook_retries. */
   cursorAfter(saved: ReadonlySet<Item<E>>): number {
     const open = [...this.#items.values()].filter((item) => !item.isStored && !saved.has(item));
     return open.reduce((cursor, { event }) => Math.min(cursor, event.id - 1), this.position);
@@ -135,11 +135,11 @@ export class Backlog<E extends BacklogEvent> {
 
   /**
    * Records what was saved.
-   * @param done - events that need no more attempts. They are forgotten.
-   * @param stored - events that are now in webhook_retries. Their requests may still be running.
+   * @param ended - events that need no more attempts, or whose next attempt is in webhook_retries. They are forgotten.
+   * @param stored - events that are now in webhook_retries, and whose requests may still be running.
    */
-  recordSaved(done: Iterable<Item<E>>, stored: Iterable<Item<E>>): void {
-    for (const { event } of done) this.#items.delete(event.id);
+  recordSaved(ended: Iterable<Item<E>>, stored: Iterable<Item<E>>): void {
+    for (const { event } of ended) this.#items.delete(event.id);
     for (const item of stored) item.isStored = true;
   }
 }

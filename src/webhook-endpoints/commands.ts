@@ -38,7 +38,7 @@ const MAX_ENDPOINTS = 50;
  * Adds an endpoint. It gets only new events.
  *
  * @returns the endpoint with its secret, which is not shown again.
- * @throws AppError VALIDATION_ERROR for an address or a type that is not allowed.
+ * @throws AppError VALIDATION_ERROR for an address or a type that is not allowed, or if there are `MAX_ENDPOINTS` already.
  */
 export async function createEndpoint(
   context: Context,
@@ -69,7 +69,7 @@ export async function createEndpoint(
   });
 }
 
-/** @throws AppError NOT_FOUND, and the errors of createEndpoint. */
+/** @throws AppError NOT_FOUND; VALIDATION_ERROR for an address or a type that is not allowed. */
 export async function changeEndpoint(
   context: Context,
   actor: Actor,
@@ -189,7 +189,7 @@ export async function resendEvents(context: Context, actor: Actor, id: number, b
     throw invalidField('since', 'must not be in the future');
   return inTransaction(context.db, async (tx) => {
     await checkEvents(tx, body);
-    // The search comes before the lock, because it scans the events, and deliveries must continue meanwhile.
+    // The search scans many events. It runs before the endpoint is locked, so that deliveries continue meanwhile.
     const start =
       body.since === undefined ? body.fromEventId : await findFirstEventSince(tx, new Date(body.since));
     const { types: filters } = await store.lockEndpoint(tx, id);

@@ -37,7 +37,7 @@ import {
 import { secretsAt } from './rules.ts';
 import { disableEndpoint } from './store.ts';
 
-/** Events to read at once. More are read when half of them are left. */
+/** The number of events to read at once. The next events are read when at most half of this number is left. */
 const READ_BATCH = 200;
 /** Attempts are saved together, so that a busy endpoint costs few transactions. */
 const SAVE_INTERVAL_MS = 100;
@@ -94,7 +94,7 @@ export function startDeliveryLoop(
   const sender = createSender({ destinations: config.webhookDestinations, maxConnections: MAX_IN_FLIGHT });
   const backlog = new Backlog<FeedEvent>(first.cursor);
   const abandoned = new AbortController();
-  setMaxListeners(0, abandoned.signal); // Each request adds a listener, so there may be more than Node's limit for a warning.
+  setMaxListeners(0, abandoned.signal); // Each request adds a listener. Without this, Node would warn of too many.
   const notifier = createNotifier();
   let endpoint = first;
   let version = 0;
@@ -288,7 +288,7 @@ export function startDeliveryLoop(
         { webhookEndpoint: id, reason },
         'A webhook endpoint was disabled. Enable it when its receiver works again',
       );
-    // With inOrder, the next event of a key may be sent when an event has left webhook_retries.
+    // With inOrder, the next event of a key can be sent when the event before it has left webhook_retries.
     if (inOrder && retries.length + done.length > 0) mayHaveRetries = true;
     adopt(next, leasedAtMs);
     return true;

@@ -46,7 +46,7 @@ describe('an event that fails', () => {
     expect(now.getTime() - START.getTime()).toBe(MAX_FAILING_MS);
   });
 
-  it('waits up to a tenth shorter or longer', () => {
+  it('waits up to a tenth less or more than the delay', () => {
     const delay = (random: number) =>
       (nextAttemptAt(2, START, failed, START, random)?.getTime() ?? 0) - START.getTime();
     expect([delay(0), delay(0.5), delay(1)]).toEqual([27_000, 30_000, 33_000]);

@@ -15,7 +15,7 @@ const JITTER = 0.1;
 /** An event that has failed for three days is given up. An endpoint that has failed for three days is disabled. */
 export const MAX_FAILING_MS = 72 * HOUR;
 
-/** An endpoint that fails this often in a row is down: new events wait in the feed, and one event at a time is tried. */
+/** After this number of failures in a row, the service pauses an endpoint, and then tries one event after each pause. */
 const FAILURES_TO_PAUSE = 5;
 const MIN_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 10 * MINUTE;
@@ -47,9 +47,8 @@ export function isDelivered({ status }: { status: number | null }): boolean {
 }
 
 /**
- * When an event is sent again after an attempt that failed.
- * @param attempts - the number of attempts so far. @param random - a number from 0 to 1. @returns undefined if the event is given
- * up.
+ * When an event is sent again after an attempt that failed. Undefined if the event is given up.
+ * @param attempts - the number of attempts so far. @param random - a number from 0 to 1.
  */
 export function nextAttemptAt(
   attempts: number,
@@ -68,13 +67,13 @@ export function nextAttemptAt(
 /** The health of an endpoint, as its latest deliveries show it. */
 export interface Health {
   failuresInARow: number;
-  /** The first failure since the latest success. */
+  /** The time of the first failure since the latest success. */
   failingSince: string | null;
   /** Nothing is sent before this time. */
   pausedUntil: string | null;
 }
 
-/** The health of an endpoint after further attempts, in the order in which they ended. */
+/** The health of an endpoint after more attempts. @param attempts - in the order in which they ended. */
 export function healthAfter(health: Health, attempts: readonly Answer[], now: Date): Health {
   let { failuresInARow, failingSince } = health;
   if (attempts.length === 0) return { failuresInARow, failingSince, pausedUntil: health.pausedUntil };
@@ -103,7 +102,7 @@ function pauseAfter(failuresInARow: number, failingSince: string | null, now: Da
   return new Date(now.getTime() + pauseMs).toISOString();
 }
 
-/** Why the service disables an endpoint after these attempts. Undefined if it does not. */
+/** Why the service disables an endpoint after these attempts. Undefined if the endpoint stays enabled. */
 export function reasonToDisable(
   { failingSince }: Health,
   attempts: readonly { status: number | null }[],
@@ -114,7 +113,7 @@ export function reasonToDisable(
   return failingMs >= MAX_FAILING_MS ? 'failing' : undefined;
 }
 
-/** How many requests to an endpoint may run at the same time now. */
+/** The number of requests to an endpoint that can run at the same time now. */
 export function slotsOf({ failuresInARow, pausedUntil }: Health, now: Date): number {
   if (pausedUntil !== null && new Date(pausedUntil) > now) return 0;
   return failuresInARow >= FAILURES_TO_PAUSE ? 1 : MAX_IN_FLIGHT;

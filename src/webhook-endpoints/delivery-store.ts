@@ -156,7 +156,7 @@ export interface RetryRow {
   next_attempt_at: string;
 }
 
-/** @param done events that need no further attempt. */
+/** @param done - events that need no more attempts. */
 export async function saveRetries(
   db: Db | Tx,
   endpointId: number,
@@ -210,7 +210,7 @@ interface DueRetryQuery {
   limit: number;
 }
 
-/** The order keys of all events in webhook_retries. */
+/** The order keys of all events that the endpoint has in webhook_retries. */
 export async function findBlockedKeys(db: Db, endpointId: number): Promise<Set<string>> {
   const rows = await run<{ key: string }>(
     db,
@@ -255,7 +255,7 @@ interface EventSubject {
   resourceId: number | null;
 }
 
-/** Finds single events, or a range, to deliver again. Leaves out events after the cursor, because they will be delivered anyway. */
+/** Finds single events, or a range, to deliver again. Leaves out events after the cursor, because the feed delivers them. */
 export async function findEventsToResend(
   db: Db,
   endpointId: number,
@@ -277,7 +277,7 @@ interface ResendQuery {
   types: string[];
 }
 
-/** Returns those of the ids for which there is no event. */
+/** The ids for which there is no event. */
 export async function findMissingEvents(db: Db, ids: readonly number[]): Promise<number[]> {
   if (ids.length === 0) return [];
   const rows = await run<{ id: number }>(
@@ -317,11 +317,11 @@ export async function moveCursorBefore(tx: Tx, endpointId: number, eventId: numb
 
 /** Figures of all endpoints for /metrics. */
 interface DeliveryState {
-  /** Active endpoints that fail. */
+  /** Active endpoints whose latest attempt failed. */
   failing: number;
   /** Endpoints that the service disabled. */
   disabled: number;
-  /** Age of the oldest event that is not delivered to an active endpoint; 0 if there is none. */
+  /** The age of the oldest event that waits for its delivery to an active endpoint. 0 if no event waits. */
   oldestPendingSeconds: number;
 }
 
@@ -344,7 +344,7 @@ export async function readDeliveryState(db: Db): Promise<DeliveryState> {
 
 const KEPT_DAYS = 30;
 
-/** Deletes deliveries that are old or of deleted endpoints, then the deleted endpoints. @returns the number of rows. */
+/** Deletes old deliveries, the deliveries of deleted endpoints, and then these endpoints. @returns the number of deleted rows. */
 export async function deleteOldDeliveries(db: Db, now: Date, signal: AbortSignal): Promise<number> {
   const before = new Date(now.getTime() - KEPT_DAYS * 86_400_000);
   const deleted = sql`endpoint_id in (select id from webhook_endpoints where deleted_at is not null)`;

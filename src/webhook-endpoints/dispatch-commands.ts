@@ -8,7 +8,7 @@ import { type DeliveryLoop, startDeliveryLoop } from './delivery-commands.ts';
 import type { Outcome } from './delivery-rules.ts';
 import { findOwnedEndpoints, type Lease, leaseEndpoints } from './delivery-store.ts';
 
-/** If an instance dies, another one takes over its endpoints after this time. */
+/** If an instance dies, another instance takes over its endpoints after this time. */
 const LEASE_SECONDS = 6;
 /** Interval for renewing and taking leases, and for reading due retries. */
 const LEASE_INTERVAL_MS = 1_500;
@@ -19,7 +19,7 @@ const MAX_STATEMENTS = 2;
 
 /** Delivers events to the endpoints whose leases this instance has. */
 export interface Dispatcher {
-  /** The attempts of this instance since its start, by outcome. `given_up` includes events deleted before an attempt. */
+  /** The attempts since the start of this instance, by outcome. `given_up` includes events that were deleted before delivery. */
   readonly counts: Readonly<Record<Outcome, number>>;
   /** Waits up to 3 s for webhook requests that are still running, then frees the endpoints for other instances. */
   stop(): Promise<void>;
@@ -91,7 +91,7 @@ export function startDispatcher(context: Context, reader: HorizonReader, log: Lo
         if (!hasFailed) log.warn({ err: error }, 'Webhook deliveries wait for the database');
         hasFailed = true;
       }
-      await sleep(intervalMs, undefined, { signal }).catch(() => {}); // Aborted by the stop.
+      await sleep(intervalMs, undefined, { signal }).catch(() => {}); // The stop ends the pause.
     }
   }
 

@@ -145,7 +145,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
         operationId: 'rotateWebhookSecret',
         summary: 'Replace the secret of a webhook endpoint',
         description:
-          'For `overlapSeconds`, each message has two signatures: one by the new secret and one by the previous secret. The receiver may verify with either. Older secrets are no longer used.',
+          'For `overlapSeconds`, each message has two signatures: one by the new secret and one by the previous secret. The receiver can verify either signature. Older secrets are no longer used.',
         params: IdParams,
         body: SecretRotation,
         response: { 200: Envelope(IssuedWebhookEndpoint, 'Webhook secret rotated.') },
@@ -191,7 +191,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
         operationId: 'resendWebhookEvents',
         summary: 'Deliver events again',
         description:
-          'Only events of the types of the endpoint are delivered. If an event still waits for its first delivery to this endpoint, the call does not bring it forward.',
+          'Only events of the types of the endpoint are delivered. If an event still waits for its first delivery to this endpoint, this call does not send it earlier.',
         params: IdParams,
         body: Resend,
         response: { 200: Envelope(ResendResult, 'Events will be delivered again.') },

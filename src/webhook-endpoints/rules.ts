@@ -5,7 +5,7 @@ export type DisabledReason = (typeof DISABLED_REASONS)[number];
 export const DEFAULT_OVERLAP_SECONDS = 86_400;
 export const MAX_OVERLAP_SECONDS = 7 * 86_400;
 
-/** An address as the audit trail shows it. The query is removed, because it may contain a secret. */
+/** An address as the audit trail shows it. The query is removed, because it can contain a secret. */
 export function withoutQuery(url: string): string {
   return url.replace(/\?.*$/, '?…');
 }

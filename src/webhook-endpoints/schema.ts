@@ -28,7 +28,7 @@ const Types = Type.Array(Filter, {
 const Description = Nullable(Text(200));
 const InOrder = Type.Boolean({
   description:
-    'Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false.',
+    'Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next event waits while an earlier event is retried. Default: false.',
 });
 
 export const NewWebhookEndpoint = Type.Object(

@@ -137,7 +137,7 @@ export async function replaceSecret(tx: Tx, id: number, secret: Buffer, previous
     where id = ${id}`.execute(tx);
 }
 
-/** Stops deliveries. The minute jobs then delete the deliveries of the endpoint, and finally its row. */
+/** Stops deliveries. A job (`deleteOldDeliveries`) later deletes the stored deliveries of the endpoint, and then its row. */
 export async function markDeleted(tx: Tx, id: number): Promise<void> {
   await sql`
     update webhook_endpoints set deleted_at = business_now(), secret = '', previous_secret = null,

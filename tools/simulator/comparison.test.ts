@@ -19,7 +19,7 @@ const [first, second] = SHOWN as [ShownPayment, ShownPayment];
 const grownTo = (afterMinor: bigint) => GROWN.map((growth) => ({ ...growth, afterMinor }));
 
 describe('compare', () => {
-  it('finds no difference if all payments are as sent, with or without payments that were never acknowledged', () => {
+  it('finds no difference if all payments are as sent, and allows a payment or none for an unacknowledged transaction', () => {
     expect(compare(SENT, SHOWN, GROWN, 2).differences).toEqual([]);
     const arrived: ShownPayment = { ...first, id: 3, transactionRef: 'C', amount: 7 };
     expect(compare(SENT, [...SHOWN, arrived], grownTo(10_790n), 2).differences).toEqual([]);
@@ -91,7 +91,7 @@ describe('planTraffic', () => {
     expect(total > 0n && total < room).toBe(true);
   });
 
-  it('posts at the given rate, including repeats', () => {
+  it('posts at the given rate, which includes repeats', () => {
     const deliveries = plan(4, 10_000_000n);
     expect(Math.abs(deliveries.length - 200)).toBeLessThan(3);
     expect(deliveries.some(({ type }) => type === 'repeat')).toBe(true);

@@ -16,7 +16,7 @@ import { growthOf, openAccounts, readPaid, readPayments, ServiceError, signIn } 
 import { createRandom, type PayingAccount } from './traffic.ts';
 
 /**
- * Simulates the API of a mobile-money provider and its customers, until it is stopped. Then it compares the payments of the provider
+ * Simulates the API and the customers of a mobile-money provider until it is stopped. Then compares the payments of the provider
  * with those that the service shows.
  */
 
@@ -41,7 +41,7 @@ const STATUS_MS = 1_000;
 const LATE_MS = 20_000;
 /** Small pages, so that a few payments need more than one. */
 const PAGE_SIZE = 5;
-/** The highest number of new payments that an answer to a pull leaves out. */
+/** An answer to a pull leaves out up to this many of the newest payments. */
 const MOST_HIDDEN_ROWS = 2;
 const POLL_INTERVAL_MS = 1_000;
 /**
@@ -136,7 +136,7 @@ async function isReady(url: string): Promise<boolean> {
   try {
     return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) })).ok;
   } catch {
-    return false; // Nobody listens yet.
+    return false; // The service does not listen yet.
   }
 }
 
@@ -148,7 +148,7 @@ interface Traffic extends Omit<Options, 'accounts'> {
   notificationUrl: string;
 }
 
-/** The accounts are paid one after another. Each payment also makes the access tokens of the service invalid. */
+/** Pays the accounts one after another. Each payment also makes the access tokens of the service invalid. */
 async function payUntilStopped(traffic: Traffic): Promise<void> {
   const { prefix, accounts, book, api, notificationUrl, everyMs, lostPercent } = traffic;
   const random = createRandom(traffic.seed);

@@ -15,7 +15,7 @@ import {
 } from './service.ts';
 import { createRandom, type Delivery, planTraffic, type Transaction } from './traffic.ts';
 
-/** Simulates the gateway of a payment provider, and then compares the payments that the service shows with what was sent. */
+/** Simulates the gateway of a payment provider. Then compares what it sent with the payments that the service shows. */
 
 const USAGE = `Usage: npm run simulate -- [options]   (shown with the default values)
   --url http://127.0.0.1:8080   the service
@@ -84,7 +84,7 @@ interface Progress extends Sent {
   isPending: boolean;
 }
 
-/** Posts each delivery at its time, unless all connections are busy. Prints the progress every second. */
+/** Posts each delivery at its time, or later if all connections are busy. Prints the progress every second. */
 async function deliver(plan: readonly Delivery[], { url, gateway, connections, seconds }: Options) {
   const { webhookSecret: secret } = readSecrets();
   const progress = new Map<Transaction, Progress>();

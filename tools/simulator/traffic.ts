@@ -35,7 +35,7 @@ export interface Delivery {
   atMs: number;
   transaction: Transaction;
   body: Body;
-  /** A repeat is equal to the first. An altered delivery has the same transaction with other fields. */
+  /** A repeat is equal to the first delivery. An altered delivery has the same transaction with other fields. */
   type: 'first' | 'repeat' | 'altered';
   /** The provider closes the connection before it reads the answer, and sends the notification again. */
   hangsUp: boolean;
@@ -61,8 +61,8 @@ export function createRandom(seed: number): Random {
   return (below) => uniformInt(generator, 0, below - 1);
 }
 
-const BURST_SHARE = 6; // In one of six seconds, all notifications are sent at the start.
-const REPEAT_SHARE = 8; // One of eight notifications is repeated, and so on.
+const BURST_SHARE = 6; // In one of six seconds, all notifications are sent at the start of the second.
+const REPEAT_SHARE = 8; // One of eight notifications is repeated. The next two lines are shares in the same form.
 const ALTERED_SHARE = 25;
 const HANG_UP_SHARE = 40;
 const MAX_REPEAT_DELAY_MS = 3_000;
@@ -144,7 +144,7 @@ interface Typed {
   kind: string;
   reference: string;
   payer: string | number;
-  /** Whether the reference leads to the account. */
+  /** Whether the reference leads to the account. If the reference is empty: whether the payer's number does. */
   isRight: boolean;
 }
 

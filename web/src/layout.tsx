@@ -24,11 +24,11 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
   const main = useRef<HTMLElement>(null);
   const [changesPassword, setChangesPassword] = useState(false);
   const firstLocation = useRef(location);
-  // Runs before the new page is drawn. If the page focuses its first field, it has already done so.
+  // Runs before the browser draws the new page. A page that focuses its first field has already done so.
   useLayoutEffect(() => {
     if (firstLocation.current === location) return;
     firstLocation.current = '';
-    // Focuses the new page, so that a screen reader starts there.
+    // Otherwise the page itself gets the focus, so that a screen reader starts there.
     if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, [location]);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { createClient, type Schemas } from '@account-management/client';
 
-// Imports sales, and keeps a copy of all customers, accounts and payments until SIGTERM. It can be run again at any time.
+// Imports sales, and keeps a copy of all customers, accounts and payments. Writes the copy to a file after SIGTERM.
 const { BASE_URL: baseUrl = '', API_KEY: apiKey = '', COPY_FILE: file = 'copy.json' } = process.env;
 const client = createClient({ baseUrl, auth: { apiKey } });
 const kinds = ['customers', 'accounts', 'payments'] as const;

@@ -13,13 +13,13 @@ export interface ClientOptions {
   /** The time limit of each try of a call. Default: 30,000. */
   timeoutMs?: number;
   /**
-   * The maximum number of retries of a call. Default: 3. Every call is retried after 429. A call is also retried after 502, 503,
-   * 504, 409 with Retry-After, a time-out or a broken connection, unless it is a POST without an idempotency key.
+   * The maximum number of retries of a call. Default: 3. Every call is retried after 429. A call with GET, PUT, DELETE or an
+   * idempotency key is also retried after 502, 503, 504, 409 with Retry-After, a time-out or a broken connection.
    */
   maxRetries?: number;
   /** The longest pause before a retry. If the service asks for a longer pause, the call fails at once. Default: 60,000. */
   maxRetryDelayMs?: number;
-  /** Called before a call is sent again. */
+  /** Called before the pause of each retry. */
   onRetry?: (retry: Retry) => void;
   /** Replaces the global fetch, for proxies and tests. */
   fetch?: typeof fetch;
@@ -57,7 +57,7 @@ export function createClient(options: ClientOptions): Client {
     token: string | undefined,
   ) {
     const { idempotencyKey } = options;
-    // The service may answer a call with `wait` this much later.
+    // If the query has `wait`, the service can hold back its answer for this time.
     const waitMs = typeof query.wait === 'number' ? 1_000 * query.wait : 0;
     return send(
       {
@@ -82,7 +82,7 @@ export function createClient(options: ClientOptions): Client {
     );
   }
 
-  /** Renews the tokens once if the service no longer accepts them. */
+  /** Sends a call. If the service refuses the token, renews the token and sends the call once more. */
   async function call(operation: Operation, given: Invocation): Promise<Received> {
     if (!operation.secured) return sendAs(operation, given, undefined);
     const token = await credentials.token();
@@ -143,7 +143,7 @@ export function createClient(options: ClientOptions): Client {
 const MAX_PAGE_LIMIT = 100;
 const MAX_EVENTS = 1_000;
 
-/** @throws ClientError for an address that no call could reach. */
+/** @throws ClientError if the address does not begin with http:// or https://, or if it ends with /api. */
 function readBaseUrl(text: string): string {
   const baseUrl = text.replace(/\/+$/, '');
   if (!/^https?:\/\/./.test(baseUrl))
@@ -154,7 +154,7 @@ function readBaseUrl(text: string): string {
   return baseUrl;
 }
 
-/** Arguments come in this order: parameters of the path, body, query, options. */
+/** The arguments of a method have this order: parameters of the path, body, query, options. */
 function readArguments(
   { path, hasBody, hasQuery, takesKey }: Operation,
   args: unknown[],

@@ -8,17 +8,17 @@ export interface Tokens {
 
 /** How the client signs in. Without authentication it can make only calls that need no token. */
 export type Authentication =
-  /** A key, or an access token that somebody else renews. */
+  /** An API key, or an access token. The client never renews it. */
   | { apiKey: string }
   /**
-   * A user's tokens. `onTokens` is called with each new pair and awaited, because the old tokens are no longer valid. If `onTokens`
-   * fails, the call fails with its error. Later calls use the new pair.
+   * The tokens of a user. `onTokens` gets each new pair, so that it can store the pair: the old pair is no longer valid.
+   * The client waits for `onTokens`. If it fails, the call fails with the same error, but later calls use the new pair.
    */
   | (Tokens & { onTokens?: (tokens: Tokens) => unknown })
-  /** A user's password: signs in with the first call, and again when the tokens cannot be renewed. */
+  /** The password of a user. The client signs in before its first call, and again if the refresh token is refused. */
   | { email: string; password: string };
 
-/** Calls of the client that need no token. */
+/** The calls with which the client gets tokens. */
 export interface SignInCalls {
   signIn(body: Schemas['Login']): Promise<Tokens>;
   refresh(body: Schemas['Refresh']): Promise<Tokens>;
@@ -29,7 +29,7 @@ export interface Credentials {
   token(): Promise<string | undefined>;
   /**
    * Replaces a token that the service refused. Concurrent callers share one renewal.
-   * @returns the new token; undefined if tokens cannot be renewed.
+   * @returns the new token; undefined for an API key or without authentication.
    */
   renew(refused: string): Promise<string | undefined>;
 }
@@ -58,13 +58,13 @@ export function createCredentials(
   }
 }
 
-/** Ignores that the refresh token was refused, because the client can use the password. Throws any other error. */
+/** Returns undefined if the refresh token was refused: the client then uses the password. Throws any other error. */
 function undefinedIfRefused(error: unknown): undefined {
   if (!(error instanceof ApiError && error.is('UNAUTHORIZED'))) throw error;
 }
 
 /**
- * @param obtain receives the last tokens and returns new ones.
+ * @param obtain receives the previous tokens and returns new ones.
  * @param onTokens is called after the new tokens are in use, so that the new tokens are not lost if `onTokens` fails.
  */
 function renewable(

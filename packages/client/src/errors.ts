@@ -8,7 +8,7 @@ export type ErrorCode = Problem['code'];
 /** The `details` of an error code. */
 export type ErrorDetails<Code extends ErrorCode = ErrorCode> = Extract<Problem, { code: Code }>['details'];
 
-/** An answer that is an error, or not from the service. */
+/** An error answer of the service, or an answer that is not from the service. */
 export class AnswerError extends ClientError {
   readonly status: number;
   /** The id of the request in the log and in the audit trail of the service. */
@@ -26,7 +26,7 @@ export class AnswerError extends ClientError {
 
 type AnswerFacts = Pick<AnswerError, 'status' | 'requestId' | 'retryAfterSeconds'>;
 
-/** The service refused the request. `code` is the reason, and determines the fields of `details`. */
+/** The service answered with an error. `code` is the reason, and determines the fields of `details`. */
 export class ApiError extends AnswerError {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
@@ -46,7 +46,7 @@ export class ApiError extends AnswerError {
 
 export type ApiErrorOf<Code extends ErrorCode> = ApiError & { code: Code; details: ErrorDetails<Code> };
 
-/** An answer that is not from the service, such as the error page or the sign-in page of a proxy. Its status may be 200. */
+/** An answer that is not from the service, such as the error page or the sign-in page of a proxy. `status` can be 200. */
 export class UnexpectedAnswerError extends AnswerError {
   override readonly name = 'UnexpectedAnswerError';
   /** The first 1,000 characters of the answer. */
@@ -58,12 +58,12 @@ export class UnexpectedAnswerError extends AnswerError {
   }
 }
 
-/** No answer came: the connection failed or the time-out passed. The service may have done the work. */
+/** No answer came: the connection failed or the time limit passed. The service may have done the work. */
 export class ConnectionError extends ClientError {
   override readonly name = 'ConnectionError';
 }
 
-/** A webhook whose signature is missing, wrong or too old. */
+/** A webhook to refuse: a header is missing or repeated, the timestamp is too far from now, or no signature is valid. */
 export class WebhookVerificationError extends ClientError {
   override readonly name = 'WebhookVerificationError';
 }

@@ -12,8 +12,8 @@ export interface Operation {
   /** Whether the call needs a token. */
   secured?: true;
   /**
-   * What the method returns: `data` of the envelope, a page, all rows, the events or the pages of a feed, a body
-   * without envelope, text, or a file.
+   * What the method returns. `data`: the field `data` of the answer. `body`: the whole answer. `rows`: an iterator over the rows
+   * of a list. `feed` and `feedPages`: an iterator over the events, or over the pages of events.
    */
   answers: 'data' | 'page' | 'rows' | 'feed' | 'feedPages' | 'body' | 'text' | 'file';
 }

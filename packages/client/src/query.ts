@@ -21,7 +21,7 @@ export function writeQuery(query: Readonly<Record<string, unknown>>): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** The API separates values by commas, and has no way to write a comma in a value. */
+/** In the API, commas separate the values of a list, and no value can contain a comma. */
 function joined(field: string, values: readonly unknown[]): string {
   if (values.length === 0) throw new TypeError(`filter.${field}: a list must have at least one value.`);
   const withComma = values.find((value) => String(value).includes(','));

@@ -18,8 +18,8 @@ export interface Call {
   headers: Record<string, string>;
   body: RequestBody | undefined;
   /**
-   * Whether the service does the work only once, however often the request is sent. Otherwise the request is sent again only if
-   * the service refused it before doing any work (429).
+   * Whether the service does the work only once, however often the request is sent. If false, the request is sent again only
+   * after the status 429, with which the service refuses a request before it does any work.
    */
   repeatable: boolean;
   timeoutMs: number;
@@ -33,9 +33,9 @@ export type AnswerHead = Pick<Response, 'status' | 'headers'>;
 
 /** A call that is about to be sent again. */
 export interface Retry {
-  /** payments.record */
+  /** Group and method, such as payments.record. */
   operation: string;
-  /** 1 for the first repeat. */
+  /** 1 for the first retry. */
   attempt: number;
   delayMs: number;
   /** Why the previous try failed. */
@@ -59,7 +59,7 @@ export interface SendOptions {
 const FIRST_DELAY_MS = 250;
 const LONGEST_BACKOFF_MS = 8_000;
 
-/** @throws ApiError, UnexpectedAnswerError or ConnectionError; the reason of the signal if the signal ended the call. */
+/** @throws ApiError, UnexpectedAnswerError or ConnectionError; the abort reason of `call.signal` if it ended the call. */
 export async function send(call: Call, options: SendOptions): Promise<Received> {
   for (let retries = 0; ; retries++) {
     try {
@@ -108,7 +108,7 @@ async function sendOnce(
   return received;
 }
 
-/** Node.js reports "fetch failed"; the reason, such as ECONNREFUSED, is in its cause. */
+/** The error of Node.js says only "fetch failed". The reason, such as ECONNREFUSED, is in `cause`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, cause } = error as Error & { code?: unknown };
@@ -122,7 +122,7 @@ function errorOf(received: Received): ClientError {
   return new ApiError(problem.code, problem.message, problem.details, factsOf(received));
 }
 
-/** @throws UnexpectedAnswerError if the answer is not JSON, such as the sign-in page of a proxy. */
+/** @throws UnexpectedAnswerError if the answer is not JSON, for example if it is the sign-in page of a proxy. */
 export function jsonOf(received: Received): unknown {
   try {
     return JSON.parse(textOf(received));
@@ -174,7 +174,7 @@ function isRetryable(error: unknown, repeatable: boolean): boolean {
   );
 }
 
-/** Doubles with each retry, and is random, so that clients do not all retry at the same time. */
+/** The delay doubles with each retry. A random factor keeps clients from retrying at the same time. */
 function backoffMs(retries: number): number {
   return Math.min(LONGEST_BACKOFF_MS, FIRST_DELAY_MS * 2 ** retries) * (0.5 + Math.random());
 }

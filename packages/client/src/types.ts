@@ -11,7 +11,7 @@ type Answer<Id extends OperationId> = operations[Id]['responses'][keyof operatio
 type Content<Id extends OperationId> = Answer<Id> extends { content: infer C } ? C : never;
 type Json<Id extends OperationId> = Content<Id> extends { 'application/json': infer J } ? J : string;
 
-/** What a call resolves to: the `data` of the answer. */
+/** What a call resolves to: the field `data` of the answer, or the whole answer if it has no such field. */
 export type DataOf<Id extends OperationId> = Json<Id> extends { data: infer D } ? D : Json<Id>;
 
 /** A page of a list. */
@@ -23,10 +23,10 @@ export type RowOf<Id extends OperationId> = DataOf<Id> extends readonly (infer R
 
 export type EventType = Schemas['Event']['type'];
 
-/** An event of one type, or of any type: `if (event.type === 'account.suspended') event.data.cause`. */
+/** An event. A check of `type` narrows `data`: `if (event.type === 'account.suspended') event.data.cause`. */
 export type EventOf<Type extends EventType = EventType> = Extract<Schemas['Event'], { type: Type }>;
 
-/** What a call sends. */
+/** The request body of a call. */
 export type BodyOf<Id extends OperationId> = operations[Id] extends { requestBody: { content: infer C } }
   ? C[keyof C]
   : operations[Id] extends { requestBody?: { content: infer C } }
@@ -36,7 +36,7 @@ export type BodyOf<Id extends OperationId> = operations[Id] extends { requestBod
 type GivenQuery<Id extends OperationId> = NonNullable<operations[Id]['parameters']['query']>;
 type FilterName<Key> = Key extends `filter[${infer Field}]` ? Field : never;
 
-/** A plain value, which means the same as `eq`, or an object of operators. */
+/** The condition of a filter: a value, which means the same as `eq`, or an object of operators. */
 type Condition<Operators extends { eq?: unknown }> =
   | NonNullable<Operators['eq']>
   | {
@@ -53,14 +53,14 @@ type FilterOf<Query> = {
     | undefined;
 };
 
-/** A parameter that takes a list also accepts a single value. */
+/** A parameter that takes a list also accepts one value without a list. */
 type OneOrMore<Value> = Value extends readonly (infer Item)[] ? Item | readonly Item[] : Value;
 
 type ParametersOf<Query> = {
   [Key in keyof Query as Key extends `filter[${string}]` ? never : Key]: OneOrMore<Query[Key]>;
 };
 
-/** Lets optional fields be undefined, also with exactOptionalPropertyTypes. */
+/** Allows undefined for optional fields, even with the compiler option exactOptionalPropertyTypes. */
 type Loose<Query> = {
   [Key in keyof Query]: undefined extends Query[Key] ? Query[Key] | undefined : Query[Key];
 };
@@ -71,20 +71,20 @@ export type QueryOf<Id extends OperationId> = Loose<
     (keyof FilterOf<GivenQuery<Id>> extends never ? unknown : { filter?: FilterOf<GivenQuery<Id>> })
 >;
 
-/** For a call without query parameters. */
+/** The query of a call without query parameters. */
 export type NoQuery = Readonly<Record<string, never>>;
 
-/** The query of an iteration, which chooses the pages itself. */
+/** The query of an iteration. `page` and `after` are missing, because the client reads all pages of the list. */
 export type IterationQueryOf<Id extends OperationId> = Omit<QueryOf<Id>, 'page' | 'after'>;
 
-/** For a call that can answer JSON or a file. */
+/** For a call that answers JSON, or a file if `format` asks for one. */
 export type JsonQueryOf<Id extends OperationId> = Omit<QueryOf<Id>, 'format'>;
 export type FileQueryOf<Id extends OperationId> =
   QueryOf<Id> extends { format?: infer Format }
     ? Omit<QueryOf<Id>, 'format'> & { format: Exclude<Format, 'json' | undefined> }
     : never;
 
-/** A file that the service wrote. */
+/** A file that the service returned, such as a PDF. */
 export interface ServiceFile {
   bytes: Uint8Array;
   contentType: string;
@@ -106,6 +106,6 @@ export interface CallOptions {
 
 /** For a call that takes an Idempotency-Key. */
 export interface RepeatableCallOptions extends CallOptions {
-  /** By default a random key, which the retries of the call share. Pass your own key to repeat the call later. */
+  /** Default: a random key for the call and its retries. Pass your own key to be able to repeat the call later. */
   idempotencyKey?: string;
 }

@@ -10,9 +10,9 @@ export interface VerifyOptions {
 
 /**
  * Verifies a delivery (https://www.standardwebhooks.com) and returns its parsed body.
- * @param body the bytes or the text as they were received: parsing and writing JSON again changes them.
- * @param secrets `whsec_…`; several while a secret is being replaced.
- * @throws WebhookVerificationError for a delivery that must be refused; another ClientError for a text that cannot be a secret.
+ * @param body the bytes or the text as received. JSON that was parsed and written again can differ from it.
+ * @param secrets one secret (`whsec_…`), or several while a secret is being replaced.
+ * @throws WebhookVerificationError for a delivery that must be refused; another ClientError for a secret in a wrong format.
  */
 export async function verifyWebhook<Payload = unknown>(
   body: string | Uint8Array,
@@ -64,7 +64,7 @@ async function importSecret(secret: string) {
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
 
-/** @returns undefined for text that is not padded base64. atob alone would accept some of these texts. */
+/** @returns undefined if the text is not base64 with padding. atob alone would also accept base64 without padding. */
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return undefined;
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

@@ -5,7 +5,7 @@ import { type BatcherOptions, createBatcher, type ItemResult, runIsolated } from
 
 type Run = BatcherOptions<string, string>['run'];
 
-/** Runs a batch when the test releases it. */
+/** A `run` whose batches end when the test calls `end`. */
 function controlled() {
   const batches: string[][] = [];
   const ends: ((results?: ItemResult<string>[]) => void)[] = [];
@@ -33,7 +33,7 @@ const batcher = (run: Run, options: Partial<BatcherOptions<string, string>> = {}
 const turn = () => delay(0);
 
 describe('a batcher', () => {
-  it('runs a single item immediately, and items that arrive meanwhile in the next batches', async () => {
+  it('runs items immediately while fewer than two batches run, and groups later items into batches', async () => {
     const { batches, run, end } = controlled();
     const { submit } = batcher(run);
     const all = ['a', 'b', 'c', 'd', 'e', 'f'].map(submit);
@@ -99,7 +99,7 @@ describe('a batcher', () => {
     expect(await Promise.all(all)).toEqual(['a done', 'b done', 'c done']);
   });
 
-  it('tries a busy item again until it is free', async () => {
+  it('tries a busy item again until it succeeds', async () => {
     let tries = 0;
     const run: Run = async (items) =>
       items.map((item) => (++tries < 4 ? { busy: unavailable(new Error('held'), 1) } : { outcome: item }));
@@ -107,7 +107,7 @@ describe('a batcher', () => {
     expect(tries).toBe(4);
   });
 
-  it('fails an item that stays busy with the error of its result', async () => {
+  it('fails an item that stays busy, with the error in its result', async () => {
     const run: Run = async (items) => items.map(() => ({ busy: unavailable(new Error('held'), 7) }));
     const began = performance.now();
     await expect(batcher(run).submit('a')).rejects.toMatchObject({ retryAfterSeconds: 7 });

@@ -5,13 +5,13 @@ import type { Tx } from './db.ts';
 import { inSavepoint } from './transactions.ts';
 
 /**
- * Runs items in batches: while batches are in flight, new items form the next batch. There is no timer, so an idle batcher runs a
- * single item immediately.
+ * Runs items in batches. If fewer than `maxInFlight` batches are running, and none of them shares a key with a new item, the item
+ * runs immediately, without waiting for more items. Otherwise, new items wait and form the next batches.
  */
 export interface Batcher<Item, Outcome> {
   /**
    * Resolves with the outcome of the item.
-   * @throws AppError 503 if too many items wait or the batcher is closing; otherwise the error of the item or of its batch.
+   * @throws AppError 503 if there are `maxItems` items or the batcher is closing. Otherwise the error of the item or its batch.
    */
   submit(item: Item): Promise<Outcome>;
   /** The number of items that wait or are in flight. */
@@ -29,9 +29,9 @@ export type ItemResult<Outcome> = { outcome: Outcome } | { error: unknown } | { 
 export interface BatcherOptions<Item, Outcome> {
   /** Runs a batch. @returns the results in the order of the items. */
   run(items: readonly Item[]): Promise<ItemResult<Outcome>[]>;
-  /** Items that share a key are never in two batches at once. */
+  /** Items that share a key never run in two batches at once. */
   keysOf(item: Item): readonly string[];
-  /** Whether a failed batch certainly changed nothing. Only then are its items run one by one. */
+  /** Whether a batch that failed with the error certainly changed nothing. If so, its items run again, one by one. */
   changedNothing(error: unknown): boolean;
   largestBatch: number;
   maxInFlight: number;
@@ -43,7 +43,7 @@ export interface BatcherOptions<Item, Outcome> {
 interface Entry<Item, Outcome> {
   item: Item;
   keys: readonly string[];
-  /** A time of `performance.now`. After it, the item is not retried. */
+  /** The time of `performance.now` after which a busy item is not retried. */
   untilMs: number;
   timesBusy: number;
   resolve(outcome: Outcome): void;
@@ -130,7 +130,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     else entry.resolve(result.outcome);
   }
 
-  /** The first retry has no pause, because an item of the same batch may have held the lock. */
+  /** The first retry has no pause, because an item of the same batch may have held the lock until the batch ended. */
   async function tryLater(entry: Queued, error: AppError): Promise<void> {
     if (performance.now() >= entry.untilMs) {
       decreaseSize();
@@ -186,7 +186,7 @@ export async function runIsolated<Item, Outcome>(
 /**
  * Runs all items in one savepoint of the transaction. If an item fails, runs each item again in its own savepoint. An item that
  * fails changes nothing.
- * @param run returns the outcome of each item that it receives. It rejects only after all its statements have been answered.
+ * @param run returns the outcome of each item that it receives. It must reject only after all its statements have been answered.
  * @returns the results in the order of the items.
  */
 export async function runInSavepoint<Item, Outcome>(

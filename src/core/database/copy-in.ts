@@ -8,9 +8,7 @@ import { onConnection } from './transactions.ts';
 
 /**
  * Loads large files into tables with `COPY … FROM STDIN`, in one transaction that lasts as long as the upload.
- *
- * @throws AppError 429 if the caller has too many uploads, or its earlier upload still runs when the wait ends; 503 if too many
- *   uploads wait, or no connection becomes free in time.
+ * @throws AppError 429 or 503 like `SharedSlots.enter`.
  */
 export type Load = <T>(caller: string, work: (tx: Tx, copyIn: CopyIn) => Promise<T>) => Promise<T>;
 
@@ -27,7 +25,7 @@ const LOAD_TIMEOUT_MS = 20 * 60_000;
 export async function runAlone(pool: pg.Pool, statement: string): Promise<void> {
   const client = await pool.connect();
   try {
-    // The statement waits for every transaction that has used the table.
+    // The statement can wait as long as an upload, because it waits for all transactions that have used the table.
     await client.query(`select set_config('lock_timeout', $1, false)`, [String(LOAD_TIMEOUT_MS)]);
     await client.query(statement);
   } finally {

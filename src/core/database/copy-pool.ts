@@ -11,26 +11,26 @@ import { type Connection, columnTypes, type DatabaseOptions, openPool } from './
 import { orReadPrimary, type Replica, type Snapshot } from './replica.ts';
 
 /**
- * Streams large results as CSV with `COPY … TO STDOUT`, on separate connections, which uploads also use (see copy-in.ts).
- * PostgreSQL writes the CSV, because csv-stringify would use more CPU time in this process than the query takes. Exports use the
- * replica if it can serve them. If the replica fails after the first bytes, the export fails.
+ * Exports large results as CSV with `COPY … TO STDOUT`. Exports and uploads (copy-in.ts) share a pool that other requests do not
+ * use. PostgreSQL writes the CSV, because the package csv-stringify would use more CPU time in this process than the query takes.
+ * Exports use the replica if it can serve them. If the replica fails after the first bytes of an export, the export fails.
  */
 export interface CopyPool {
   /**
-   * Starts an export and waits for its first bytes, so that an early failure can still be answered as an error. The stream has a
-   * byte order mark, a header and one line per row, in UTF-8 with CRLF (RFC 4180). Destroying the stream cancels the statement. If
-   * the statement fails later, the stream fails.
-   *
+   * Starts an export and waits for its first bytes, so that the service can answer an early failure with an error. If the
+   * statement fails later, the stream fails. The stream has a byte order mark, a header and one line for each row, in UTF-8 with
+   * CRLF (RFC 4180). Destroying the stream cancels the statement.
    * @param caller see `callerOf` in access.ts.
-   * @param query `select …` whose column names become the header. COPY accepts no parameters; see `dateLiteral`. No cell may
-   * contain a line break.
-   * @param quoted the names of text columns. Quotes around their values keep many programs from converting them to numbers or dates.
+   * @param query `select …` whose column names become the header. COPY accepts no parameters: use literals (see `dateLiteral`).
+   * Cells must not contain line breaks.
+   * @param quoted the names of text columns, whose values get quotes. Many programs convert values without quotes to numbers or
+   * dates.
    * @throws AppError 429 or 503 like `SharedSlots.enter`, or an error of the statement before its first bytes.
    */
   open(caller: string, query: string, quoted: readonly string[]): Promise<Snapshot<Readable>>;
   /**
-   * Runs work that exports several results, one after the other, from one snapshot of the database. The results are CSV with LF,
-   * and their cells may contain line breaks.
+   * Runs work that exports several results, one after the other, from one snapshot of the database. The results are CSV with LF.
+   * Cells are allowed to contain line breaks.
    * @throws AppError like `open`.
    */
   openSnapshot<T>(caller: string, work: (copyOut: Snapshot<CopyOut>) => Promise<T>): Promise<T>;
@@ -49,7 +49,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
 export const EXPORT_TIMEOUT_MS = 10 * 60_000;
 const LOCK_TIMEOUT_MS = 3_000;
 
-// Lets an export sort in memory. Writes dates as ISO 8601, whatever the setting of the server is.
+// With this datestyle, COPY writes dates as ISO 8601. With this work_mem, an export sorts in memory.
 const BEGIN = `
   begin transaction read only;
   set local datestyle = 'ISO';
@@ -79,7 +79,7 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
     const pool = openPool({ ...POOL_SETTINGS, ...options, connection, max });
     pool.on('acquire', (client) => {
       working.add(client);
-      if (isClosing) breakOff(client); // `close` could not end this connection, because it was still being opened.
+      if (isClosing) breakOff(client); // `close` did not end this connection, because it was still being opened.
     });
     pool.on('release', (_error, client) => working.delete(client));
     return pool;
@@ -130,7 +130,7 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
     }
   }
 
-  /** Runs work on a connection to the replica if the replica can serve it, otherwise to the primary. */
+  /** Runs work on a connection to the replica if the replica can serve it, otherwise on a connection to the primary. */
   function onEither<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<Snapshot<T>> {
     const found = standbyPool && replica?.read(standbyPool, work);
     return orReadPrimary(found, async () => work(await pool.connect()));
@@ -146,7 +146,7 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
     }
   }
 
-  /** @returns the lines, and a promise that resolves when the connection is free again. */
+  /** @returns the lines, and a promise that resolves when the connection is back in the pool or closed. */
   async function start(client: pg.PoolClient, beginning: string, statement: string) {
     await begin(client, beginning);
     const copy = client.query(copyTo(statement));
@@ -190,7 +190,7 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
   };
 }
 
-/** Returns the connection to the pool. After a failure, closes it, which ends the statement on the server. */
+/** Returns the connection to the pool. After a failure, closes the connection instead, which ends the statement on the server. */
 async function giveBack(client: pg.PoolClient, failure: Error | null | undefined): Promise<void> {
   if (failure) return client.release(true);
   try {
@@ -212,8 +212,8 @@ function copyStatement(query: string, quoted: readonly string[]): string {
 }
 
 /**
- * Adds the byte order mark, and ends lines with CRLF instead of LF. No cell contains LF, so each LF ends a line. In Latin-1 every
- * byte is a character, so all other bytes stay unchanged. Conversion and search are fast native code.
+ * Adds the byte order mark, and ends lines with CRLF instead of LF. No cell contains LF, so each LF ends a line. In Latin-1,
+ * every byte is one character, so all other bytes stay unchanged. Conversion and search are fast native code.
  */
 function crlfLines(): Transform {
   const begin = Buffer.from(BYTE_ORDER_MARK);
@@ -237,7 +237,7 @@ export function dateLiteral(day: PlainDate): string {
   return `date '${day}'`;
 }
 
-/** The SQL of an amount in units of the currency, from minor units: bigint × 0.01 is a numeric with exactly two decimals. */
+/** SQL that converts minor units to units of the currency. In SQL, bigint × 0.01 is a numeric with exactly two decimals. */
 export function inUnits(minor: string, decimals: number): string {
   return decimals === 0 ? minor : `(${minor}) * 0.${'1'.padStart(decimals, '0')}`;
 }

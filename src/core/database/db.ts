@@ -22,15 +22,15 @@ export interface DatabaseOptions {
   /** Whether to use named prepared statements, and reading lanes. */
   prepare: boolean;
   /**
-   * Whether the connection is to a pooler in transaction mode. A pooler accepts no time-outs from clients, so the time-outs of
+   * Whether `connection` leads to a pooler in transaction mode. A pooler accepts no time-outs from clients, so the time-outs of
    * the role apply.
    */
   pooled?: boolean;
-  /** Sets the time of rows if TEST_CLOCK is on. If undefined, rows have real time. */
+  /** The time that `business_now()` returns if TEST_CLOCK is on. If undefined, `business_now()` returns real time. */
   testClock?: TestClock | undefined;
   /** Default: 5 s. */
   statementTimeoutMs?: number;
-  /** Called when a connection breaks. The pool opens another one when it needs one. */
+  /** Called when a connection breaks. The pool opens a new connection when it needs one. */
   onConnectionLost(error: Error): void;
 }
 
@@ -41,8 +41,8 @@ export const SESSION_TIMEOUTS_MS = {
   idle_in_transaction_session_timeout: 10_000,
 } as const;
 /**
- * How much longer our own time-out is than the server's. A statement may first wait until an earlier statement of its connection
- * gets a lock. The margin is longer than this wait. So our time-out only ends calls to a server that no longer answers.
+ * How much longer pg waits than the statement_timeout of PostgreSQL. A statement may first wait for an earlier statement of its
+ * connection, which waits for a lock. This wait is shorter than the margin, so pg gives up only if the server no longer answers.
  */
 const QUERY_TIMEOUT_MARGIN_MS = SESSION_TIMEOUTS_MS.lock_timeout + 500;
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -57,7 +57,7 @@ export const columnTypes: pg.CustomTypesConfig = {
   },
 };
 
-/** The database as requests use it. A statement outside a transaction uses any free connection of the pool. */
+/** Kysely with the connection pool of requests. A statement outside a transaction uses any free connection of the pool. */
 export class Database extends Kysely<DB> {
   readonly dialect: Dialect;
   readonly pool: pg.Pool;
@@ -79,7 +79,6 @@ export class Database extends Kysely<DB> {
 }
 
 interface PoolOptions extends pg.PoolConfig, Pick<DatabaseOptions, 'connection' | 'testClock'> {
-  /** See `DatabaseOptions`. */
   onConnectionLost(error: Error): void;
 }
 

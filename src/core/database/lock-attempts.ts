@@ -1,9 +1,9 @@
 import { sqlState } from './postgres-errors.ts';
 
 /**
- * The `lock_timeout` of a transaction that alters the definition of a table. While it waits for its lock, requests wait behind it.
- * The time-out is shorter than deadlock_timeout (1 s): if the transaction and a request wait for each other, the transaction fails
- * first, and PostgreSQL never has to cancel the request.
+ * The `lock_timeout` of a transaction that alters the definition of a table. While the transaction waits for its lock, requests
+ * wait behind it. The time-out is shorter than deadlock_timeout (1 s): if the transaction and a request wait for each other, the
+ * transaction fails first, and PostgreSQL never has to cancel the request.
  */
 export const LOCK_TIMEOUT_MS = 500;
 /** PostgreSQL's codes for a lock that was not available in time, and for a deadlock. */
@@ -16,7 +16,7 @@ export function isLockRefused(error: unknown): boolean {
 
 /**
  * Repeats the work until it gets its locks.
- * @param pause - called after each failed attempt: waits, or throws the error to give up. The first attempt has the number 1.
+ * @param pause - called after each failed attempt. Must wait, or throw the error to give up. The first attempt has the number 1.
  */
 export async function retryUntilLockObtained(
   work: () => Promise<void>,

@@ -5,13 +5,13 @@ import { type DatabaseOptions, type Db, openDatabase, SESSION_TIMEOUTS_MS, type 
 import { orReadPrimary, type Replica, type Snapshot } from './replica.ts';
 import { inSnapshot, onConnection } from './transactions.ts';
 
-/** A snapshot pool: a few separate connections for long consistent reads. They use the replica if it can serve them. */
+/** A snapshot pool: a few separate connections for long consistent reads. Reads use the replica if it can serve them. */
 export interface LongReads {
   /**
    * Runs the work on a snapshot of the database. Waits a few seconds for a free connection. If the replica fails, the work runs
    * again on the primary.
    * @param caller see `callerOf` in access.ts.
-   * @throws AppError 429 or 503 like `SharedSlots.enter`; if the work takes too long, an error that is answered with 503.
+   * @throws AppError 429 or 503 like `SharedSlots.enter`. After `timeoutMs`, an error for which the server answers 503.
    */
   read<T>(caller: string, work: (tx: Tx) => Promise<T>): Promise<Snapshot<T>>;
   /** Cancels running reads. */
@@ -69,7 +69,7 @@ export function openLongReads({
   return { read, close };
 }
 
-/** Short reads of reports. They use the replica if it can serve them, and otherwise the connections of requests. */
+/** Short reads for reports. They use the replica if it can serve them, and otherwise the connections of requests. */
 export interface ReportReads {
   read<T>(work: (tx: Tx) => Promise<T>): Promise<Snapshot<T>>;
   close(): Promise<void>;
@@ -119,7 +119,7 @@ function openSnapshotPool({ connections, timeoutMs, ...options }: PoolOptions) {
     try {
       return await onConnection(client, async (tx) => {
         await sql`set transaction isolation level repeatable read, read only`.execute(tx);
-        // Gives sums over all rows enough memory to sort and hash. JIT compilation takes more time than it saves.
+        // With this work_mem, sums over all rows sort and hash in memory. JIT compilation would take more time than it saves.
         await sql`set local work_mem = '64MB'`.execute(tx);
         await sql`set local jit = off`.execute(tx);
         return work(tx);

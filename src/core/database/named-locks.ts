@@ -2,7 +2,7 @@ import type { Resource } from '../http/errors.ts';
 import type { Tx } from './db.ts';
 import { run } from './statements.ts';
 
-// Advisory locks on values that may have no row yet. A transaction holds them until its end.
+// Advisory locks for values that may have no row, such as a new idempotency key. A transaction holds its locks until it ends.
 
 type Locked = 'idempotency key' | 'payment reference' | 'payment request phone' | `${Resource} external id`;
 

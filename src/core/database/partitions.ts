@@ -4,9 +4,9 @@ import { LOCK_TIMEOUT_MS, retryUntilLockObtained } from './lock-attempts.ts';
 
 /**
  * Divides a table with a growing id into partitions by id, while the service runs. No row moves: the existing table becomes the
- * first partition. Each later partition holds the ids of about a month, and at least ten million ids. Rows are divided by id and
- * not by date, so the primary key stays unique over all partitions, and a read by id searches only one partition. The last
- * partition has no upper bound, so every new row has a partition.
+ * first partition. Each later partition holds the ids of about a month, and at least ten million ids. Ranges of ids divide the
+ * rows, not ranges of dates. So the primary key is unique in all partitions together, and a read by id searches only one
+ * partition. The last partition has no upper bound, so every new row has a partition.
  */
 
 /** A partition for the ids with `from` <= id < `until`. `from` is null for the first partition, `until` for the last one. */
@@ -53,7 +53,7 @@ export async function readPartitions(client: pg.ClientBase, table: string): Prom
 
 /**
  * Gives the last partition (or the table, if it has no partitions) an upper bound, and adds a partition after this bound. Does
- * nothing if no row has reached the last partition yet.
+ * nothing while the last partition is empty.
  * @param idsAhead - how far the bound is from the last id. Default: as many ids as in the last 30 days, and at least FEWEST_IDS.
  * @returns whether a partition was added.
  */
@@ -71,13 +71,14 @@ export async function addPartition(
     locked(client, [], () =>
       client.query(`alter table ${quoted(unbounded)} drop constraint if exists ${quoted(bound)}`),
     );
-  // An interrupted run may have left its check, which would refuse ids from the bound on.
+  // An interrupted run may have left its check constraint, which would refuse ids from the bound on.
   await dropBound();
   if (last && lastId < BigInt(last.from ?? 0)) return false;
 
   const until = lastId + 1n + (idsAhead ?? (await countIdsOfMonth(client, table, lastId)));
   const lower = last?.from == null ? '' : `id >= ${last.from} and `;
-  // This check proves that all rows are within the bounds. Without it, PostgreSQL would read the table under an exclusive lock.
+  // This constraint proves that all rows are within the bounds. Otherwise PostgreSQL would read the table under an exclusive
+  // lock.
   await locked(client, [], () =>
     client.query(
       `alter table ${quoted(unbounded)} add constraint ${quoted(bound)} check (${lower}id < ${until}) not valid`,
@@ -117,8 +118,8 @@ export async function addPartition(
 }
 
 /**
- * Removes the partitions of a table: the first partition takes the rows of the others, and becomes the table. Other connections
- * wait for the table meanwhile.
+ * Removes the partitions of a table. The first partition gets the rows of all other partitions, and becomes the table. Until
+ * then, other connections wait for the table.
  * @returns the number of rows that moved.
  */
 export async function removePartitions(client: pg.ClientBase, table: string): Promise<number> {
@@ -189,8 +190,8 @@ async function replaceByParent(client: pg.ClientBase, table: string, shape: Shap
 }
 
 /**
- * Adds what `create table` does not copy: triggers, grants and owner. A partition needs its own triggers, because those of the
- * parent see only statements on the parent.
+ * Adds what `create table` does not copy: triggers, grants and owner. A partition needs its own triggers, because a statement
+ * trigger of the parent runs only for statements on the parent.
  */
 async function finish(client: pg.ClientBase, table: string, shape: Shape): Promise<void> {
   for (const { definition } of shape.triggers)
@@ -294,8 +295,8 @@ async function readLastId(client: pg.ClientBase, table: string): Promise<bigint>
 }
 
 /**
- * The number of ids of the last 30 days, at least FEWEST_IDS. A binary search on the primary key, because the ledger has no index on
- * the time. A higher id almost always has a later time.
+ * The number of ids of the last 30 days, but at least FEWEST_IDS. The ledger has no index on the time, so a binary search finds
+ * the first id of these days. It relies on the fact that a higher id almost always has a later time.
  */
 async function countIdsOfMonth(client: pg.ClientBase, table: string, lastId: bigint): Promise<bigint> {
   let [below, above] = [0n, lastId];
@@ -313,15 +314,15 @@ async function countIdsOfMonth(client: pg.ClientBase, table: string, lastId: big
   return ids > FEWEST_IDS ? ids : FEWEST_IDS;
 }
 
-/** Later statements also lock the tables that foreign keys refer to. Locking them first avoids a deadlock. */
+/** Later statements also lock the tables that foreign keys refer to. Locking all of them first avoids a deadlock. */
 function locksOf(table: string, { foreignKeys }: Shape): string[] {
   const referenced = [...new Set(foreignKeys.map(({ references }) => references))].sort();
   return [...referenced, quoted(table)].map((name) => `lock table ${name} in access exclusive mode`);
 }
 
 /**
- * Runs the work in one transaction, which first takes the locks. Repeats the transaction if it does not get a lock in time, at most
- * LOCK_ATTEMPTS times.
+ * Runs the work in one transaction, which first takes the locks. Repeats the transaction if it does not get a lock in time. Makes
+ * at most LOCK_ATTEMPTS attempts.
  */
 async function locked(client: pg.ClientBase, locks: string[], work: () => Promise<unknown>): Promise<void> {
   async function runOnce(): Promise<void> {

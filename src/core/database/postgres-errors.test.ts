@@ -42,10 +42,10 @@ describe('a defect', () => {
   it.each([
     ['a file that is missing', systemError('ENOENT', 'open')],
     [
-      'a message that contains the same words',
+      'a message that contains words of an outage',
       new Error('The template ENOENT.typ: timeout exceeded while reading EPIPE'),
     ],
-    ['a message that begins in the same way', new Error('Query read timeout is not a number')],
+    ['a message that begins like that of an outage', new Error('Query read timeout is not a number')],
     ['a mixture of failures', new AggregateError([systemError('ECONNREFUSED', 'connect'), new Error('x')])],
     ['no failure at all', new AggregateError([])],
     ['a wrong statement', databaseError('42601')],

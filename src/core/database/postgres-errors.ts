@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { AppError, unavailable } from '../http/errors.ts';
 
-/** Another transaction was faster. Run the transaction again, so that it sees the changes of the other one. */
+/** Another transaction made a conflicting change first. Run the failed transaction again, so that it sees this change. */
 export class LostRace extends Error {}
 
 /**
@@ -43,9 +43,9 @@ export function isTimeout(error: unknown): boolean {
 }
 
 /**
- * Whether a connection can no longer use its named statements. Possible causes: a newer version of the service has changed a table
- * that a statement reads, a table was partitioned while the statement waited for it, a restored backup has another OID for the type
- * of a parameter, or PostgreSQL refused to prepare the statement. A new connection works.
+ * Whether a connection can no longer use its named statements. A new connection can use them. Possible causes: a newer version of
+ * the service has changed a table that a statement reads; a table was partitioned while a statement waited for the table; a
+ * restored backup has another OID for the type of a parameter; PostgreSQL refused to prepare a statement.
  */
 export function isStale(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
@@ -55,14 +55,14 @@ export function isStale(error: unknown): boolean {
   return code === '26000' || code === '42P05' || (code === '0A000' && message.includes('cached plan'));
 }
 
-/** Whether the transaction may succeed if it runs again: a lost race, a deadlock, a serialization failure or stale statements. */
+/** Whether a new run of the transaction can succeed, after a lost race, deadlock, serialization failure or stale statement. */
 export function isRetryable(error: unknown): boolean {
   const code = sqlState(error);
   return error instanceof LostRace || code === '40001' || code === '40P01' || isStale(error);
 }
 
-// The server is stopping, starting or read-only, or has too many connections or a full disk; a lock, statement or idle transaction
-// timed out; a deadlock or a serialization failure ended the transaction.
+// The connection failed. The server is stopping, starting or read-only, or has too many connections or a full disk. A lock, a
+// statement or an idle transaction timed out. A deadlock or a serialization failure ended the transaction.
 const UNAVAILABLE_STATES = /^(08|53|57P|58)|^(40001|40P01|55P03|57014|25P03|25006)$/;
 /**
  * A database, schema, table, column, type or function does not exist: the database was not migrated, is being restored or
@@ -97,8 +97,8 @@ const UNAVAILABLE_MESSAGES = new Set([
 ]);
 
 /**
- * @returns a 503 if the database cannot be reached, is not migrated or did not answer in time, or if the transaction must run
- *   again; the error itself if it is an AppError; otherwise undefined.
+ * @returns the error itself if it is an AppError. A 503 if the database cannot be reached, is not migrated or did not answer in
+ *   time, or if the transaction must run again. Undefined for any other error.
  */
 export function asUnavailable(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
@@ -112,7 +112,7 @@ export function asUnavailable(error: unknown): AppError | undefined {
 }
 
 function isLostConnection(error: unknown): boolean {
-  // A connection to a host name with several addresses fails once for each address.
+  // If a host name has several addresses, the connection fails once for each address.
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isLostConnection);
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as NodeJS.ErrnoException;

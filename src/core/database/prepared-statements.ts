@@ -6,14 +6,14 @@ import { isStale } from './postgres-errors.ts';
 const MAX_NAMES = 200;
 
 /**
- * A comment that keeps a statement unnamed. Lists need it: where values are unevenly distributed, a generic plan can be a
- * hundred times slower than a plan for the given values.
+ * An SQL comment that keeps a statement unnamed. PostgreSQL may use a generic plan for a named statement. If a filter has
+ * frequent and rare values, a generic plan can be a hundred times slower than a plan for the given values.
  */
 export const UNNAMED = '/* unnamed */';
 
 /**
- * Returns a function that names statement texts, so that PostgreSQL parses each text once per connection. New texts get no name
- * after the limit is reached.
+ * Returns a function that names statement texts, so that PostgreSQL parses each text once for each connection. After MAX_NAMES
+ * names, new texts get no name.
  */
 export function nameStatements(prefix: string): (text: string) => string | undefined {
   const names = new Map<string, string>();
@@ -41,9 +41,9 @@ export function namingPool(pool: pg.Pool, prepare: boolean) {
 }
 
 /**
- * Names the statements of a connection. `release` closes the connection after an error that PostgreSQL did not send, such as a read
- * time-out or a broken socket, because the connection may still be busy or inside a transaction. It also closes a connection whose
- * named statements are stale.
+ * Names the statements of a connection. `release` closes the connection after an error that PostgreSQL did not send, such as a
+ * read time-out or a broken socket, because the connection may still be busy or inside a transaction. `release` also closes a
+ * connection whose named statements are stale.
  */
 export function namingClient(client: pg.PoolClient, prepare: boolean): PostgresPoolClient {
   const nameOf = nameStatements('s');
@@ -53,7 +53,7 @@ export function namingClient(client: pg.PoolClient, prepare: boolean): PostgresP
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
   function query(text: unknown, values: readonly unknown[] = []): unknown {
     if (typeof text !== 'string') throw new TypeError('Cursors are not supported.');
-    // A select is planned even if it has no parameters. PostgreSQL does not plan begin, commit or rollback.
+    // PostgreSQL plans a select even if it has no parameters, but it does not plan begin, commit or rollback.
     const isPlanned = values.length > 0 || text.startsWith('select ');
     const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {

@@ -20,14 +20,14 @@ export interface ReadingLanes {
 
 /**
  * @param settings the settings of a pipelined connection.
- * @param onConnectionLost called when a connection breaks. The next statement opens another one.
+ * @param onConnectionLost called when a connection breaks. The next statement opens a new connection.
  */
 export function openReadingLanes(
   settings: pg.ClientConfig,
   onConnectionLost: (error: Error) => void,
 ): ReadingLanes {
   const lanes = new Map<Lane, Promise<pg.Client>>();
-  // The number of names is limited. With names for all lanes together, the many statement texts of lists would use them up.
+  // Each lane has its own names, because the many statement texts of lists would use up the limited number of shared names.
   const nameOf = { sessions: nameStatements('l'), rows: nameStatements('l'), lists: nameStatements('l') };
   let isClosed = false;
 

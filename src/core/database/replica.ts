@@ -5,10 +5,11 @@ import { type Connection, openPool } from './db.ts';
 import { asUnavailable, isTimeout } from './postgres-errors.ts';
 
 /**
- * A hot standby that serves reports, so that they do not slow down the primary. Each report asks the primary for its position in
- * the write-ahead log, and reads the standby only after the standby has replayed the log up to this position. So a report shows
- * everything that this or another instance acknowledged before the report was requested. The time of the last replayed transaction
- * cannot be used instead, because it does not change while nothing is written.
+ * A hot standby that serves reports, so that the reports do not slow down the primary. For each report, the service asks the
+ * primary for the last position in its write-ahead log, and reads the standby only after the standby has replayed the log up to
+ * this position. So a report shows everything that this or another instance acknowledged before the report was requested. The
+ * service cannot compare times instead, because the time of the last replayed transaction does not change while nothing is
+ * written.
  */
 export interface Replica {
   /** The address of the replica, for pools. */
@@ -46,14 +47,14 @@ export async function orReadPrimary<T>(
 
 /**
  * - behind: the replica is further behind than the limit, or a failover replaced the primary less than a minute ago.
- * - not a standby: a server that is not in recovery, or a standby of another database. After a failover this includes the former
- *   primary, which does not have the newest payments.
+ * - not a standby: the server is not in recovery, or is a standby of another database. After a failover, this server can be the
+ *   former primary, which does not have the newest payments.
  */
 export type ReplicaState = 'up' | 'behind' | 'not a standby' | 'down';
 
 interface ReplicaStatus {
   state: ReplicaState;
-  /** How far the replica was behind when it was last asked, with a precision of a second. Undefined if it is not known. */
+  /** How far the replica was behind at the last check, with a precision of a second. Undefined if it is not known. */
   lagSeconds: number | undefined;
   /** The number of reports of this instance, by the server on which they started. */
   reports: { replica: number; primary: number };
@@ -70,11 +71,11 @@ interface ReplicaOptions {
 const INTERVAL_MS = 1_000;
 const TIMEOUT_MS = 2_000;
 const POLL_MS = 10;
-/** Limits the memory use while the replica replays nothing. */
+/** Limits the length of `awaited` while the replica replays nothing. */
 const MAX_POSITIONS = 1_000;
 /**
- * After a failover, a standby may have changes that were never acknowledged and that the new primary does not have. The standby needs
- * some seconds to notice and discard them.
+ * After a failover, a standby may have changes that were never acknowledged and that the new primary does not have. The standby
+ * needs some seconds to notice this, and to discard the changes.
  */
 const PAUSE_AFTER_FAILOVER_MS = 60_000;
 
@@ -107,10 +108,10 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
   let pausedUntilMs = 0;
   /** Positions of the primary that the replica has not reached yet, oldest first. */
   let awaited: Position[] = [];
-  /** A time of `performance.now`. The replica has everything that the primary had then. */
+  /** A time of `performance.now`. The replica has everything that the primary had at this time. */
   let currentAtMs: number | undefined;
   let failures = 0;
-  /** Connections of reports. */
+  /** The connections that reports are using. */
   const working = new Set<pg.PoolClient>();
   const watchedPools = new WeakSet<pg.Pool>();
 
@@ -132,7 +133,7 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
     try {
       newest = await readPosition();
     } catch {
-      return; // Without the primary, the lag of the replica is unknown. /health reports the primary itself.
+      return; // Without the primary, the lag of the replica is unknown. /health reports the failure of the primary.
     }
     try {
       const progress = await askReplica(newest.database);
@@ -155,7 +156,7 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
     const client = await replicaPool.connect();
     try {
       const progress = await readProgress(client, database);
-      client.release(progress === 'not a standby'); // Through a proxy, a new connection may reach a standby.
+      client.release(progress === 'not a standby'); // Through a proxy, a new connection may reach another server.
       return progress;
     } catch (error) {
       client.release(true); // The connection may still wait for the answer.
@@ -290,7 +291,7 @@ function isFailureOfServer(error: unknown): boolean {
   return !(error instanceof AppError) && !isTimeout(error) && asUnavailable(error) !== undefined;
 }
 
-/** A pool of one connection for reading positions, so that checks of the state never wait for the work of a report. */
+/** A pool of one connection for reading positions in the log, so that these reads never wait for the work of a report. */
 function openMonitor(connection: Connection): pg.Pool {
   return openPool({
     connection,

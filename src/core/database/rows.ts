@@ -5,10 +5,9 @@ import type { DB } from './tables.ts';
 export type RowsOf<Table extends keyof DB> = { [T in Table]?: Insertable<DB[T]>[] };
 
 /**
- * A statement that inserts any number of rows. It may be part of a larger statement.
- *
- * @param columns the columns to write. A column that a row omits becomes null. Other columns of the table get their
- *   default.
+ * A statement that inserts any number of rows. It can be part of a larger statement.
+ * @param columns the columns to write. If a row omits one of these columns, the column becomes null. All other columns of the
+ * table get their default.
  * @param parameter the parameter that contains the result of `rowsAsJson`.
  */
 export function insertRows(table: keyof DB, columns: readonly string[], parameter: `$${number}`): string {
@@ -34,7 +33,7 @@ export function rowsAsJson(rows: readonly object[] = []): string {
   );
 }
 
-/** Not a replacer function of `JSON.stringify`, which would take twice as long. */
+/** Converts a value for `JSON.stringify`. A replacer function of `JSON.stringify` would take twice as long. */
 function asJson(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value);
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db, Tx } from './db.ts';
 
 /**
- * Whether a commit has been waiting for a synchronous standby for more than a second. Meanwhile its transaction keeps all locks, even
- * if the client has disconnected. With a healthy standby a commit waits for milliseconds.
+ * Whether a commit has been waiting for a synchronous standby for more than a second. While a commit waits, its transaction keeps
+ * all locks, even if the client has disconnected. With a healthy standby a commit waits for milliseconds.
  */
 export async function isStandbyLate(db: Db | Tx): Promise<boolean> {
   const { rows } = await sql`

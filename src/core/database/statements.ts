@@ -4,9 +4,8 @@ import type { Lane } from './reading-lanes.ts';
 import type { DB } from './tables.ts';
 
 /**
- * Finds a few rows by their key or in the order of an index. Outside a transaction the statement shares a connection
- * with other requests, so it must always be quick; see reading-lanes.ts.
- *
+ * Finds a few rows by their key or in the order of an index. Outside a transaction, statements of other requests wait for this
+ * statement, so it must always be quick; see reading-lanes.ts.
  * @param text a constant text with the parameters $1, $2, …
  */
 export async function lookUp<Row>(

@@ -8,8 +8,8 @@ export interface TestClock extends Clock {
 }
 
 /**
- * Makes `business_now()` follow a test clock on every connection of a pool. Sends the offset to a connection only when it has
- * changed.
+ * Makes `business_now()` follow a test clock on every connection of a pool. Sends the offset to a connection only when the offset
+ * has changed.
  */
 export function followClock(pool: pg.Pool, clock: TestClock): void {
   const offsets = new WeakMap<pg.PoolClient, number>();
@@ -19,6 +19,6 @@ export function followClock(pool: pg.Pool, clock: TestClock): void {
     offsets.set(client, offsetMs);
     client
       .query(`select set_config('ams.clock_offset', $1, false)`, [`${offsetMs} milliseconds`])
-      .catch(() => offsets.delete(client)); // If the connection is lost, the caller's own statement fails too.
+      .catch(() => offsets.delete(client)); // If the connection is lost, the caller's next statement fails too.
   });
 }

@@ -21,7 +21,7 @@ describe('isoTimestamp', () => {
     expect(isoTimestamp(text)).toBe(moment);
   });
 
-  it('reads every moment as a Date would', () => {
+  it('returns the text of Date.toISOString for every moment', () => {
     const moments = fc.date({
       min: new Date('0001-01-01T00:00:00Z'),
       max: new Date('9999-12-31T23:59:59.999Z'),
@@ -30,7 +30,7 @@ describe('isoTimestamp', () => {
     fc.assert(
       fc.property(moments, (moment) => {
         const iso = moment.toISOString();
-        // PostgreSQL leaves out the zeros at the end.
+        // PostgreSQL leaves out the zeros at the end of a fraction.
         const [day, time] = [iso.slice(0, 10), iso.slice(11, -1).replace(/\.?0+$/, '')];
         expect(isoTimestamp(`${day} ${time}+00`)).toBe(iso);
         expect(isoTimestamp(`${day}T${time}+00:00`)).toBe(iso);

@@ -7,8 +7,8 @@ export type TimestampColumn = ColumnType<string, Date, Date>;
 const toDate: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 
 /**
- * Converts PostgreSQL's text of a timestamptz, from a column or from JSON, to the text of `Date.toISOString`. For a session in UTC,
- * only slices the text, because parsing each timestamp of a list as a `Date` would be slow.
+ * Converts PostgreSQL's text of a timestamptz, from a column or from JSON, to the text of `Date.toISOString`. For a database
+ * session in UTC, only slices the text, because parsing each timestamp of a list as a `Date` would be slow.
  */
 export function isoTimestamp(text: string): string {
   const isPlain = text[4] === '-' && (text[10] === ' ' || text[10] === 'T');

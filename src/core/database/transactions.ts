@@ -22,12 +22,12 @@ const MAX_RETRIES = 3;
  * 100 connections.
  */
 const MAX_STALE_CONNECTIONS = 100;
-/** Short, because the transaction may have used most of the time of the request. */
+/** Short, because the transaction may have used most of the request's time limit. */
 const EXISTING_ID_TIMEOUT_MS = 1_000;
 
 /**
- * A transaction that pipelines its statements: each statement is sent immediately, without waiting for earlier answers. PostgreSQL
- * runs them in the order sent. `Promise.all` of several statements takes one round trip.
+ * A transaction that pipelines its statements: each statement is sent immediately, without waiting for earlier answers.
+ * PostgreSQL runs the statements in the order in which they were sent. `Promise.all` of several statements takes one round trip.
  */
 class PipelinedTransaction extends Transaction<DB> {
   readonly database: Database;
@@ -53,10 +53,9 @@ export function databaseOf(db: Db | Tx): Database {
 
 /**
  * Runs the work in one transaction. Retries up to three times after a lost race, a deadlock or a serialization failure, and once
- * for each connection with stale named statements. If `db` is a transaction, the work joins it.
- *
+ * for each connection with stale named statements. If `db` is already a transaction, the work becomes a part of it.
  * @param startsWithReads whether the work reads or locks before it writes. If so, its first statements are sent together with
- * BEGIN. They must not write, because they would run outside a transaction if BEGIN were cancelled.
+ * BEGIN. These statements must not write, because they would run outside a transaction if BEGIN were cancelled.
  * @throws CommitUnknown if it is unknown whether the transaction was committed.
  */
 export async function inTransaction<T>(
@@ -124,7 +123,7 @@ function runOnce<T>(
     const executor = reserved.getExecutor();
     const connection = await executor.provideConnection(async (held) => held);
     const begun = connection.executeQuery(begin);
-    begun.catch(() => {}); // The error is reported below and by each statement.
+    begun.catch(() => {}); // `await begun` and each statement throw the error.
     const pipeline = openPipeline(begun, connection);
     let result: T;
     try {
@@ -157,9 +156,10 @@ function isRolledBack(error: unknown): boolean {
 }
 
 /**
- * A connection for the statements of one transaction. Each answer waits for the answer of BEGIN and fails if BEGIN fails. After a
- * failed statement, PostgreSQL refuses the later ones with "transaction is aborted". They fail here with the error of the failed
- * statement instead, until a rollback to a savepoint. After the end of the transaction, no statement is sent.
+ * A connection for the statements of one transaction. A statement resolves only after BEGIN, and fails if BEGIN fails. After a
+ * failed statement, PostgreSQL refuses all later statements with "transaction is aborted", until a rollback to a savepoint. Here,
+ * these statements fail with the error of the failed statement instead. After the end of the transaction, the pipeline sends no
+ * statement.
  */
 function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   let failure: unknown;
@@ -190,7 +190,7 @@ function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   };
 }
 
-/** Runs the work in one transaction on this connection, then releases it. For connections that are not from `Database.pool`. */
+/** Runs the work in one transaction on a connection from another pool than `Database.pool`, then releases the connection. */
 export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => Promise<T>): Promise<T> {
   const { query, release } = namingClient(client, false);
   const pool = { connect: async () => ({ query, release: () => {} }), end: async () => {} };
@@ -201,7 +201,7 @@ export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => P
   }
 }
 
-/** Runs the work in a transaction in which each statement has a shorter time-out than usual; see `isTimeout`. */
+/** Runs the work in a transaction in which each statement has a shorter time-out than usual. `isTimeout` recognizes the error. */
 export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Promise<T>): Promise<T> {
   return runOnce(databaseOf(db), BEGIN, async (tx) => {
     await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);
@@ -210,8 +210,8 @@ export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Prom
 }
 
 /**
- * Runs reads that all see the database as it was at the first read. If `db` is a transaction, the reads run in it, at its
- * isolation level, and also see its changes.
+ * Runs reads that all see the database as it was at the first read. If `db` is a transaction, the reads run in this transaction,
+ * at its isolation level, and also see its changes.
  */
 export async function inSnapshot<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   if (isTx(db)) return work(db);

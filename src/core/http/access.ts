@@ -19,7 +19,7 @@ declare module 'fastify' {
     bodyTimeoutMs?: number;
     /** The time limit for the first byte of the answer, see server.ts. */
     answerTimeoutMs?: number;
-    /** Requests to this route may stay open for long without doing work. They have their own limits, see load-shedding.ts. */
+    /** Requests to this route can stay open for long without doing work. They have their own limits, see load-shedding.ts. */
     mayWait?: true;
     /** Whether an `Idempotency-Key` is accepted (true), refused (false) or ignored (absent). See idempotency.ts. */
     repeatable?: boolean;
@@ -36,7 +36,7 @@ type Access = NonNullable<FastifyContextConfig['access']>;
 
 interface AccessOptions {
   identify: Identify;
-  /** The error if the actor may not call the route. */
+  /** The error if the actor is not allowed to call the route. */
   refusalOf(actor: Actor, access: Access): AppError | undefined;
   limiters: Limiters;
   /** The rate class of a request whose path has no route. */
@@ -44,8 +44,8 @@ interface AccessOptions {
 }
 
 /**
- * The access hook. It identifies the caller, counts the request for its rate limit, and checks the permission of the route. It
- * counts refused requests too, so that guessing tokens is limited.
+ * The access hook. The hook identifies the caller, counts the request for its rate limit, and checks whether the caller has the
+ * permission that the route needs. The hook counts refused requests too, so that guessing tokens is limited.
  */
 export function guardRoutes(
   app: HttpServer,
@@ -94,13 +94,13 @@ function rateClassOf({ actor, routeOptions }: FastifyRequest): RateClass {
   return rate === 'general' && actor?.apiKey ? 'api_key' : rate;
 }
 
-/** Calls of credential endpoints are counted by address. Other calls are counted by user or API key, or else by address. */
+/** Calls of the rate class auth are counted by `budget` and client address, all other calls by caller. */
 function budgetKey(request: FastifyRequest, rate: RateClass): string {
   if (rate === 'auth') return `${request.routeOptions.config.budget ?? ''} ${clientKey(request.ip)}`;
   return callerOf(request);
 }
 
-/** The name of the caller for limits: the user, the API key, or the client address. */
+/** The name of the caller for limits: the user or the API key. If the caller is not identified, the client address. */
 export function callerOf({ actor, ip }: FastifyRequest): string {
   return actor ? nameCaller(actor) : clientKey(ip);
 }
@@ -117,7 +117,7 @@ export function nameCaller({ userId, apiKey }: Actor): string {
 function checkDeclarations(route: RouteOptions): void {
   if (!route.config?.access) throw new Error(`${route.method} ${route.url} declares no access.`);
   if (!route.schema) throw new Error(`${route.method} ${route.url} declares no schema.`);
-  // A route without a schema for its query or body accepts no query or body.
+  // A route that declares no schema for its query or body accepts no query or body.
   route.schema.querystring ??= NOTHING;
   if (['POST', 'PUT', 'DELETE'].includes(String(route.method))) route.schema.body ??= NOTHING;
 }

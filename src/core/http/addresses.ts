@@ -6,14 +6,14 @@ export interface Networks {
   has(text: string): boolean;
 }
 
-/** Destinations that outbound requests may have besides the public internet. */
+/** Destinations outside the public internet to which the service is allowed to send requests. */
 export interface AllowedDestinations {
   /** Host names in lower case. */
   readonly hosts: ReadonlySet<string>;
   readonly networks: Networks | undefined;
 }
 
-/** @param cidrs - valid networks or addresses. IPv4 networks also match IPv4 addresses mapped into IPv6. */
+/** @param cidrs - valid networks or addresses. IPv4 networks also match IPv4 addresses mapped into IPv6 (::ffff:192.0.2.1). */
 export function createNetworks(cidrs: readonly string[]): Networks {
   const list = new BlockList();
   for (const cidr of cidrs) {
@@ -41,7 +41,7 @@ function parseNetwork(cidr: string): { address: string; bits: number } | undefin
 
 /**
  * Classifies the size of a network for configuration checks. IPv4 mapped into IPv6 counts as IPv4.
- * @param widest - the shortest allowed prefixes.
+ * @param widest - the shortest allowed prefix lengths.
  */
 export function sizeOf(
   cidr: string,

@@ -39,8 +39,8 @@ import { type Checked, closed } from './validation.ts';
 
 const MAX_ITEMS = 1_000;
 /**
- * The number of items that one transaction creates. A longer transaction would delay the events of all other changes. The payments
- * of a slice fit in one batch of the posting queue, so a payment from another request waits for only one batch of a call.
+ * The number of items that one transaction creates. A larger transaction would delay the events of all other changes. The
+ * payments of a slice fit in one batch of the posting queue, so payments of other requests wait for at most one batch of a call.
  */
 const SLICE = 100;
 const CHECKED_AT_ONCE = 50;
@@ -55,7 +55,7 @@ export const BULK_DESCRIPTION =
   '`externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation.';
 
 /**
- * Limits the concurrent bulk calls of an instance, because each may hold a database connection until it ends.
+ * Limits the concurrent bulk calls of an instance, because each call can hold a database connection until the call ends.
  * @param poolSize - the number of connections for requests.
  */
 export function openBulkSlots(poolSize: number): SharedSlots {
@@ -69,8 +69,8 @@ export function openBulkSlots(poolSize: number): SharedSlots {
 }
 
 /**
- * Schema of the body. It does not validate the items. The route validates each item, so that a wrong item does not cause the
- * refusal of the whole call.
+ * Schema of the body. It does not validate the items. The route validates each item, so that one wrong item does not make the
+ * whole call fail.
  */
 export function BulkBody<T extends TSchema>(item: T, title: string) {
   // The API description shows the examples of an item beside the schema of the body, not inside it.
@@ -102,7 +102,6 @@ const FailedItem = Type.Object(
   { title: 'FailedItem' },
 );
 
-/** Schema of the data of the answer. */
 export function BulkResult<T extends TSchema>(data: T, title: string) {
   const [example] = examplesOf(data);
   return Type.Object(
@@ -111,7 +110,7 @@ export function BulkResult<T extends TSchema>(data: T, title: string) {
       existing: Type.Integer({ description: 'The number of items whose `externalId` existed.' }),
       failed: Type.Integer({ description: 'The number of items that failed.' }),
       items: Type.Array(
-        // One schema for the three kinds of outcome, because the serializer would compare each outcome with each kind.
+        // One schema for all three kinds of outcome. For a union, the serializer would compare each outcome with each kind.
         Type.Object(
           {
             index: Type.Integer(),
@@ -173,7 +172,7 @@ type Outcome<Data> =
   | { index: number; status: 'existing'; id: number }
   | { index: number; status: 'failed'; error: Static<typeof Problem> };
 
-/** Adds a POST that creates many items. With an Idempotency-Key, a repeat gets the same answer. */
+/** Adds a POST route that creates many items. With an Idempotency-Key, a repeat gets the same answer. */
 export function bulkRoute<Item extends TSchema, Data>(
   api: Api,
   context: Context,
@@ -209,7 +208,7 @@ export function bulkRoute<Item extends TSchema, Data>(
       try {
         return await repeatable(context, request, reply, async ({ db }, key) => {
           if (key) await checkInterruptedCall(context, key);
-          // By Fastify's type, a check returns a boolean. The checks of our compiler return `Checked`.
+          // In Fastify's type, a check returns a boolean. The checks of our compiler return `Checked`.
           const check = request.compileValidationSchema(item, 'body') as unknown as (
             body: unknown,
           ) => Checked;
@@ -237,8 +236,8 @@ export function bulkRoute<Item extends TSchema, Data>(
 }
 
 /**
- * Refuses the key if an interrupted call has used it with another body. An interrupted call has stored no row of its own, so the
- * hash of its body is only in the rows of its items.
+ * Refuses the key if an interrupted call has used it with another body. An interrupted call leaves no row for the call itself, so
+ * only the rows of its items contain the hash of its body.
  */
 function checkInterruptedCall(context: Context, key: IdempotencyKey): Promise<void> {
   return inTransaction(context.db, async (tx) => {
@@ -250,8 +249,8 @@ function checkInterruptedCall(context: Context, key: IdempotencyKey): Promise<vo
 
 /**
  * Creates the items of a slice in one transaction. Leaves out items that an interrupted call with the same key has created, and
- * items whose external id exists. An item that fails leaves no trace and does not affect the others.
- * @param create creates items and returns their answers. It rejects only after all its statements have been answered.
+ * items whose external id exists. An item that fails changes nothing and does not affect the other items.
+ * @param create creates items and returns their answers. It must reject only after all its statements have been answered.
  */
 export function createMissing<Body extends ExternalValues, Data>(
   context: Context,
@@ -300,7 +299,7 @@ export function createMissing<Body extends ExternalValues, Data>(
   });
 }
 
-/** Checks the items in parts, and lets other requests run in between, because it takes long to list the problems of 1,000 items. */
+/** Checks the items in groups. Other requests can run after each group, because listing the problems of all items takes long. */
 async function checkAll(bodies: readonly unknown[], check: (body: unknown) => Checked): Promise<Checked[]> {
   const checked: Checked[] = [];
   for (let start = 0; start < bodies.length; start += CHECKED_AT_ONCE) {

@@ -5,12 +5,12 @@ import { compressAnswer, encodingFor, isSharedContent, MIN_COMPRESSED_BYTES } fr
 
 interface CompressionOptions {
   /**
-   * Whether answers of the route may contain tokens. Such answers are not compressed, because their length could reveal a token.
+   * Whether answers of the route may contain tokens. Such answers are not compressed: the compressed length could reveal a token.
    */
   mayContainTokens(route: string): boolean;
 }
 
-/** Compresses larger JSON answers for clients that accept it. Streams, documents and static content are sent as they are. */
+/** Compresses larger JSON answers for clients that accept compression. Does not change streams, documents or static content. */
 export function compressJson(app: HttpServer, { mayContainTokens }: CompressionOptions): void {
   app.addHook<unknown>('onSend', (request, reply, payload, done) => {
     if (!isLargeJson(reply, payload) || mayContainTokens(request.routeOptions.url ?? ''))

@@ -10,18 +10,18 @@ import type { Socket } from 'node:net';
 import type { Log } from '../log.ts';
 
 /**
- * Limits that Node does not provide: for each connection, the number of unanswered requests, and how long an answer may stay unread.
+ * Limits that Node does not provide: how many unanswered requests a connection can have, and how long an answer can stay unread.
  */
 
-/** Clients that pipeline send at most a few dozen requests. Browsers and proxies send one at a time. */
+/** Clients that pipeline requests send at most a few dozen at once. Browsers and proxies send one request at a time. */
 const MAX_UNANSWERED = 64;
 const CHECK_INTERVAL_MS = 2_500;
 /**
- * A connection is closed if its client has read nothing for this many intervals (25 to 28 s). A client's kernel may buffer a third
- * of a megabyte before it reports progress. At 20 kB/s this takes 17 s.
+ * The server closes a connection if its client has read nothing for this many intervals (25 to 28 s). The kernel of a client may
+ * buffer a third of a megabyte before it reports that the client reads. At 20 kB/s, this takes 17 s.
  */
 const MAX_SILENT_INTERVALS = 10;
-/** The limit if the kernel does not report how much the client has read: a minute. */
+/** The limit (a minute) if the kernel of the server does not report how much the client has read. */
 const MAX_UNCERTAIN_INTERVALS = 24;
 
 /** The unfinished answers of a connection, and their progress. */
@@ -108,9 +108,9 @@ function begin(socket: Socket): Activity {
 }
 
 /**
- * Checks whether a client has left its answer unread for too long. The kernel accepts more of an answer only when a third of its
- * send buffer is free. This buffer may have megabytes, so a slow client may need long to empty a third of it. Until then, only the
- * number of bytes in the buffer shows that the client reads.
+ * Checks whether a client has left its answer unread for too long. The kernel of the server accepts more of an answer only when a
+ * third of its send buffer is free. The buffer may have megabytes, so a slow client may need long to read a third of it. Until
+ * then, only the number of bytes in the buffer shows that the client reads.
  */
 function checkProgress(
   socket: Socket,
@@ -127,7 +127,7 @@ function checkProgress(
   return { position: newPosition, silentIntervals: silent, isStalled: silent >= limit };
 }
 
-/** Bytes that the kernel holds for the other end of each connection, by local and remote port. */
+/** The number of bytes that the client has not yet acknowledged, by local and remote port of the connection. */
 type SendQueues = Map<string, number>;
 
 /** See proc_net_tcp in the documentation of the Linux kernel. */

@@ -36,7 +36,6 @@ const ListPagination = Type.Object(
   { title: 'ListPagination' },
 );
 
-/** An error of any code. */
 export const Problem = Type.Unsafe<{ code: ErrorCode; message: string; details: object }>({
   oneOf: PROBLEMS,
   discriminator: { propertyName: 'code', mapping: PROBLEM_OF_CODE },
@@ -48,8 +47,8 @@ export const ErrorBody = Type.Object({ success: Type.Literal(false), error: Prob
 export const Nothing = Type.Object({}, { examples: [{}] });
 
 /**
- * Schema of a single answer: `{success, data, message}`. The message is also its description. Its examples contain the examples of
- * `data`.
+ * Schema of an answer that is not a list: `{success, data, message}`. `message` is also the description of the schema. The
+ * examples of the schema contain the examples of `data`.
  */
 export function Envelope<T extends TSchema>(data: T, message: string) {
   return Type.Object(
@@ -64,7 +63,6 @@ export function ListEnvelope<T extends TSchema>(item: T, message: string) {
   return PagedEnvelope(Type.Array(item), examples, message, ListPagination);
 }
 
-/** Schema of an answer with pages of data. */
 export function PagedEnvelope<T extends TSchema, P extends TSchema>(
   data: T,
   examples: unknown[],

@@ -141,13 +141,13 @@ interface AppErrorOptions<Code extends ErrorCode> {
 /** A query for the id of the row that already has the duplicate value. */
 type ExistingRow = RawBuilder<{ id: number }>;
 
-/** The error that routes, commands and stores throw on purpose. Any other error is a defect. */
+/** The error that routes, commands and stores throw on purpose. For all other errors, see `knownError` in server.ts. */
 export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
   readonly status: number;
   readonly details: Record<string, unknown>;
   readonly retryAfterSeconds: number | undefined;
-  /** `inTransaction` and `inSavepoint` run this after the rollback. The row's id becomes `details.id`. */
+  /** `inTransaction` and `inSavepoint` run this query after the rollback. The row's id becomes `details.id`. */
   readonly existing: ExistingRow | undefined;
 
   constructor(code: Code, message: string, options: AppErrorOptions<Code> = {}) {
@@ -198,8 +198,8 @@ export function notFound(resource: Resource, id: unknown, field = 'id'): AppErro
 }
 
 /**
- * @param existing - the id of the row that already has the value, or a query for this id. Pass it only if the caller may read the
- *   row.
+ * @param existing - the id of the row that already has the value, or a query for this id. Pass it only if the caller is allowed
+ *   to read the row.
  */
 export function duplicate(resource: Resource, field: string, existing?: number | ExistingRow): AppError {
   return new AppError('DUPLICATE_ENTRY', `Another ${inWords(resource)} already has this ${field}.`, {
@@ -213,7 +213,6 @@ export function gone(field: string, message: string, firstId: number): AppError 
   return new AppError('NOT_FOUND', `${field}: ${message}`, { status: 410, details: { field, firstId } });
 }
 
-/** For a defect of the service. */
 export function internalError(): AppError {
   return new AppError('INTERNAL_ERROR', 'An internal error occurred.');
 }
@@ -228,15 +227,15 @@ export function unavailable(cause: unknown, retryAfterSeconds = 2): AppError {
 }
 
 /**
- * For a shared resource that all callers together have used up.
- * @param reason - a sentence. The time to retry is appended.
+ * A 503 for a cause that is not the caller's own, such as a limit that all callers together have reached.
+ * @param reason - a sentence. The message continues with the time to retry.
  */
 export function busy(reason: string, retryAfterSeconds: number): AppError {
   const message = `${reason} Retry in ${retryAfterSeconds} s.`;
   return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds });
 }
 
-/** For a caller that has used up its own share of a resource, see `busy`. */
+/** A 429 for a limit that the caller alone has reached. For `reason`, see `busy`. */
 export function busyByCaller(reason: string, retryAfterSeconds: number): AppError {
   return new AppError('RATE_LIMITED', `${reason} Retry in ${retryAfterSeconds} s.`, { retryAfterSeconds });
 }

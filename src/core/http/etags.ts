@@ -7,8 +7,8 @@ import { AppError } from './errors.ts';
 import { matchesEtag } from './negotiation.ts';
 import type { HttpServer } from './server.ts';
 
-// Two editors may read a resource, and then both change it. Each sends the ETag that it has read, so the later change is refused
-// and does not overwrite the earlier one.
+// Two callers can read a resource, and then both change it. Each caller sends the ETag that it has read. The first change gives
+// the resource a new ETag, so the second change is refused and does not overwrite the first.
 
 interface Editable {
   readonly properties: Readonly<Record<string, unknown>>;
@@ -40,7 +40,7 @@ export function addEtags(app: HttpServer): void {
  * Runs a change if `If-Match` lists the ETag of the resource, or if the request has no such header. `change` must use the context
  * that it receives.
  * @param lock - locks the resource until the transaction ends. Returns the same data as GET, or undefined if there is no such
- *   resource. `change` then runs, and must throw NOT_FOUND.
+ *   resource. If it returns undefined, `change` runs and must throw NOT_FOUND.
  * @throws AppError VALIDATION_ERROR (412).
  */
 export async function ifUnchanged<Result>(
@@ -68,7 +68,7 @@ export function changedSince(): AppError<'VALIDATION_ERROR'> {
   });
 }
 
-/** A tag of the fields that PUT may change. Changes of other fields, such as the time of the last use, cause no refusal. */
+/** A tag of the fields that PUT can change. Changes of other fields, such as the time of the last use, do not change the tag. */
 function etagOf(data: object, { properties }: Editable): string {
   const values = data as Record<string, unknown>;
   const text = JSON.stringify(Object.keys(properties).map((name) => values[name] ?? null));

@@ -8,7 +8,7 @@ import { inTransaction } from '../database/transactions.ts';
 import { AppError, duplicate, notFound, type Resource } from './errors.ts';
 import { Metadata, Nullable } from './fields.ts';
 
-// The id of a resource in another system, and the metadata that the other system stores with it.
+// External fields: the id of a resource in another system, and the metadata that the other system stores with the resource here.
 
 const ExternalId = Type.String({
   minLength: 1,
@@ -18,7 +18,7 @@ const ExternalId = Type.String({
     'The id in your system. Unique and case-sensitive. Spaces around the id are removed. Invisible characters are refused.',
 });
 
-/** For bodies. Null removes the external id. New metadata replaces all keys. */
+/** For bodies. Null removes the external id. New metadata replaces all existing keys. */
 export const ExternalFields = {
   externalId: Type.Optional(Nullable(ExternalId)),
   metadata: Type.Optional(Metadata),
@@ -120,7 +120,7 @@ export function takenExternalId(
 
 /**
  * Changes the resource with an external id, or creates it, in one transaction. If another transaction creates the resource at the
- * same time, this transaction changes the resource.
+ * same time, this transaction runs again and changes the resource.
  */
 export async function upsertByExternalId<T>(
   db: Db | Tx,

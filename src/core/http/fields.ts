@@ -18,7 +18,6 @@ export function Label(maxLength: number, options: { description?: string } = {})
   return Type.String({ minLength: 1, maxLength, format: 'external-id', ...options });
 }
 
-/** A calendar date, YYYY-MM-DD. */
 export const DateText = CalendarDate({ format: 'calendar-date', description: 'YYYY-MM-DD' });
 
 /** Text that is a PlainDate after validation. */

@@ -11,7 +11,7 @@ interface StreamedFile {
   open(): Promise<Snapshot<Readable>>;
 }
 
-/** Streams a file from one snapshot of the database. If reading fails after the first bytes, the connection is reset. */
+/** Streams a file from one snapshot of the database. If reading fails after the first bytes, resets the connection. */
 export async function sendFileStream(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -24,7 +24,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Does the work of a POST once for each key. `work` must use the context that it receives. If the request has a key, the `db` of
- * this context is the transaction. `work` must also set the status of the answer, unless it is 200.
+ * this context is the transaction that stores the answer. If the status of the answer is not 200, `work` must set it.
  */
 export async function repeatable<Answer>(
   context: Context,
@@ -172,7 +172,7 @@ export function replay<Answer>(reply: FastifyReply, { status, answer }: KeptAnsw
   return JSON.parse(answer) as Answer;
 }
 
-/** Deletes expired answers. @returns the number of them. */
+/** Deletes expired answers. @returns the number of deleted answers. */
 export function deleteOldAnswers(db: Db, now: Date, signal: AbortSignal): Promise<number> {
   const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000);
   return deleteInBatches(db, signal, {
@@ -202,8 +202,8 @@ function addressOf({ routeOptions, params }: FastifyRequest): string {
 }
 
 /**
- * The HMAC of a body. From a hash without a secret, somebody could guess a password in the body. A long body, such as that of a bulk
- * call, is hashed in parts, and other requests run in between.
+ * The HMAC of a body. With a plain hash, somebody who sees the hash could find a password of the body by guessing. A long body,
+ * such as that of a bulk call, is hashed in parts, and other requests run after each part.
  */
 async function hashOf(body: unknown, secret: string): Promise<Buffer> {
   const hmac = createHmac('sha256', secret);
@@ -222,7 +222,7 @@ const HASHED_AT_ONCE = 50_000;
 /** Sorting more keys would take too long. No schema accepts an object with more keys. */
 const MAX_SORTED_KEYS = 1_000;
 
-/** The parts of a JSON text with sorted keys, because the order of keys has no meaning. */
+/** Yields the parts of a JSON text with sorted keys, so that bodies that differ only in the order of keys have the same hash. */
 function* canonical(value: unknown): Generator<string> {
   if (value === null || typeof value !== 'object') {
     yield JSON.stringify(value);
@@ -270,9 +270,9 @@ async function keepAnswer(
 }
 
 /**
- * Another transaction may be committing the work of this key, so its outcome is not known yet. Usually the transaction is that of a
- * concurrent request (409). If no standby confirms commits, the database is unavailable (503), and the client has done nothing
- * wrong.
+ * Another transaction may be committing the work of this key, so the outcome of the work is not known yet. Usually it is the
+ * transaction of a concurrent request (409). If a commit waits because no standby confirms it, the database is unavailable (503),
+ * and the client has done nothing wrong.
  */
 export class StillRunning extends AppError<'DUPLICATE_ENTRY' | 'INTERNAL_ERROR'> {
   constructor(cause: unknown, isUnavailable = false) {

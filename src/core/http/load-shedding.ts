@@ -7,14 +7,14 @@ import type { HttpServer } from './server.ts';
 import { isSharedContent } from './static-content.ts';
 
 /**
- * The maximum number of requests in progress. Notifications have a separate, larger limit, because a refused notification may be
- * lost money.
+ * The maximum number of requests in progress. Payment notifications have a separate, larger limit, because a refused notification
+ * may be lost money.
  */
 const MAX_IN_FLIGHT = 128;
 const MAX_NOTIFICATIONS_IN_FLIGHT = 512;
 /**
- * The maximum number of open requests to routes with `mayWait`: for all callers of this instance together, and for one caller. They
- * do not count in MAX_IN_FLIGHT.
+ * The maximum number of open requests to routes with `mayWait`: for all callers of this instance together, and for one caller.
+ * These requests do not count in MAX_IN_FLIGHT.
  */
 const MAX_WAITING = 200;
 const MAX_WAITING_OF_CALLER = 10;
@@ -27,8 +27,8 @@ const MAX_UNREAD_BYTES_OF_CALLER = 16 * 1024 * 1024;
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 /**
- * Limits the number of concurrent requests and the bytes of unread answers. Requests above the limits are refused at once, because
- * a quick refusal is better than a late answer. Small answers, and answers to writes, are always sent.
+ * Limits the number of concurrent requests, and the bytes of answers that clients have not read yet. Refuses requests above a
+ * limit at once: a quick refusal is better than a late answer. Unread bytes prevent neither small answers nor answers to writes.
  */
 export function shedLoad(app: HttpServer): void {
   const endCall = limitCalls(app);
@@ -50,7 +50,7 @@ export function shedLoad(app: HttpServer): void {
 
 /**
  * Refuses requests before any other work.
- * @returns a function to call when a request is done. It is also called after the answer was sent or the connection ended.
+ * @returns a function that stops counting a request. Without a call, counting stops when the answer or the connection has ended.
  */
 function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
   const calls = { inFlight: 0, limit: MAX_IN_FLIGHT };
@@ -78,7 +78,7 @@ function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
     releases.set(reply, [() => (counter.inFlight -= 1)]);
     reply.raw.once('close', () => release(reply));
   });
-  // In this hook, the caller is known.
+  // This hook runs after the access hook, so the caller is known.
   app.addHook('preHandler', async (request, reply) => {
     const isConnected = releases.has(reply);
     if (!request.routeOptions.config.mayWait || !isConnected) return;
@@ -109,7 +109,7 @@ function createUnreadLimit() {
     addTo(byCaller, caller, bytes);
   }
 
-  /** The error if a caller may get no more large answers now. */
+  /** The error if the caller, or all callers together, have too many unread bytes. */
   function refusal(caller: string): AppError | undefined {
     const own = byCaller.get(caller) ?? 0;
     if (own >= MAX_UNREAD_BYTES_OF_CALLER) {

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** The path of a request, without `?` or `#` and what follows, because that may contain secrets. */
+/** The path of a URL. Removes the part from `?` or `#` on, because this part can contain secrets. */
 export function pathOf(url: string): string {
   return url.split(/[?#]/, 1)[0] ?? '';
 }
 
 /**
- * Makes paths that are safe to log, with only ids and words that occur in routes. Any other part may contain a secret such as
- * `;token=…`. It is replaced by the name of the route's parameter, or by an ellipsis if the path has no route.
+ * Makes paths that are safe to log: they have only ids, and words that occur in routes. Any other part can contain a secret such
+ * as `;token=…`. The name of the route's parameter replaces such a part, or an ellipsis if the path has no route.
  */
 export function createPathLogger(app: FastifyInstance): (request: FastifyRequest) => string {
   const words = new Set(['']);

@@ -29,7 +29,7 @@ describe('a limiter without Redis', () => {
     expect(await limiter.count('a')).toMatchObject({ remaining: 0, isExceeded: false });
   });
 
-  it('counts every key separately, and resets one on request', async () => {
+  it('counts each key separately, and can forget the calls of one key', async () => {
     const limiter = createLimiter('test', 1, 900);
     await limiter.count('a');
     await limiter.count('b');
@@ -78,7 +78,7 @@ describe('a limiter whose Redis fails', () => {
     return { redis, failures: () => failures };
   }
 
-  it('counts in the process instead, and asks Redis once', async () => {
+  it('counts in the process, and asks Redis only once', async () => {
     const { redis, failures } = brokenRedis();
     const limiter = createLimiter('test', 2, 60, redis);
     expect(await limiter.count('a')).toMatchObject({ remaining: 1 });

@@ -14,9 +14,9 @@ const WINDOW_SECONDS = 60;
 /** The maximum number of failed sign-ins for one e-mail address. */
 export const GUESSES = { limit: 10, windowSeconds: 15 * 60 } as const;
 
-/** The budgets of requests. The settings RATE_LIMIT_… set the calls per minute of each budget. */
+/** A budget is the number of calls per minute of one caller, from the setting RATE_LIMIT_… with the same name. */
 type Budget = 'api_key' | 'auth' | 'bulk' | 'general' | 'pages' | 'webhook';
-/** `session`: the route counts the calls itself, by session. */
+/** `session`: the route counts the calls itself, by session. `none`: nothing counts the calls. */
 export type RateClass = Budget | 'session' | 'none';
 export type Limiters = Record<RateClass, Limiter | undefined>;
 
@@ -28,7 +28,7 @@ interface LimitState {
   isExceeded: boolean;
 }
 
-/** Limits the calls per key in a window that starts with the key's first call. */
+/** Limits the calls of each key in a window of time, which starts with the key's first call. */
 export interface Limiter {
   /** Counts one call and returns the new state. */
   count(key: string): Promise<LimitState>;
@@ -41,7 +41,7 @@ export interface Limiter {
 /** The calls of one key in one turn of the event loop. One Redis command counts them all. */
 interface Turn {
   calls: number;
-  /** Resolves after the turn. */
+  /** Resolves when the calls are counted, after the turn. */
   counted: Promise<RateLimiterRes>;
 }
 
@@ -60,7 +60,7 @@ export function createLimiter(
   const shared =
     redis && new RateLimiterRedis({ ...options, storeClient: redis.client, useRedisPackage: false });
 
-  /** Asks Redis, or this process if Redis does not answer. A thrown `RateLimiterRes` is an answer: the call is refused. */
+  /** Asks Redis, or this process if Redis does not answer. A thrown `RateLimiterRes` is an answer: the limit is exceeded. */
   async function ask<T>(question: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> {
     if (redis?.isUsable() && shared) {
       try {

@@ -9,7 +9,7 @@ it('rejects if no answer arrives in time', async () => {
 });
 
 it('accepts an answer that arrived while this process was too busy to read it', async () => {
-  await new Promise((resolve) => setImmediate(resolve)); // then timers run, and then answers are read
+  await new Promise((resolve) => setImmediate(resolve)); // in the next turn, Node runs timers before it reads answers
   const answer = withRedisTimeout(stat(import.meta.filename));
   for (const start = performance.now(); performance.now() - start < 400; );
   await expect(answer).resolves.toBeDefined();

@@ -1,6 +1,6 @@
 import serializerFactory from '@fastify/fast-json-stringify-compiler';
 
-/** Fastify's serializers, each compiled at the first answer of its route. Compiling all of them would slow down the start. */
+/** Fastify's serializers. Each is compiled at the first answer of its route, because compiling all of them delays the start. */
 export const buildSerializer: ReturnType<typeof serializerFactory> = (schemas, options) => {
   const compile = serializerFactory()(schemas, options);
   return (route) => {
@@ -12,7 +12,7 @@ export const buildSerializer: ReturnType<typeof serializerFactory> = (schemas, o
   };
 };
 
-/** Writes `anyOf: [T, null]` as T with `nullable`, because the serializer would validate each value against each part of a union. */
+/** Replaces `anyOf: [T, null]` by T with `nullable`. For a union, the serializer would validate each value against each part. */
 function withNullables(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withNullables);
   if (!isObject(schema)) return schema;

@@ -54,20 +54,20 @@ const SERVER_OPTIONS = {
   requestTimeout: LONGEST_REQUEST_MS,
   keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-  requireHostHeader: false, // Node's own error answer has no envelope.
+  requireHostHeader: false, // `problemOfHost` checks the header instead: Node's own error answer has no envelope.
 };
 /** No route has this path. */
 const NOWHERE = '/-';
-/** How long requests in progress may take when the service stops. The longest SQL statement may take as long. */
+/** How long requests in progress can continue when the service stops. An SQL statement of a request can take as long. */
 const LONGEST_DRAIN_MS = 5_000;
 
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
-/** Creates the server with the parts common to all routes: request ids, one log line, validation, error answers and headers. */
+/** Creates the server with what all routes share: request ids, one log line per request, validation, error answers, headers. */
 export function createHttpServer(business: BusinessSettings, log: Log) {
   const { config } = business;
   const proxies = createNetworks(config.trustedProxies ?? []);
-  /** Errors of requests that cannot be routed. Such a request goes to NOWHERE: it is counted and logged, and gets its error. */
+  /** Errors of requests that cannot be routed. Such a request goes to NOWHERE: hooks count and log it, and it gets the error. */
   const unroutable = new WeakMap<IncomingMessage, Error>();
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -160,8 +160,8 @@ function callerIds({ userId, apiKey }: Actor): object {
 }
 
 /**
- * On close, Node waits for every open connection. This function closes the unused connections of browsers and load balancers
- * immediately, and all other connections after a time limit.
+ * When the server closes, Node waits for every open connection. This function immediately closes connections on which no request
+ * has arrived, and closes all others after a time limit.
  */
 function endConnectionsOnClose(app: FastifyInstance): void {
   const sockets = new Set<Socket>();
@@ -191,8 +191,8 @@ function cutSlowBodies(app: FastifyInstance): void {
 }
 
 /**
- * Answers 503 if a request takes too long. The work continues until it is done or a database time-out ends it. (Fastify's
- * `handlerTimeout` stops counting after the body was read.)
+ * Answers 503 if a request takes too long. The work continues until it is done or a database time-out ends it. Fastify's
+ * `handlerTimeout` is not used, because it stops counting after the body was read.
  */
 function answerInTime(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw, routeOptions }, reply) => {
@@ -212,8 +212,8 @@ function answerInTime(app: FastifyInstance): void {
 }
 
 /**
- * If a handler fails after the answer was sent, Fastify logs an error. This function logs known errors with level info instead. It
- * does not cover hooks that fail after the answer: Fastify ignores them, and our hooks only identify and count callers.
+ * If a handler fails after the answer was sent, Fastify logs an error. This function logs known errors with level info instead.
+ * It does not cover hooks: Fastify ignores a hook that fails after the answer, and our hooks only identify and count callers.
  */
 function logLateFailures(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -286,7 +286,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const earlier = answersOn(socket).findLast(({ req }) => req.complete);
   if (earlier) {
-    earlier.shouldKeepAlive = false; // Adds `Connection: close`, unless the headers were sent.
+    earlier.shouldKeepAlive = false; // Adds `Connection: close` if the headers were not sent yet.
     earlier.off('close', endConnection).once('close', endConnection); // More unreadable bytes must not add a second listener.
     return;
   }
@@ -346,7 +346,7 @@ function partError(request: FastifyRequest, part: Part, given: unknown): AppErro
     | ((given: unknown) => Checked | true)
     | object
     | undefined;
-  // A body with several content types has a function for each type. It is a file, and is validated when it is read.
+  // For a file, `check` is an object with a function for each content type. Files are validated when they are read.
   if (check !== undefined && typeof check !== 'function') return undefined;
   const checked = check?.(given ?? null);
   return typeof checked === 'object' && 'error' in checked ? checked.error : undefined;

@@ -8,7 +8,7 @@ declare module 'fastify' {
 }
 
 /**
- * Sends the age of the snapshot of an answer as a header, in seconds.
+ * Sets the header `snapshot-age`: the age of the answer's snapshot in seconds.
  * @param takenAtMs see `Snapshot` in core/database/replica.ts.
  */
 export function setSnapshotAge(reply: FastifyReply, takenAtMs: number): void {

@@ -18,7 +18,7 @@ interface TextFormat {
   rule: string;
 }
 
-/** The data that validation depends on: settings, currency and the business day. */
+/** The data that validation depends on: settings, currency, and the clock for the business day. */
 export type BusinessSettings = Pick<Context, 'config' | 'currency' | 'clock'>;
 
 export const FORMATS: Record<string, TextFormat> = {
@@ -82,7 +82,7 @@ function businessFormats(business: BusinessSettings): Record<string, TextFormat>
 }
 
 /**
- * A query schema may have a parser under this symbol. The handler then receives the parsed value. The parser also runs on a query
+ * A query schema can have a parser under this symbol. The handler then receives the parsed value. The parser also runs on a query
  * that the schema refuses, so that the answer names all problems at once. The parser must ignore values of the wrong type.
  */
 export const PARSE = Symbol('parse');
@@ -135,16 +135,14 @@ function fitsCurrency(value: number, { decimals }: Currency): boolean {
   return minor !== undefined && minor <= maxAmountMinor(decimals);
 }
 
-/** The rule for amounts, as a message. */
 export function amountRule({ code, decimals }: Currency): string {
   return `must be at most ${maxAmountText(decimals)}, with no more than ${decimals} decimals (${code})`;
 }
 
-/** Fastify's validator compiler. */
 export function createValidatorCompiler(business: BusinessSettings) {
   const formats = { ...FORMATS, ...businessFormats(business) };
   const ajv = newAjv(business, formats);
-  // `/api` and `/api/v1` share the schema of a route, so they also share its checker. It is compiled at the first request.
+  // `/api` and `/api/v1` share the schema of a route, so they also share the checker, which is compiled at the first request.
   const known = { body: new Map<unknown, Checker>(), urlPart: new Map<unknown, Checker>() };
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => {
     const isBody = httpPart === 'body';
@@ -203,7 +201,9 @@ type JsonSchema = {
   [key: string]: unknown;
 };
 
-/** Sets `additionalProperties: false` where it is not set, at every depth of `properties` and `items`. Does not change `anyOf`. */
+/**
+ * Sets `additionalProperties: false` in objects that do not set it, at all depths of `properties` and `items`, not in `anyOf`.
+ */
 export function closed(schema: unknown): JsonSchema {
   const { properties, items, ...rest } = schema as JsonSchema;
   return {
@@ -246,7 +246,7 @@ function checkedIf(condition: JsonSchema, schema: JsonSchema, otherwise: JsonSch
   return { if: condition, then: schema, else: otherwise };
 }
 
-/** Converts "12" to an integer, "12.50" to a number and "true" to a boolean, if the schema has this type. Other text stays text. */
+/** Converts "12" to an integer, "12.50" to a number, "true" to a boolean, if the schema has that type. Other text stays text. */
 function readText(value: unknown, schema: JsonSchema): unknown {
   const parts = value as Record<string, unknown>;
   const read: Record<string, unknown> = Object.create(null);
@@ -322,7 +322,6 @@ function messageOf(
   }
 }
 
-/** The names of the properties of a schema. */
 function namesOf(schema: JsonSchema | undefined): string {
   return Object.keys(schema?.properties ?? {}).join(', ');
 }

@@ -4,8 +4,8 @@ import { parsePlainDate, parseTimestamp } from '../values/dates.ts';
 import type { ListField, ListOrder, NamedField } from './fields.ts';
 
 /**
- * A cursor is the position of a row in the order of a list: the sort values of the row as base64url JSON. Clients treat it as
- * opaque. It starts with a hash of the list's fields and the sort (the scope), so that a cursor of another list or sort is refused.
+ * A cursor is the position of a row in a sorted list. It is a JSON array in base64url: the scope, then the sort values of the
+ * row. The scope is a hash of the list's fields and the sort. A cursor with the scope of another list or sort is refused.
  */
 
 /** Where a page starts. */
@@ -15,13 +15,13 @@ export interface Position {
   values?: readonly CursorValue[];
 }
 
-/** A value as PostgreSQL writes it in JSON. A timestamp has its zone, an amount is in minor units. */
+/** A value as PostgreSQL writes it in JSON. A timestamp is text with a zone. An amount is in minor units. */
 export type CursorValue = string | number | boolean | null;
 
 /** Long enough for five sort values of the maximum length. */
 export const MAX_CURSOR_LENGTH = 8_000;
 
-/** Reads the parameter `after`. Empty means the first page. Adds a problem if it is not a cursor of this list and order. */
+/** Reads the parameter `after`. Empty means the first page. Adds a problem if the text is not a cursor of this list and order. */
 export function readPosition(
   after: string,
   fields: readonly NamedField[],
@@ -72,7 +72,7 @@ function decode(cursor: string): unknown[] | undefined {
   }
 }
 
-/** Whether PostgreSQL accepts the value. A client may have changed the cursor. */
+/** Whether PostgreSQL accepts the value for the field. This is not certain, because a client can change a cursor. */
 function isValueOf({ kind, nullable, values = [] }: ListField, value: unknown): boolean {
   if (value === null) return nullable === true;
   switch (kind) {

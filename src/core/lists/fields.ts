@@ -1,8 +1,8 @@
 export interface ListField {
   kind: Kind;
-  /** The column with the alias of its table, such as `p.created_at`. Absent for a computed field, see `ListColumns.computed`. */
+  /** The column, such as `p.created_at` (p is a table alias). Absent for a computed field, see `ListColumns.computed`. */
   column?: string;
-  /** Rows without a value sort last in both directions. */
+  /** Whether the column can be null. Rows with null come last in both sort directions. */
   nullable?: boolean;
   /** For the kind enum: the allowed values. */
   values?: readonly string[];
@@ -14,5 +14,5 @@ export type Kind = 'id' | 'integer' | 'money' | 'date' | 'timestamp' | 'text' | 
 
 export type NamedField = ListField & { name: string };
 
-/** The last field is the id, so that no two rows are equal in this order. */
+/** The last field is the id, so that no two rows have the same place in the order. */
 export type ListOrder = { field: NamedField; direction: 'asc' | 'desc' }[];

@@ -5,13 +5,13 @@ import { isoTimestamp } from '../database/timestamps.ts';
 import { databaseOf } from '../database/transactions.ts';
 
 /**
- * Changes a row that PostgreSQL returned as JSON into the row that a query without JSON would return, in the same object. Parsing
- * the columns of a page is the most expensive part of a list. With one JSON value from `json_agg`, this process needs a third less
- * time. PostgreSQL needs more time, nearly as much as this process saves, but it can use all other cores.
+ * Converts a row in place, from the JSON of PostgreSQL to the row that a query without JSON would return. Lists read a page as
+ * one JSON value from `json_agg`, because parsing the columns of each row is the most expensive part of a list. JSON saves a
+ * third of the time of this process. It costs PostgreSQL nearly as much time as it saves, but PostgreSQL can use all other cores.
  */
 type RowReader<Row> = (row: Row) => Row;
 
-/** The reader for the rows of the SQL `select … from …`. Asks PostgreSQL once for the column types. */
+/** Returns the reader for rows of the SQL `select … from …`. Asks PostgreSQL for the column types once for each text. */
 export function readerOf<Row>(db: Db, text: string): Promise<RowReader<Row>> {
   const { pool, rowReaders } = databaseOf(db);
   const known = rowReaders.get(text);
@@ -24,12 +24,12 @@ export function readerOf<Row>(db: Db, text: string): Promise<RowReader<Row>> {
 
 const types = pg.types.builtins;
 const TEXT_ARRAY = 1009;
-/** Types whose values are the same in JSON and in a column. */
+/** Types whose values have the same form in JSON and in the result of a query. */
 const SAME_IN_JSON = new Set<number>([
   ...[types.BOOL, types.INT2, types.INT4, types.TEXT, types.VARCHAR, types.DATE],
   ...[types.JSON, types.JSONB, TEXT_ARRAY],
 ]);
-/** The first id of user-defined types in PostgreSQL. Ours are enums. */
+/** PostgreSQL gives user-defined types an id from this number on. Ours are enums, whose values are the same text in JSON. */
 const FIRST_USER_TYPE = 16_384;
 
 const READ = new Map<number, (value: never) => unknown>([
@@ -38,7 +38,7 @@ const READ = new Map<number, (value: never) => unknown>([
   [types.BYTEA, columnTypes.getTypeParser(types.BYTEA, 'text')],
 ]);
 
-/** Values of any other type would differ in JSON. The row omits them, because no list needs them. */
+/** Omits a value of any other type, which would have another form in JSON. No list needs such values. */
 const omit = () => undefined;
 
 function readerOfColumns(columns: readonly pg.FieldDef[]): RowReader<unknown> {
@@ -52,7 +52,7 @@ function readerOfColumns(columns: readonly pg.FieldDef[]): RowReader<unknown> {
     const values = row as Record<string, unknown>;
     for (const { name, read } of toRead) {
       const value = values[name];
-      // A newer version of the service may have dropped the column.
+      // A newer version of the service may have dropped the column after its type was read.
       if (value !== null && value !== undefined) values[name] = read(value);
     }
     return row;

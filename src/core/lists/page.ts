@@ -9,29 +9,29 @@ import { DEFAULT_LIMIT, type ListPlan, MAX_LIMIT } from './query.ts';
 import { columnOf, conditionsOf, isAfter, type ListColumns, orderOf, sortValuesOf } from './sql.ts';
 
 export interface ListSource<Row> extends ListColumns {
-  /** The SQL `select … from …` of a row. The text must be constant. Conditions and order are appended. */
+  /** The SQL `select … from …`. Its text must be constant and have no parameters. Conditions and order are appended to it. */
   select: RawBuilder<Row>;
   /**
-   * The tables for counting. They must give the same rows as `select`, and all columns for filters and sorting. The text must have
-   * no parameters.
+   * The SQL `from …` for counting. It must give the same rows as `select`, and contain all columns for filters and sorting. Its
+   * text must have no parameters.
    */
   from: RawBuilder<unknown>;
   where?: RawBuilder<boolean>[];
   /**
-   * Whether a condition selects one customer or account, so that few rows match and the page is quick. PostgreSQL may reuse the
-   * query plan, because the same plan is good for every value.
+   * Whether a condition selects one customer or account. Few rows then match, so the page is quick. PostgreSQL is allowed to
+   * reuse the query plan, because one plan is good for every value.
    */
   byKey?: boolean;
   /**
-   * Whether an index returns the matching rows in the order of the page. PostgreSQL may reuse the query plan, because the plan is
-   * the same for frequent and for rare values.
+   * Whether an index returns the matching rows in the order of the page. PostgreSQL is allowed to reuse the query plan, because
+   * one plan is good for frequent and for rare values.
    */
   inOrderOfIndex?: boolean;
 }
 
 /**
- * The SQL of columns with the names of the answer, such as 'created_at as createdAt'. If every field of an answer is a column, the
- * store selects the columns this way. The row is then the answer and needs no view.
+ * SQL for columns such as 'created_at as createdAt'. If each field of an answer is a column, the store selects the columns under
+ * the names of the fields. The row is then the answer, and no view function is needed.
  */
 export function columnList(columns: readonly string[]): RawBuilder<unknown> {
   return sql.join(
@@ -42,12 +42,12 @@ export function columnList(columns: readonly string[]): RawBuilder<unknown> {
   );
 }
 
-/** Skipping or counting this many rows of an index takes about the time of a look-up. */
+/** Skipping or counting this many rows of an index takes about as long as a look-up by key. */
 const MAX_QUICK_ROWS = 500;
-/** If the limit were a parameter, PostgreSQL would plan each page again. Planning takes longer than running the query. */
+/** Literals in the SQL. With a parameter, PostgreSQL would plan each page again, and planning takes longer than the query. */
 const LITERAL_LIMITS = [DEFAULT_LIMIT, MAX_LIMIT];
 
-/** Reads one page of rows, with the exact number of all matching rows or, for `after`, with the cursor of the next page. */
+/** Reads one page of rows. Also returns the exact number of all matching rows or, for `after`, the cursor of the next page. */
 export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<Row>): Promise<Page<Row>> {
   const select = textOf(db, source.select);
   const read = await readerOf<Row>(db, select);
@@ -58,8 +58,8 @@ export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<
 }
 
 /**
- * Reads the page after a position. One additional row shows whether there is a next page. The same SQL statement reads the last row
- * again by its id, to get the sort values for the next cursor, because `select` does not always contain them.
+ * Reads the page after a position, and one more row, which shows whether there is a next page. The statement also reads the last
+ * row of the page again by its id: the next cursor needs its sort values, and `select` may not contain them.
  */
 async function findAfter<Row>(
   db: Db,
@@ -92,9 +92,9 @@ async function findAfter<Row>(
 }
 
 /**
- * Reads the page and the total in one statement. A page that has rows and is not full is the last one, and gives the total. For
- * another page, the statement counts all rows, but in a quick list at most MAX_QUICK_ROWS. If a quick list has more rows, a second
- * statement counts them.
+ * Reads the page and the total in one statement. If the page has rows but is not full, it is the last page, and the total follows
+ * from it. Otherwise the statement counts all rows, but in a quick list at most MAX_QUICK_ROWS. If a quick list has more rows, a
+ * second statement counts all of them.
  */
 async function findNumbered<Row>(
   db: Db,
@@ -108,7 +108,7 @@ async function findNumbered<Row>(
   const from = textOf(db, source.from);
   const countAll = () =>
     sql<{ total: number }>`select count(*) as total ${sql.raw(from)} ${where}`.compile(db);
-  // The rest of the SQL is joined as text. The query builder would need 10 µs more for each page.
+  // The code below joins the SQL as text. The query builder would need 10 µs more for each page.
   const { sql: ordered, parameters } = sql`${where} order by ${orderOf(plan, source)}`.compile(db);
   const values = [...parameters];
   const parameter = (value: number) => `$${values.push(value)}::bigint`;
@@ -131,7 +131,7 @@ async function findNumbered<Row>(
   const { rows, total } = found;
   return { rows, pagination: pageNumbers(plan.page, plan.limit, total ?? (await countMany())) };
 
-  /** Counts all rows. If rows have been added or deleted since the page was read, the total is made to agree with the page. */
+  /** Counts all rows. Corrects the total to fit the page, because rows can be added or deleted after the page was read. */
   async function countMany(): Promise<number> {
     const [counted] = (await db.executeQuery(countAll())).rows;
     const all = counted?.total ?? 0;

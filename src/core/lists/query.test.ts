@@ -31,7 +31,7 @@ const list = defineList(
 
 const validate = createValidatorCompiler(context)({ schema: list.query, httpPart: 'querystring' });
 
-/** Parses a query string like a request. Returns the plan, or the problems by path. */
+/** Parses a query string as the server does. Returns the plan, or the problems by path. */
 function read(queryString: string) {
   const checked = validate(parseQueryString(queryString));
   if ('error' in checked) return { problems: problemsOf(checked.error) };
@@ -111,7 +111,7 @@ describe('defineList', () => {
     },
   );
 
-  it('names an unknown field and an unknown operator, and lists the allowed ones', () => {
+  it('names an unknown field or operator, and lists the allowed names', () => {
     const { problems = {} } = read('filter[nmae]=x&filter[active][gt]=true&filter[name][like]=x');
     expect(problems['filter[nmae]']).toContain('filter[name]');
     expect(problems['filter[active][gt]']).toBe('is not a known field; allowed: eq, ne, isnull');
@@ -133,7 +133,7 @@ describe('defineList', () => {
     ['filter[createdAt][lt]', '2026-02-30T00:00:00Z'],
     ['filter[createdAt][lt]', '2026-02-28T00:00:00'],
     ['filter[name][isnull]', 'yes'],
-  ])('refuses %s of "%s", and names the filter', (path, value) => {
+  ])('refuses %s with the value "%s", and names the filter', (path, value) => {
     expect(Object.keys(read(`${path}=${value}`).problems ?? {})).toEqual([path]);
   });
 
@@ -149,7 +149,7 @@ describe('defineList', () => {
     },
   );
 
-  it('accepts at most a hundred values for in', () => {
+  it('accepts at most a hundred values for the operator in', () => {
     const values = (count: number) => Array.from({ length: count }, (_, i) => i + 1).join(',');
     expect(read(`filter[id][in]=${values(100)}`).plan?.filters[0]?.values).toHaveLength(100);
     expect(read(`filter[id][in]=${values(101)}`).problems).toEqual({

@@ -8,9 +8,9 @@ import { MAX_CURSOR_LENGTH, type Position, readPosition } from './cursor.ts';
 import type { Kind, ListField, ListOrder, NamedField } from './fields.ts';
 
 /**
- * The list grammar: `page` or `after`, `limit`, `sort=field:asc,other:desc` and `filter[field][op]=value`. A resource declares its
- * fields once with `defineList`, which makes the query schema, the API description and the parser. The handler receives the parsed
- * `ListPlan`, and sql.ts converts it to SQL.
+ * The query parameters of lists: `page` or `after`, `limit`, `sort=field:asc,other:desc` and `filter[field][op]=value`.
+ * `defineList` makes the schema of the query, its description in the API, and the parser from one declaration of the list's
+ * fields. The handler receives the parsed `ListPlan`, and sql.ts converts the plan to SQL.
  */
 
 export type Comparison = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte';
@@ -18,13 +18,13 @@ export type Operator = Comparison | 'in' | 'nin' | 'contains' | 'startswith' | '
 
 export interface ListPlan {
   filters: Filter[];
-  /** The metadata that rows must have, and its column. Undefined without a filter on metadata. */
+  /** The metadata that rows must have, and the column with the metadata. Undefined without a filter on metadata. */
   metadata?: { column: string; values: Record<string, string> };
   order: ListOrder;
-  /** Whether the query has no `filter[…]`, and sorts only by creation. Other parameters, such as `status`, do not matter. */
+  /** True if the query has no `filter[…]` and sorts only by createdAt. The other parameters, such as `status`, do not matter. */
   isPlain: boolean;
   page: number;
-  /** Replaces the page number if the query has `after`. */
+  /** The position before the page. Replaces the page number if the query has `after`. */
   after?: Position;
   limit: number;
 }
@@ -32,13 +32,13 @@ export interface ListPlan {
 export interface Filter {
   field: NamedField;
   operator: Operator;
-  /** Several values for the operators in and nin. True or false for isnull. */
+  /** One value. For the operators in and nin, one or more values. For isnull, true or false. */
   values: FilterValue[];
 }
 
 export type FilterValue = string | number | Minor | boolean | Date | BusinessDay;
 
-/** The meaning of a date in a filter on timestamps: all times from `start` until before `end`. */
+/** The meaning of a date in a filter on timestamps: all times from `start` (included) to `end` (not included). */
 export interface BusinessDay {
   start: Date;
   end: Date;
@@ -54,14 +54,14 @@ const MAX_LIST_LENGTH = 10_100;
 const MAX_PAGE = 1_000_000_000;
 const DEFAULT_SORT = 'createdAt:desc';
 const AFTER =
-  'Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages ' +
-  'take the same time, and no total is counted.';
+  'Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous ' +
+  'page, and the same sort. Every page takes the same time. The answer has no total.';
 
 interface KindRules {
   operators: readonly Operator[];
   /** The name of this kind of filter in the API description. Absent if the values depend on the field. */
   title?: string;
-  /** The schema of one value in the API description. Validation gets the value as text. */
+  /** The schema that the API description shows for one value. Validation checks the text of the value with `read`. */
   value(field: ListField): TSchema;
   /** @returns undefined for a text that is not a value of this kind. */
   read(text: string, field: ListField, business: BusinessSettings): FilterValue | undefined;
@@ -143,7 +143,7 @@ type ListQuery<Extra extends TProperties> = ListPlan & Static<ReturnType<typeof 
 
 /**
  * @param extra - further query parameters, such as `status`. The handler receives them together with the plan.
- * @param metadataColumn - the column for `filter[metadata][key]=value`, if the rows have metadata.
+ * @param metadataColumn - the column that `filter[metadata][key]=value` searches. Undefined if the rows have no metadata.
  */
 export function defineList<Extra extends TProperties>(
   declared: Record<string, ListField> & { id: ListField; createdAt: ListField },
@@ -196,7 +196,7 @@ export function defineList<Extra extends TProperties>(
   };
 }
 
-/** The values are not validated, because the parser also runs on a query that its schema refuses. */
+/** A query, by parameter. A value can have any type, because the parser also runs on a query that the schema refuses. */
 type Given = Record<string, unknown>;
 
 const METADATA_FILTER = 'filter[metadata]';
@@ -207,14 +207,14 @@ const MetadataFilter = Type.Optional(
     {
       title: 'MetadataFilter',
       description: 'filter[metadata][key]=value. If there are several keys, all must match.',
-      // parseQueryString reads `filter[metadata]=value` as the key `eq`, so this key is refused.
+      // parseQueryString turns `filter[metadata]=value`, which has no key, into the key `eq`. So this key is refused.
       propertyNames: { ...METADATA_KEY, pattern: METADATA_KEY.pattern.replace('^', '^(?!eq$)') },
       additionalProperties: METADATA_VALUE,
     },
   ),
 );
 
-/** Ignores values that the schema refuses. */
+/** Ignores a value that is not an object with keys. If the value has a wrong type, the schema refuses the query. */
 function readMetadata(given: unknown): Record<string, string> | undefined {
   const isValid = typeof given === 'object' && given !== null && Object.keys(given).length > 0;
   return isValid ? (given as Record<string, string>) : undefined;
@@ -273,7 +273,7 @@ function readFilters(
     if (typeof text !== 'string') return [];
     const { read, problem } = operator === 'isnull' ? BOOLEAN : KINDS[field.kind];
     const isList = takesList(operator);
-    // Spaces are part of a text value, both in a list and for eq.
+    // In a list of text values, spaces belong to the values, as they do for eq.
     const items = isList
       ? text.split(',').map((item) => (field.kind === 'text' ? item : item.trim()))
       : [text];
@@ -308,7 +308,7 @@ function readSort(text: string, fields: NamedField[], problems: FieldProblem[]):
   }
   const id = fields.find(({ name }) => name === 'id');
   if (id) order.push({ field: id, direction: order.at(-1)?.direction ?? 'desc' });
-  // Keys after the id have no effect, because no two ids are equal.
+  // Sort keys after the id have no effect, because no two ids are equal.
   return order.slice(0, order.findIndex(({ field }) => field === id) + 1);
 }
 
@@ -325,7 +325,7 @@ function readAfter(
   return isSortWrong ? undefined : readPosition(after, fields, order, problems);
 }
 
-/** Collects `filter[field][op]=v` and `filter[field]=v` in one entry `filter[field]` = `{op: v}`. */
+/** Collects all `filter[field][op]=v` of a field in one entry, `filter[field]`: `{op: v}`. The op of `filter[field]=v` is eq. */
 export function parseQueryString(text: string): Record<string, unknown> {
   const query: Record<string, unknown> = Object.create(null);
   for (const [key, value] of new URLSearchParams(text)) {
@@ -345,7 +345,7 @@ function isConditions(value: unknown): boolean {
   return typeof value === 'object' && !Array.isArray(value);
 }
 
-/** A repeated parameter becomes a list, which every schema refuses with the name of the parameter. */
+/** Makes a list of the values of a repeated parameter. Every schema refuses a list, and the error names the parameter. */
 function addValue(target: Record<string, unknown>, name: string, value: string): void {
   target[name] = target[name] === undefined ? value : [target[name], value].flat();
 }

@@ -7,7 +7,7 @@ import type { BusinessDay, Comparison, Filter, FilterValue, ListPlan } from './q
 export interface ListColumns {
   /** The SQL of each computed field, which has no column. */
   computed?: Record<string, RawBuilder<unknown>>;
-  /** By field: a condition that can use an index, in addition to the usual condition or instead of it. */
+  /** By field: makes a condition that can use an index, to replace the usual condition. It can contain the usual condition. */
   indexed?: Record<string, (filter: Filter, usual: RawBuilder<boolean>) => RawBuilder<boolean>>;
 }
 
@@ -19,7 +19,7 @@ export function conditionsOf({ filters, metadata }: ListPlan, columns: ListColum
   return metadata ? [...conditions, hasMetadata(metadata)] : conditions;
 }
 
-/** With the second condition, PostgreSQL can use the partial index on metadata. */
+/** The condition `<> '{}'` lets PostgreSQL use the partial index on metadata. */
 function hasMetadata({ column, values }: NonNullable<ListPlan['metadata']>): RawBuilder<boolean> {
   const has = sql.ref(column);
   return sql`(${has} @> ${JSON.stringify(values)}::jsonb and ${has} <> '{}')`;
@@ -36,7 +36,7 @@ export function orderOf({ order }: Pick<ListPlan, 'order'>, columns: ListColumns
   return sql.join(keys);
 }
 
-/** The condition for rows that come after the position with these values in the sort order. */
+/** The SQL condition for rows that come after the row with these sort values. */
 export function isAfter(
   order: ListOrder,
   values: readonly CursorValue[],
@@ -55,7 +55,7 @@ export function isAfter(
   if (first && keys.every((key) => !key.isNullable && key.direction === first.direction)) {
     return sql`(${sql.join(keys.map((key) => key.column))}) ${first.operator} (${sql.join(keys.map((key) => key.value))})`;
   }
-  // From the last key to the first. Null is after all values.
+  // Builds the condition from the last key to the first. Null comes after all values.
   return keys.reduceRight<RawBuilder<boolean>>((laterKeys, { column, value, operator, ...key }) => {
     if (key.isNull) return sql`(${column} is null and ${laterKeys})`;
     const orNull = key.isNullable ? sql` or ${column} is null` : sql``;
@@ -63,12 +63,12 @@ export function isAfter(
   }, sql`false`);
 }
 
-/** The sort values of a row, as the JSON array of a cursor. */
+/** SQL for the sort values of a row, as a JSON array for a cursor. */
 export function sortValuesOf(order: ListOrder, columns: ListColumns): RawBuilder<CursorValue[]> {
   return sql`json_build_array(${sql.join(order.map(({ field }) => columnOf(field, columns)))})`;
 }
 
-/** Text is sorted in byte order, because collations may differ between servers. */
+/** PostgreSQL sorts text in byte order, because other collations can differ between servers. */
 const BYTE_ORDER = ' collate "C"';
 
 function orderedColumn(field: NamedField, columns: ListColumns): RawBuilder<unknown> {
@@ -110,7 +110,7 @@ function usualCondition({ field, operator, values }: Filter, columns: ListColumn
   }
 }
 
-/** The operators eq, ne, in and nin compare the normalized form of a text, such as `email_key`, if the field has one. */
+/** The operators eq, ne, in and nin compare the column of the normalized text, such as `email_key`, if the field has one. */
 function keyOrColumn(
   { key }: ListField,
   column: RawBuilder<unknown>,
@@ -128,7 +128,7 @@ const COMPARISON: Record<Comparison, string> = {
   lte: '<=',
 };
 
-/** Without a cast, PostgreSQL would convert a large number to the int4 of its column, and fail. */
+/** Without a cast, PostgreSQL would convert the number to the type of the column. For int4, this fails for a large number. */
 function castOf({ kind }: ListField, type: 'bigint' | 'bigint[]'): RawBuilder<unknown> {
   return sql.raw(kind === 'id' || kind === 'integer' || kind === 'money' ? `::${type}` : '');
 }

@@ -5,7 +5,7 @@ const CODE_POINTS = Array.from({ length: 0x110000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code));
 
-/** The results of folding a million characters, each once. */
+/** The different results of folding all code points. */
 const FOLDED = [...new Set(CODE_POINTS.map(foldCase))];
 
 describe('foldCase', () => {
@@ -16,7 +16,7 @@ describe('foldCase', () => {
     ['ｒｋｔ１', 'RKT1'],
     ['ﬁ', 'FI'],
     ['ὈΔΥΣΣΕΎΣ', 'ὀδυσσεύς'],
-  ])('folds %s as it folds %s', (one, other) => {
+  ])('folds %s and %s to one text', (one, other) => {
     expect(foldCase(one)).toBe(foldCase(other));
   });
 

@@ -1,14 +1,14 @@
 /**
- * Invisible characters: control and format characters, private use, unassigned code points, noncharacters, lone surrogates, and
- * Default_Ignorable_Code_Point, which programs should hide.
+ * Invisible characters: the Unicode category C (control, format, private use, unassigned, lone surrogate), and all characters
+ * with the property Default_Ignorable_Code_Point, which programs should not display.
  */
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}]/gu;
-/** White space, and U+2800: Unicode calls it a symbol, but it looks blank (a braille cell without dots). */
+/** Separators, such as spaces, and U+2800, a braille cell without dots, which Unicode classifies as a symbol. */
 const BLANK = /[\p{Z}\u2800]/gu;
 
 /**
- * The common form of texts that differ only in letter case, width or invisible characters. It follows Unicode's toNFKC_Casefold.
- * JavaScript has no case folding. Lower case followed by upper case makes `ß`, `ẞ` and `ss` equal, like case folding.
+ * Texts that differ only in letter case, width or invisible characters have the same result, as in Unicode's toNFKC_Casefold.
+ * JavaScript has no case folding. Lower case and then upper case make `ß`, `ẞ` and `ss` equal, as case folding does.
  */
 export function foldCase(text: string): string {
   return withoutInvisible(withoutInvisible(text).normalize('NFKC'))
@@ -27,7 +27,6 @@ export function withoutInvisible(text: string): string {
   return text.replace(INVISIBLE, '');
 }
 
-/** Whether a text has a visible character. */
 export function hasVisible(text: string): boolean {
   return withoutBlanks(withoutInvisible(text)) !== '';
 }

@@ -8,7 +8,7 @@ export interface CsvRecord {
 }
 
 /**
- * Reads the records of a CSV file (RFC 4180) while the texts arrive. Records may have different numbers of cells.
+ * Reads the records of a CSV file (RFC 4180) while its text arrives in chunks. Records can have different numbers of cells.
  * @throws CsvError for a quote that is not closed, and for a record of more than `maxRecordBytes`.
  */
 export async function* readRecords(
@@ -26,12 +26,12 @@ export async function* readRecords(
     max_record_size: maxRecordBytes,
   });
   const lineNumber = createLineCounter();
-  // Errors are thrown to the consumer of the records.
+  // The callback ignores errors, because the loop throws them.
   for await (const { info, record } of pipeline(Readable.from(texts), parser, () => {}))
     yield { line: lineNumber(info, record), record };
 }
 
-/** Finds the first line of a record. The parser reports the last line, and counts a CRLF within quotes as two lines. */
+/** Finds the first line of each record. The parser reports its last line, and counts a CRLF within quotes as two lines. */
 function createLineCounter() {
   let countedTwice = 0;
   return ({ lines }: Info, record: readonly string[]): number => {

@@ -1,10 +1,10 @@
-// CSV (RFC 4180) of rows in memory. Large reports use the database function csv_text, which escapes formulas in the same way.
-// The package csv-stringify cannot be used, because it has another rule for formulas.
+// Writes CSV (RFC 4180) from rows in memory. PostgreSQL writes large reports, with the database function csv_text instead of
+// `csvText`. The package csv-stringify cannot be used, because it has another rule for formulas.
 
-/** The start of a CSV file. Without this mark, a spreadsheet may use the legacy encoding of its locale instead of UTF-8. */
+/** The start of a CSV file. Without this mark, a spreadsheet program may use the old encoding of its locale, not UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/** One line, ended by CRLF. Quotes around text keep many programs from converting it to a number or date. Null is an empty cell. */
+/** One line with CRLF. Text is in quotes: many programs convert unquoted text to numbers or dates. Null is an empty cell. */
 export function csvLine(cells: readonly (Unquoted | string | null)[]): string {
   return `${cells.map((cell) => (cell === null ? '' : typeof cell === 'string' ? quoted(csvText(cell)) : cell.unquoted)).join(',')}\r\n`;
 }
@@ -25,9 +25,9 @@ export function unquoted(value: string | number): Unquoted {
 }
 
 /**
- * A cell with text that a person wrote. An apostrophe is added before text that a spreadsheet would run as a formula, or whose
- * digits it would change. Inside a text, an apostrophe is added between a separator and a formula, because the spreadsheet may
- * split the cell there. Line breaks become spaces. The database function csv_text does the same.
+ * Makes a cell from text that a person wrote. Puts an apostrophe before a formula, because a spreadsheet program would run it,
+ * and before a number whose digits the program would change. A formula after a separator within the text gets an apostrophe too,
+ * because the program may split the cell there. Line breaks become spaces. The database function csv_text does the same.
  */
 export function csvText(value: string): string {
   const line = value.replace(/[\r\n]/g, ' ').replace(FORMULA_WITHIN, "$1'");

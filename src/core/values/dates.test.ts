@@ -29,7 +29,7 @@ function date(text: string): PlainDate {
 
 const temporal = (d: PlainDate) => Temporal.PlainDate.from(d);
 
-// Half of the random days are ends of months, where calendar code often fails.
+// Half of the random days are at the end of a month, where calendar code often fails.
 const dateArb = fc
   .record({
     year: fc.oneof(fc.integer({ min: 1900, max: 2999 }), fc.constantFrom(1900, 2000, 2024, 2100, 2400)),
@@ -68,7 +68,7 @@ describe('parsePlainDate', () => {
     expect(parsePlainDate(text)).toBeUndefined();
   });
 
-  it('accepts exactly the dates that Temporal knows', () => {
+  it('accepts exactly the dates of 1900..2999 that Temporal accepts', () => {
     const part = (max: number, width: number) =>
       fc.integer({ min: 0, max }).map((n) => String(n).padStart(width, '0'));
     fc.assert(
@@ -108,7 +108,7 @@ describe('date arithmetic', () => {
     );
   });
 
-  it('walks through every day of 1900..2999 without a gap', () => {
+  it('reaches every day of 1900..2999 by adding one day at a time', () => {
     let d = date('1900-01-01');
     let days = 0;
     while (d !== '2999-12-31') {
@@ -129,7 +129,7 @@ describe('date arithmetic', () => {
     );
   });
 
-  it('brings the 31st back after a shorter month', () => {
+  it('returns to the 31st after a shorter month', () => {
     const start = date('2024-01-31');
     expect([1, 2, 3, 13].map((n) => addMonthsKeepingDay(start, n))).toEqual([
       '2024-02-29',
@@ -139,7 +139,7 @@ describe('date arithmetic', () => {
     ]);
   });
 
-  it('counts the largest number of whole months that does not pass the date', () => {
+  it('counts as many whole months as possible without passing the date', () => {
     fc.assert(
       fc.property(dateArb, dateArb, (a, b) => {
         const n = wholeMonthsBetween(a, b);
@@ -162,7 +162,7 @@ describe('date arithmetic', () => {
     expect(() => addMonthsKeepingDay(date('2024-01-01'), 1.5)).toThrow(RangeError);
   });
 
-  it('finds the ends of a month', () => {
+  it('finds the first and the last day of a month', () => {
     expect(firstOfMonth(date('2024-02-17'))).toBe('2024-02-01');
     expect(lastOfMonth(date('2024-02-17'))).toBe('2024-02-29');
     expect(lastOfMonth(date('2023-12-31'))).toBe('2023-12-31');
@@ -228,7 +228,7 @@ describe('the business day', () => {
     expect(() => businessDay(new Date(8.64e15), NAIROBI)).toThrow(RangeError);
   });
 
-  it('has a clock that returns the present time', () => {
+  it('has a system clock that returns the current time', () => {
     const before = Date.now();
     const now = systemClock.now().getTime();
     expect(now).toBeGreaterThanOrEqual(before);
@@ -274,7 +274,7 @@ describe('parseCompactTime', () => {
     expect(parseCompactTime(text, 3)).toBeUndefined();
   });
 
-  it('agrees with Temporal on every second', () => {
+  it('agrees with Temporal for random dates and times', () => {
     const secondArb = fc.integer({ min: 0, max: 86_399 });
     fc.assert(
       fc.property(dateArb, secondArb, (d, second) => {

@@ -3,13 +3,13 @@ import { Temporal } from 'temporal-polyfill';
 declare const plainDateBrand: unique symbol;
 
 /**
- * A calendar date as ISO 8601 text, YYYY-MM-DD. It has no time and no zone and never passes through `Date`. Texts of this form sort
- * like the dates, in JavaScript and in PostgreSQL. Dates from outside are in the years 1900..2999 (parsePlainDate). Arithmetic may
- * result in the years 0000..9999, and throws for any other year.
+ * A calendar date as ISO 8601 text, YYYY-MM-DD, without time and zone. Calculations with dates do not use `Date`. In JavaScript
+ * and PostgreSQL, the order of the texts is the order of the dates. `parsePlainDate` accepts the years 1900..2999. Results of
+ * calculations can be in the years 0000..9999. A result in any other year throws.
  */
 export type PlainDate = string & { readonly [plainDateBrand]: true };
 
-/** The source of the current time. Tests pass their own. */
+/** The source of the current time. Tests have their own clocks. */
 export interface Clock {
   now(): Date;
 }
@@ -62,8 +62,8 @@ export function businessDay(instant: Date, timeZone: string): PlainDate {
 }
 
 /**
- * Whether the name means the same to JavaScript and PostgreSQL: UTC, or an IANA name of the form Area/Location that `businessDay`
- * knows. Abbreviations (CET) and offsets (+03:00) have another meaning in PostgreSQL.
+ * Whether JavaScript and PostgreSQL read the name in the same way: UTC, or an IANA name Area/Location that `businessDay` accepts.
+ * PostgreSQL gives another meaning to abbreviations (CET) and offsets (+03:00).
  */
 export function isTimeZone(name: string): boolean {
   if (!/^(UTC|[A-Za-z_]+(\/[\w+-]+)+)$/.test(name)) return false;
@@ -76,7 +76,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Caches recent days by time zone, because every request needs the current day and Temporal is slow. */
+/** Recent days by time zone. They are cached because every request needs the current day and Temporal is slow. */
 const lastDays = new Map<string, { day: PlainDate; fromMs: number; untilMs: number }[]>();
 const KEPT_DAYS = 3;
 
@@ -91,9 +91,8 @@ export function startOfDayUtc(date: PlainDate, timeZone: string): Date {
 }
 
 /**
- * The instant at which the clocks of a time zone show a time of a calendar date. If summer time skips 02:30, for example, the
- * result is the instant of 03:30.
- *
+ * The instant at which the clocks of a time zone show a time of day on a calendar date. If the clocks skip 02:30 at the start of
+ * summer time, the result for 02:30 is the instant of 03:30.
  * @param ms - milliseconds from midnight.
  * @throws RangeError for an unknown zone.
  */
@@ -115,15 +114,14 @@ export function addDays(date: PlainDate, n: number): PlainDate {
   return textOf(civilFromDays(epochDay));
 }
 
-/** Days from a to b: negative when b lies before a, 0 for the same date. */
+/** Days from a to b: negative if b is before a, 0 for the same date. */
 export function daysBetween(a: PlainDate, b: PlainDate): number {
   return epochDayOf(b) - epochDayOf(a);
 }
 
 /**
- * The date n months after the start, on the same day of the month or on the last day of a shorter month. The months are always
- * counted from the start. So a series from 31 January has 28 February and then 31 March.
- *
+ * The date n months after the start, on the same day of the month, or on the last day if the month is too short. For a series,
+ * always pass the same start: from 31 January, 1 month later is 28 February and 2 months later is 31 March.
  * @throws RangeError when the result is outside the years 0000..9999 or n is not a whole number.
  */
 export function addMonthsKeepingDay(start: PlainDate, n: number): PlainDate {
@@ -138,8 +136,7 @@ export function addMonthsKeepingDay(start: PlainDate, n: number): PlainDate {
 }
 
 /**
- * The date k periods after the start. Months keep the day of the month, or use the last day of a shorter month.
- *
+ * The date k periods after the start. For months, see `addMonthsKeepingDay`.
  * @throws RangeError when the result is outside the years 0000..9999 or k is not a whole number.
  */
 export function addPeriods(
@@ -183,8 +180,7 @@ export function lastOfMonth(date: PlainDate): PlainDate {
 }
 
 /**
- * Reads an ISO 8601 timestamp with a zone: 2026-11-01T10:15:30Z, seconds and their fraction optional.
- *
+ * Reads an ISO 8601 timestamp with a zone: 2026-11-01T10:15:30Z. Seconds and their fraction are optional.
  * @returns undefined for any other text, and for a date or time of day that does not exist.
  */
 export function parseTimestamp(text: string): Date | undefined {
@@ -197,8 +193,7 @@ export function parseTimestamp(text: string): Date | undefined {
 }
 
 /**
- * Reads yyyyMMddHHmmss, a local time of a place that is always `hoursAhead` hours ahead of UTC.
- *
+ * Reads yyyyMMddHHmmss, a local time in a zone that is `hoursAhead` hours ahead of UTC all year.
  * @returns undefined for any other text and for a time that does not exist (hour 24, second 60, 30 February).
  */
 export function parseCompactTime(text: string, hoursAhead: number): Date | undefined {
@@ -216,7 +211,7 @@ function civilOf(date: PlainDate): Civil {
   return { year: digits(date, 0, 4), month: digits(date, 5, 7), day: digits(date, 8, 10) };
 }
 
-/** Does not use `slice`, because lists convert so many dates that three slices for each date would be noticeably slow. */
+/** Reads the digits without `slice`: lists convert so many dates that three slices for each date would be noticeably slow. */
 function digits(date: PlainDate, from: number, to: number): number {
   let number = 0;
   for (let i = from; i < to; i++) number = number * 10 + date.charCodeAt(i) - 48;
@@ -240,8 +235,9 @@ function daysInMonth(year: number, month: number): number {
 }
 
 // The next two functions are days_from_civil and civil_from_days of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"
-// (https://howardhinnant.github.io/date_algorithms.html): days since 1970-01-01 in the proleptic Gregorian calendar. Years begin
-// in March, so that the leap day comes last. Temporal would be many times slower, and lists compute several dates for each row.
+// (https://howardhinnant.github.io/date_algorithms.html): days since 1970-01-01 in the proleptic Gregorian calendar. In these
+// functions, a year begins in March, so that the leap day is the last day. Temporal would be many times slower, and lists compute
+// several dates for each row.
 
 function daysFromCivil(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;

@@ -3,15 +3,15 @@ import { domainToASCII } from 'node:url';
 const MAX_LENGTH = 254;
 
 /**
- * The local part has only visible characters, and no quotes, brackets or separators. The domain has at least two labels, in ASCII
- * form (IDNA).
+ * The part before the @ has only visible characters, and no quotes, brackets or separators. The domain has at least two labels,
+ * in ASCII form (IDNA).
  */
 const PATTERN = /^(?!.*\p{DI})[^\s@"(),:;<>[\\\]\p{C}]+@[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$/u;
 const DOMAIN_PATTERN = /^[\p{L}\p{M}\p{N}_-]+(\.[\p{L}\p{M}\p{N}_-]+)+$/u;
 
 /**
- * The rule for all e-mail addresses. Except for letter case, only one spelling of an address is accepted. Otherwise somebody
- * could register an address that looks like another one (full-width letters, a domain in two forms) and lock out its owner.
+ * The rule for all e-mail addresses. It accepts only one spelling of an address, in any letter case. Otherwise somebody could
+ * register another spelling of a person's address (full-width letters, a domain not in ASCII), and lock out the person.
  */
 export function isEmail(text: string): boolean {
   return text.length <= MAX_LENGTH && PATTERN.test(text) && text.normalize('NFKC') === text;
@@ -31,7 +31,6 @@ export function domainKey(domain: string): string | undefined {
   return DOMAIN_PATTERN.test(domain) ? domainToASCII(domain) || undefined : undefined;
 }
 
-/** The key of the domain of an address. */
 export function emailDomainKey(email: string): string | undefined {
   return domainKey(email.slice(email.lastIndexOf('@') + 1));
 }

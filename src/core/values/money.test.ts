@@ -38,7 +38,7 @@ describe('currencyDecimals', () => {
     expect(() => currencyDecimals(code)).toThrow(`Unknown currency "${code}"`);
   });
 
-  it('returns decimals that the other functions accept, for every currency', () => {
+  it('returns for every currency decimals that the other functions accept', () => {
     for (const code of Intl.supportedValuesOf('currency')) {
       expect(() => minorToText(1n, currencyDecimals(code))).not.toThrow();
     }
@@ -100,7 +100,7 @@ describe('parseMinor', () => {
     expect(parseMinor('5.5', 0)).toBeUndefined();
   });
 
-  it('agrees with a naive reference on all decimal texts', () => {
+  it('agrees with a simpler calculation for random decimal texts', () => {
     fc.assert(
       fc.property(
         fc.boolean(),
@@ -109,7 +109,7 @@ describe('parseMinor', () => {
         decimalsArb,
         (negative, whole, fraction, d) => {
           const text = `${negative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
-          // The reference scales everything to 6 decimals and checks whether the division has a remainder.
+          // The simpler calculation scales the amount to 6 decimals, and checks whether the division has a remainder.
           const millionths = BigInt(whole + fraction.padEnd(6, '0')) * (negative ? -1n : 1n);
           const unit = 10n ** BigInt(6 - d);
           const expected = millionths % unit === 0n ? millionths / unit : undefined;
@@ -164,7 +164,7 @@ describe('text and numbers', () => {
     );
   });
 
-  it('prints in JSON the digits of the text, without trailing zeros', () => {
+  it('prints a JSON number like the text of the amount, without zeros at the end', () => {
     fc.assert(
       fc.property(amountArb, ({ decimals, minor }) => {
         const text = minorToText(minor, decimals);
@@ -175,7 +175,7 @@ describe('text and numbers', () => {
     );
   });
 
-  it('never rounds: fails beyond the exact range', () => {
+  it('fails instead of rounding if no JSON number is exact', () => {
     expect(() => minorToNumber(2n ** 53n, 0)).toThrow(RangeError);
     expect(() => minorToNumber(-(2n ** 53n), 2)).toThrow(RangeError);
     expect(() => minorToNumber(Number.MAX_SAFE_INTEGER, 2)).toThrow(RangeError);
@@ -210,7 +210,7 @@ describe('text and numbers', () => {
     expect(minorFromNumber(1e3, 0)).toBe(1000n);
   });
 
-  it('reads a double only when its text is the amount', () => {
+  it('reads a number only if its text is an amount with these decimals', () => {
     fc.assert(
       fc.property(fc.double({ min: -9e11, max: 9e11, noNaN: true }), decimalsArb, (n, decimals) => {
         const minor = minorFromNumber(n, decimals);
@@ -223,7 +223,7 @@ describe('text and numbers', () => {
 });
 
 describe('maxAmountMinor', () => {
-  it('is the limit in minor units, truncated', () => {
+  it('is the largest amount in minor units, truncated to the decimals', () => {
     expect(maxAmountMinor(0)).toBe(999_999_999_999n);
     expect(maxAmountMinor(1)).toBe(9_999_999_999_999n);
     expect(maxAmountMinor(2)).toBe(99_999_999_999_999n);
@@ -262,7 +262,7 @@ describe('divideHalfUp', () => {
     expect(divideHalfUp(numerator, denominator)).toBe(quotient);
   });
 
-  it('is the nearest whole number, halves away from zero', () => {
+  it('rounds to the nearest whole number, and halves away from zero', () => {
     const nonZero = fc.bigInt({ min: -1000n, max: 1000n }).filter((d) => d !== 0n);
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), nonZero, (n, d) => {

@@ -1,6 +1,6 @@
 /**
- * Money is a whole number of minor units of the one configured currency (cents for KES, shillings for UGX). It is converted to text
- * or a JSON number only for input and output, and is never calculated in floating point.
+ * An amount in minor units of the configured currency (cents for KES, shillings for UGX). Only input and output use text or JSON
+ * numbers. Calculations use bigint, never floating point.
  */
 export type Minor = bigint;
 
@@ -16,20 +16,20 @@ const LARGEST_EXACT = Number(LARGEST_EXACT_MINOR);
 
 const MAX_SAFE_MINOR = BigInt(Number.MAX_SAFE_INTEGER);
 
-// BigInt() of a long text takes quadratic time. An amount has at most 17 characters, or more with additional zeros.
+// The time of BigInt() grows with the square of the length. An amount needs at most 17 characters; some texts have additional
+// zeros.
 const MAX_TEXT_LENGTH = 40;
 
 const DECIMAL_TEXT = /^(-?)([0-9]+)(?:\.([0-9]+))?$/;
 
-// ISO 4217 has currencies of 0, 2, 3 and 4 decimals. From 7 decimals on, one minor unit would print as 1e-7.
+// ISO 4217 has currencies of 0, 2, 3 and 4 decimals. With 7 decimals, JavaScript would print one minor unit as 1e-7.
 const SCALES: readonly bigint[] = [1n, 10n, 100n, 1_000n, 10_000n, 100_000n, 1_000_000n];
 const NUMBER_SCALES: readonly number[] = SCALES.map(Number);
 
 /**
- * The number of decimals that ICU gives a currency: 2 for KES, 0 for UGX, 3 for TND.
- *
+ * The number of decimals of a currency in ICU, the Unicode library of Node.js: 2 for KES, 0 for UGX, 3 for TND.
  * @param code ISO 4217 code in capitals.
- * @throws RangeError for a code that ICU does not know. Intl.NumberFormat alone accepts any three letters, with two decimals.
+ * @throws RangeError for a code that ICU does not know. Intl.NumberFormat would give any three letters two decimals.
  */
 export function currencyDecimals(code: string): number {
   if (!Intl.supportedValuesOf('currency').includes(code)) {
@@ -43,9 +43,8 @@ export function currencyDecimals(code: string): number {
 }
 
 /**
- * The largest amount, MAX_AMOUNT_TEXT, in minor units, truncated to the currency's decimals. With four or
- * more decimals it is 15 nines instead, because above that a JSON number is not always exact.
- *
+ * The largest amount in minor units: MAX_AMOUNT_TEXT, truncated to the currency's decimals. With four or more decimals, it is
+ * LARGEST_EXACT_MINOR, because a JSON number of a larger amount is not always exact.
  * @throws RangeError for decimals that are not 0..6.
  */
 export function maxAmountMinor(decimals: number): Minor {
@@ -60,12 +59,9 @@ export function maxAmountText(decimals: number): string {
 }
 
 /**
- * Reads decimal text ("1234.5", "-3", "5.000") into minor units. The grammar is strict: an optional minus,
- * ASCII digits, an optional point with at least one digit after it. Digits beyond the currency's decimals are
- * accepted when all of them are zeros.
- *
- * @returns undefined for any other text, and for text of more than 40 characters. The amount itself is not
- *   bounded here; see maxAmountMinor.
+ * Reads decimal text ("1234.5", "-3", "5.000") into minor units. The text must be an optional minus, ASCII digits, and optionally
+ * a point with at least one digit after it. Digits beyond the currency's decimals must be zeros.
+ * @returns undefined for any other text, and for text of more than 40 characters. The amount can be larger than maxAmountMinor.
  * @throws RangeError for decimals that are not 0..6.
  */
 export function parseMinor(text: string, decimals: number): Minor | undefined {
@@ -81,11 +77,10 @@ export function parseMinor(text: string, decimals: number): Minor | undefined {
 }
 
 /**
- * Converts a JSON number to minor units by its shortest decimal text. So 0.1 is ten cents, and 0.1 + 0.2 (0.30000000000000004) is
- * refused because it has too many decimals.
- *
+ * Converts a JSON number to minor units. Reads the shortest decimal text of the number, as `String` prints it. So 0.1 is ten
+ * cents, and 0.1 + 0.2 (0.30000000000000004) is refused, because it has too many decimals.
  * @returns undefined for NaN, infinities, and numbers whose text has an exponent (1e21, 1e-7) or too many decimals. Also
- *   undefined beyond 2^53 - 1 minor units: JavaScript may have rounded the number that was sent.
+ *   undefined for more than 2^53 - 1 minor units, because JSON.parse may have rounded the number that the client sent.
  * @throws RangeError for decimals that are not 0..6.
  */
 export function minorFromNumber(n: number, decimals: number): Minor | undefined {
@@ -111,9 +106,8 @@ export function minorToText(m: Minor, decimals: number): string {
 
 /**
  * Minor units as the JSON number whose shortest text is the amount: 123450n is 1234.5.
- *
- * @throws RangeError instead of rounding: above 2^53 - 1 minor units; for an amount of 16 digits that is the text of no double
- *   (with two decimals, some from about 70,000,000,000,000.00 on); if the decimals are not 0..6.
+ * @throws RangeError if no JSON number is exactly the amount: above 2^53 - 1 minor units, and for some amounts of 16 digits (with
+ *   two decimals, from about 70,000,000,000,000.00 on). Also if the decimals are not 0..6.
  */
 export function minorToNumber(m: Minor | number, decimals: number): number {
   const n = exactNumber(m, decimals);
@@ -133,12 +127,12 @@ export function exactNumber(m: Minor | number, decimals: number): number | undef
   return minorFromNumber(n, decimals) === minor ? n : undefined;
 }
 
-/** The amount for printed documents: 123456750n of a two-decimal currency is 1,234,567.50. */
+/** The amount in printed documents: with two decimals, 123456750n is 1,234,567.50. */
 export function printedAmount(m: Minor, decimals: number): string {
   return grouped(minorToText(m, decimals));
 }
 
-/** Decimal text with a comma before every third digit of its whole part. */
+/** Adds thousands separators to decimal text: 1234567.50 becomes 1,234,567.50. */
 export function grouped(decimalText: string): string {
   const [whole = '', fraction] = decimalText.split('.');
   const thousands = whole.replace(/\B(?=(\d{3})+$)/g, ',');
@@ -146,9 +140,8 @@ export function grouped(decimalText: string): string {
 }
 
 /**
- * The quotient rounded to a whole number, halves away from zero (HALF_UP of Java's RoundingMode), so that a
- * negated amount rounds to the negated result.
- *
+ * The quotient, rounded to a whole number. Halves are rounded away from zero (HALF_UP of Java's RoundingMode), so that an amount
+ * and its negative have results that differ only in the sign.
  * @throws RangeError for a zero denominator.
  */
 export function divideHalfUp(numerator: bigint, denominator: bigint): bigint {
@@ -159,7 +152,7 @@ export function divideHalfUp(numerator: bigint, denominator: bigint): bigint {
   return numerator < 0n === denominator < 0n ? quotient + 1n : quotient - 1n;
 }
 
-/** Math.max and Math.min take no bigint. */
+/** Math.max and Math.min accept no bigint. */
 export function maxMinor(a: Minor, b: Minor): Minor {
   return a > b ? a : b;
 }

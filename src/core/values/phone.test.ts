@@ -31,7 +31,7 @@ describe('readPhone', () => {
     expect(readPhone(text, 'KE')).toBeUndefined();
   });
 
-  it('reads no local form for a region that does not exist', () => {
+  it('reads only international numbers for a region that does not exist', () => {
     expect(readPhone('0712345678', 'ZZ')).toBeUndefined();
     expect(readPhone('+254712345678', 'ZZ')).toBe('+254712345678');
   });

@@ -7,14 +7,14 @@ import {
 } from 'libphonenumber-js';
 
 /**
- * Reads a phone number as a person writes it. Accepts `+` and 8..15 digits without further checks. Any other form is read as a
- * number of the region and must have a possible length.
+ * Reads a phone number as a person writes it. Accepts `+` and 8..15 digits without further checks. Reads any other form by the
+ * rules of the country (without a country code: the region). These rules must allow the length.
  * @returns E.164 (`+254712345678`), or undefined when it cannot be a phone number.
  */
 export function readPhone(text: string, region: string): string | undefined {
   const compact = text.normalize('NFKC').replace(/[\s.-]/g, '');
   if (/^\+[1-9]\d{7,14}$/.test(compact)) return compact;
-  // Brackets mark a trunk zero or an area code, which only the rules of the region can interpret.
+  // Only the rules of the country say which digits in brackets count: in +44 (0)20, the 0 is not part of the number.
   if (!/^\+?[\d()/]{6,20}$/.test(compact) || !isSupportedCountry(region)) return undefined;
   const number = parsePhoneNumberFromString(compact, region as CountryCode);
   return number?.isPossible() ? number.number : undefined;
@@ -40,7 +40,7 @@ export function nationalDigits(e164: string): string {
   return parsePhoneNumberFromString(e164)?.formatNational().replace(/\D/g, '') ?? '';
 }
 
-/** The country code of a region: 254. */
+/** The country calling code of a region: 254. */
 export function callingCode(region: string): string | undefined {
   return isSupportedCountry(region) ? getCountryCallingCode(region as CountryCode) : undefined;
 }

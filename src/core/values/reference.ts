@@ -1,8 +1,8 @@
 import { foldVisible } from './case-folding.ts';
 
 /**
- * The form in which references of transactions are compared. It ignores invisible characters, blanks, letter case and width,
- * because staff copy references from messages and may type them in lower case.
+ * Transaction references with the same key are the same reference. The key ignores invisible characters, blanks, letter case and
+ * width, because staff copy references from messages, or type them in lower case.
  */
 export function referenceKey(reference: string): string {
   return foldVisible(reference);

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** Compares digests, so that the time taken reveals neither the length nor the position of the first difference. */
+/** Compares hashes, so that the time of the comparison reveals nothing about the length or the text of the secret. */
 export function sameSecret(given: string, secret: string): boolean {
   return timingSafeEqual(hashToken(given), hashToken(secret));
 }
@@ -18,7 +18,7 @@ export function newToken(): Token {
   return { token, hash: hashToken(token) };
 }
 
-/** A random key in a callback address. It shows which call the callback belongs to, even if the response to that call was lost. */
+/** A random key in a callback URL. It shows to which call the callback belongs, even if the response to that call was lost. */
 export function newCallbackKey(): string {
   return randomBytes(16).toString('hex');
 }
@@ -42,11 +42,11 @@ export function sha256(text: string): Buffer {
 }
 
 const API_KEY_PREFIX = 'ams_key_';
-/** How many base-62 digits 256 random bits and a CRC-32 need: 62^43 is more than 2^256, and 62^6 is more than 2^32. */
+/** The number of base-62 digits for 256 random bits and for a CRC-32: 62^43 is more than 2^256, and 62^6 is more than 2^32. */
 const API_KEY_DIGITS = { secret: 43, checksum: 6 };
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** The regular expression for secret scanners. A match is a key only if its checksum is also right. */
+/** The regular expression for secret scanners. A match is a key only if its checksum is also correct. */
 export const API_KEY_PATTERN = `${API_KEY_PREFIX}[0-9A-Za-z]{${API_KEY_DIGITS.secret + API_KEY_DIGITS.checksum}}`;
 const WHOLE_API_KEY = new RegExp(`^${API_KEY_PATTERN}$`);
 
@@ -58,7 +58,7 @@ export function newApiKey(): { key: string; hash: Buffer; hint: string } {
   return { key, hash: hashToken(key), hint: key.slice(-4) };
 }
 
-/** Whether a bearer token starts like an API key. It may still be malformed. */
+/** Whether a bearer token starts like an API key. Its other characters are not checked. */
 export function isApiKey(token: string): boolean {
   return token.startsWith(API_KEY_PREFIX);
 }

@@ -6,7 +6,7 @@ async function* inPieces(bytes: Buffer, size: number) {
   for (let i = 0; i < bytes.length; i += size) yield bytes.subarray(i, i + size);
 }
 
-/** The text, which must not depend on the size of the chunks. */
+/** Decodes the bytes in chunks of several sizes, and checks that the text is always the same. */
 async function decoded(bytes: Buffer, declared?: string): Promise<string> {
   const texts = new Set<string>();
   for (const size of [1, 2, 3, 5, 1_000]) {
@@ -19,7 +19,7 @@ async function decoded(bytes: Buffer, declared?: string): Promise<string> {
 }
 
 const NAME = 'Zoë Müller, Peña; “d’Or” 5 €';
-/** The text as a program writes it in Windows-1252. */
+/** NAME in Windows-1252. */
 const IN_1252 = Buffer.concat([
   Buffer.from('Zo\xeb M\xfcller, Pe\xf1a; ', 'latin1'),
   Buffer.from([0x93, 0x64, 0x92, 0x4f, 0x72, 0x94, 0x20, 0x35, 0x20, 0x80]),
@@ -48,10 +48,10 @@ describe('the text of a file', () => {
   });
 
   it.each<[string, Buffer]>([
-    ['has letters in UTF-8, then others', Buffer.concat([Buffer.from('Zoë\n'), IN_1252])],
-    ['has letters in another encoding, then in UTF-8', Buffer.concat([IN_1252, Buffer.from('\nZoë')])],
-    ['ends within a letter, after others in UTF-8', Buffer.from('Müller, Zoë').subarray(0, -1)],
-    ['has bytes that no letter has in Windows-1252', Buffer.from([0x5a, 0x8d, 0x5a])],
+    ['has letters in UTF-8, then in Windows-1252', Buffer.concat([Buffer.from('Zoë\n'), IN_1252])],
+    ['has letters in Windows-1252, then in UTF-8', Buffer.concat([IN_1252, Buffer.from('\nZoë')])],
+    ['ends within a letter, after a complete letter in UTF-8', Buffer.from('Müller, Zoë').subarray(0, -1)],
+    ['has a byte that is no character in Windows-1252', Buffer.from([0x5a, 0x8d, 0x5a])],
   ])('is refused when it %s', async (_why, bytes) => {
     await expect(decoded(bytes)).rejects.toThrow('The encoding of the file is ambiguous');
   });

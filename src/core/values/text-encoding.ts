@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { AppError } from '../http/errors.ts';
 
-/** The charsets that a caller may declare. ISO 8859-1 is read as Windows-1252, its superset. */
+/** The charsets that a caller can declare. ISO 8859-1 is read as Windows-1252, its superset. */
 const CHARSETS = {
   'utf-8': 'utf-8',
   'utf-16': 'utf-16le',
@@ -14,11 +14,10 @@ type Encoding = (typeof CHARSETS)[keyof typeof CHARSETS];
 type Charset = keyof typeof CHARSETS;
 
 /**
- * Decodes a text file while it arrives, in the declared charset. If none is declared, a byte order mark or a zero byte at the
- * start means UTF-8 or UTF-16. Otherwise the file is UTF-8 if all bytes are valid UTF-8, or Windows-1252 if none of the non-ASCII
- * characters is valid UTF-8. Any other file is refused, because a guess could post or compare payments with wrong text. We do
- * not use chardet and jschardet, which guess, or iconv-lite, which replaces invalid bytes.
- *
+ * Decodes a text file while it arrives. Uses the declared charset, if there is one. Otherwise a byte order mark (UTF-8 or UTF-16)
+ * or a zero byte at the start (UTF-16) shows the encoding. A file without these is UTF-8 if all its bytes are valid UTF-8, or
+ * Windows-1252 if no non-ASCII character is valid UTF-8. Any other file is refused: after a wrong guess the service could post or
+ * compare payments with wrong text. The packages chardet and jschardet would guess, and iconv-lite would replace invalid bytes.
  * @param declared the charset of the Content-Type, if it has one.
  * @returns the text without its byte order mark, in chunks of whole characters.
  * @throws AppError VALIDATION_ERROR for an unknown charset, for bytes that are invalid in the encoding, and for a file whose
@@ -40,7 +39,7 @@ export async function* decodeText(bytes: AsyncIterable<Buffer>, declared?: strin
   yield decode(pending, true).text;
 }
 
-/** Decodes whole characters. The caller puts the rest in front of the next bytes. */
+/** Decodes whole characters. `rest` is an incomplete character, which the caller puts before the next bytes. */
 type Decoder = (bytes: Buffer, isLast: boolean) => { text: string; rest: Buffer };
 
 const NOTHING = Buffer.alloc(0);
@@ -57,13 +56,13 @@ function decoderByMark(start: Buffer): Decoder | undefined {
   const [first, second, third] = start;
   const how = 'starts like';
   if (first === 0xef && second === 0xbb && third === 0xbf) return decoderOf('utf-8', how);
-  // A zero byte at the start means UTF-16 without a mark, because the files start with an ASCII character.
+  // A zero byte at the start means UTF-16 without a mark, because every file starts with an ASCII character.
   if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return decoderOf('utf-16le', how);
   if ((first === 0xfe && second === 0xff) || (first === 0 && second !== 0)) return decoderOf('utf-16be', how);
   return undefined;
 }
 
-/** @param how - how the file names its encoding, for the error. */
+/** @param how - how the encoding is known, for the error message. */
 function decoderOf(encoding: Encoding, how: 'is declared as' | 'starts like'): Decoder {
   if (encoding === 'windows-1252') return (bytes) => ({ text: fromWindows1252(bytes), rest: NOTHING });
   const decoder = new TextDecoder(encoding, { fatal: true }); // drops a byte order mark
@@ -76,7 +75,7 @@ function decoderOf(encoding: Encoding, how: 'is declared as' | 'starts like'): D
   };
 }
 
-/** Detects UTF-8 or Windows-1252 by the first non-ASCII character. Refuses a file with both. */
+/** Detects UTF-8 or Windows-1252 by the first non-ASCII characters. Refuses a file with characters of both. */
 function detectingDecoder(): Decoder {
   let found: 'utf-8' | 'windows-1252' | undefined;
   return (bytes, isLast) => {
@@ -100,10 +99,7 @@ function encodingOf(bytes: Buffer): 'utf-8' | 'windows-1252' | undefined {
 const UTF8_SEQUENCE = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/;
 const UNDEFINED_IN_WINDOWS_1252 = /[\x81\x8d\x8f\x90\x9d]/;
 
-/**
- * The index of an incomplete UTF-8 character at the end of the bytes, or the length of the bytes if the last character is
- * complete.
- */
+/** The index of an incomplete UTF-8 character at the end, or the length of the bytes if the last character is complete. */
 function endOfWholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -116,7 +112,7 @@ function endOfWholeCharacters(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** The characters of the bytes 0x80 to 0x9f. Some versions of Node's TextDecoder return control characters for them. */
+/** The characters of the bytes 0x80 to 0x9f in Windows-1252. Some versions of Node decode them to control characters. */
 const FROM_0X80 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
 function fromWindows1252(bytes: Buffer): string {
@@ -127,7 +123,7 @@ function fromWindows1252(bytes: Buffer): string {
 
 function ambiguous(): AppError {
   return refused(
-    'The encoding of the file is ambiguous: some of its letters are UTF-8 and some are not. Export it as "CSV UTF-8", or ' +
+    'The encoding of the file is ambiguous: it is not UTF-8, and not certainly Windows-1252. Export it as "CSV UTF-8", or ' +
       'declare its encoding: Content-Type: text/csv; charset=windows-1252.',
   );
 }

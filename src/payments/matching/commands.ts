@@ -12,10 +12,10 @@ import {
 } from './store.ts';
 
 /**
- * Learns that staff assigned this reference from this payer to an account. The next payment with the same reference and payer
+ * Stores that staff assigned this reference from this payer to an account. The next payment with the same reference and payer
  * matches this account.
- * @returns false if nothing is learned: the reference or the payer's exact number is unknown, or the money was sent to another
- *   short code.
+ * @returns false if nothing is learned, because the reference or the payer's exact number is unknown, or because the money went
+ *   to a short code of another business.
  */
 export async function learnAssignment(
   tx: Tx,
@@ -39,9 +39,9 @@ export async function learnAssignment(
   return true;
 }
 
-/** When a payment is unassigned, deletes the learned link between its reference, its payer and the account. */
+/** Called when a payment is unassigned. Deletes the learned link between its reference, its payer and the account. */
 export async function forgetAssignment(tx: Tx, context: Context, payment: PaymentRow): Promise<void> {
-  // Delete by payment too: after a change of PHONE_REGION, the payer's number may be parsed differently.
+  // Delete by payment too, because after a change of PHONE_REGION the payer's number may be read as another number.
   await deleteLearnedFrom(tx, payment.id);
   const sent = await findReferenceAndPayer(tx, context, payment.id);
   if (!sent || payment.account_id === null) return;
@@ -49,7 +49,7 @@ export async function forgetAssignment(tx: Tx, context: Context, payment: Paymen
   await deleteLearned(tx, { typedKey, payerSha256, accountId: payment.account_id });
 }
 
-/** The reference and payer of a payment, if both are known exactly. Undefined for money sent to another short code. */
+/** The reference and payer of a payment, if both are known exactly. Undefined for money that went to another business. */
 async function findReferenceAndPayer(db: Db, { config }: Context, paymentId: number) {
   const notification = await findNotificationOf(db, paymentId);
   if (!notification || notification.flags.includes(OTHER_SHORT_CODE)) return undefined;

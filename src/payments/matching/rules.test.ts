@@ -19,7 +19,7 @@ describe('readReference', () => {
   const read = (reference: string | null, payer: string | null = null) =>
     readReference(reference, payer, 'KE');
 
-  it('reads an account number in every spelling', () => {
+  it('reads an account number in lower case, with spaces and a full stop, and without its prefix', () => {
     const number = formatAccountNumber(7);
     for (const typed of [
       number,
@@ -31,7 +31,7 @@ describe('readReference', () => {
     }
   });
 
-  it('reads no account number with a wrong check digit', () => {
+  it('does not read an account number that has a wrong check digit', () => {
     const number = formatAccountNumber(7);
     const wrong = `${number.slice(0, -1)}${(Number(number.at(-1)) + 1) % 10}`;
     expect(read(wrong).accountId).toBeNull();
@@ -53,13 +53,13 @@ describe('readReference', () => {
   });
 
   it.each(['-', '0', 'n/a', '1234'])(
-    'does not treat %s as a national id, because placeholders are common',
+    'does not treat %s as a national id, because short values are often placeholders',
     (reference) => {
       expect(read(reference).nationalIdKey).toBeNull();
     },
   );
 
-  it.each([null, '', '   ', '\u00a0'])('finds an empty reference in %j', (reference) => {
+  it.each([null, '', '   ', '\u00a0'])('treats %j as an empty reference', (reference) => {
     expect(read(reference)).toEqual({
       accountId: null,
       nationalIdKey: null,
@@ -84,20 +84,20 @@ describe('readReference', () => {
 
 describe('readPayer', () => {
   it.each(['254712345678', '+254712345678', '0712345678', '0712 345 678', '712345678'])(
-    'identifies the customer behind %s by the digest of the international digits',
+    'converts %s to the SHA-256 of the digits of the international number',
     (payer) => {
       expect(readPayer(payer, 'KE')).toEqual(sha256('254712345678'));
     },
   );
 
-  it('accepts a digest in upper-case or lower-case hex', () => {
+  it('accepts a SHA-256 in upper-case or lower-case hex', () => {
     const hex = sha256('254712345678').toString('hex');
     expect(readPayer(hex, 'KE')).toEqual(sha256('254712345678'));
     expect(readPayer(hex.toUpperCase(), 'KE')).toEqual(sha256('254712345678'));
   });
 
   it.each(['2547****149', '', null, 'John', `${'a'.repeat(63)}`, `${'g'.repeat(64)}`])(
-    'identifies no customer by %s',
+    'returns null for %s',
     (payer) => {
       expect(readPayer(payer, 'KE')).toBeNull();
     },
@@ -118,7 +118,7 @@ describe('the key of a reference', () => {
     expect(keyOf('किताब')).not.toBe(keyOf('कतब'));
   });
 
-  it.each(['', ' ', '-', '…', 'x'.repeat(101)])('is missing for %j', (typed) => {
+  it.each(['', ' ', '-', '…', 'x'.repeat(101)])('is null for %j', (typed) => {
     expect(keyOf(typed)).toBeNull();
   });
 });
@@ -190,7 +190,7 @@ describe('decideMatch', () => {
     expect(decideMatch(candidates, false)).toEqual({ accountId: null, candidates });
   });
 
-  it('returns the most trusted of the interpretations that agree', () => {
+  it('returns the most trusted method if several interpretations lead to the same account', () => {
     const agreeing = [found('phone', 7), found('national_id', 7), found('account_id', 7)];
     expect(decideMatch(agreeing, false)).toEqual({ accountId: 7, method: 'national_id' });
   });
@@ -239,7 +239,7 @@ describe('decideMatch', () => {
     });
 
     it.each<InterpretationMethod>(['national_id', 'phone', 'account_id'])(
-      'prefers the learned account only to the account that staff replaced, found by %s',
+      'prefers the learned account to an account found by %s only if staff replaced that account',
       (method) => {
         expect(decideMatch([found(method, 7), taught(9, 7)], false)).toEqual(learned);
         for (const overruled of [null, 8]) {
@@ -258,7 +258,7 @@ describe('decideMatch', () => {
       }
     });
 
-    it('prefers the learned account to the typed number of a closed account only if staff replaced this account', () => {
+    it('prefers the learned account to the typed number of a closed account only if staff replaced the closed account', () => {
       const closed = found('account_number', 7, false);
       expect(decideMatch([closed, taught(9, 7)], false)).toEqual(learned);
       const candidates = [closed, taught(9)];

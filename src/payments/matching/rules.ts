@@ -6,12 +6,12 @@ import { callingCode, phoneSha256, readPhone } from '../../core/values/phone.ts'
 import { nationalIdKey } from '../../customers/rules.ts';
 import { nearAccountNumbers } from './typing-error-rules.ts';
 
-// Finds the account that a payer meant. A payment matches if all interpretations of its reference point to one account, or if
-// staff have assigned the same reference from the same payer before.
+// Finds the account that a payer meant. A payment matches an account if all interpretations of its reference (see MATCH_METHODS)
+// lead to this account, or if staff have assigned the same reference from the same payer before.
 
 /**
- * How the account of a payment was found. The most trusted method is first: if several methods lead to the account, the first one
- * is stored.
+ * How the account of a payment was found. The most trusted method is first: if several methods lead to the account, the first of
+ * them is stored.
  * - isInterpretation: whether the method interprets the reference or the payer's number.
  * - reason: shown with the payment. The reason of `learned` depends on the assignment and is stored with the payment.
  */
@@ -44,11 +44,11 @@ export function learnedReason(accountNumber: string, assignedOn: PlainDate): str
 
 /** The possible meanings of a reference and a payer's number. */
 export interface Interpretations {
-  /** From an account number. */
+  /** The id of the account, if the reference is an account number. */
   accountId: number | null;
   nationalIdKey: string | null;
   phone: string | null;
-  /** From digits that may be the id of an account. */
+  /** The digits of the reference, which may be the id of an account. */
   bareAccountId: number | null;
   payerSha256: Buffer | null;
   /** The reference in the form in which learned references are compared. */
@@ -61,7 +61,7 @@ export type Candidate = InterpretationCandidate | LearnedCandidate;
 interface InterpretationCandidate {
   method: InterpretationMethod;
   accountId: number;
-  /** Whether payments are still expected. */
+  /** Whether payments to the account are still expected. */
   isOpen: boolean;
 }
 
@@ -70,7 +70,7 @@ interface LearnedCandidate {
   method: 'learned';
   accountId: number;
   isOpen: true;
-  /** The account that matched the reference before staff chose another account. */
+  /** The other account to which the interpretations led at that assignment. Null if there was none. */
   overruledAccountId: number | null;
   assignedOn: PlainDate;
 }
@@ -128,13 +128,13 @@ export function readPayer(payer: string | null, region: string): Buffer | null {
   return phone ? phoneSha256(phone) : null;
 }
 
-/** The payer's number in E.164; undefined for a masked or hashed number. */
+/** The payer's number in E.164; undefined for a masked, hashed or unreadable number. */
 function readPlainPayer(payer: string | null, region: string): string | undefined {
   const text = (payer ?? '').trim();
   return readPhone(/^[1-9]\d{9,14}$/.test(text) ? `+${text}` : text, region);
 }
 
-/** The visible ends of a masked number such as `2547****149`. It gives suggestions, but never a match. */
+/** The visible digits of a masked number such as `2547****149`. They lead to suggestions, but never to a match. */
 export interface MaskedNumber {
   /** In E.164, with the plus. */
   start: string;
@@ -144,7 +144,7 @@ export interface MaskedNumber {
 /** A masked number must show at least this many digits at its end. The index on phone numbers covers exactly these digits. */
 export const MASK_END_LENGTH = 3;
 
-/** @returns undefined if the number is not masked, or if too few digits are visible at one of its ends. */
+/** @returns undefined if the number is not masked, or if too few digits are visible at its start or its end. */
 export function readMasked(payer: string | null, region: string): MaskedNumber | undefined {
   const shown = /^\+?(\d{3,12})[*xX•]{2,12}(\d{1,9})$/.exec((payer ?? '').replace(/[\s-]/g, ''));
   const [, start = '', end = ''] = shown ?? [];
@@ -159,8 +159,8 @@ export function fitsMask(phone: string, { start, end }: MaskedNumber): boolean {
 }
 
 /**
- * Whether two payer numbers certainly belong to different phones. Each may be plain, masked or hashed. A masked number fits every
- * phone with the same ends.
+ * Whether two payer numbers certainly belong to different phones. Each number can be plain, masked or hashed. A masked number
+ * fits every phone that has its visible digits at the start and at the end.
  */
 export function areDifferentPayers(one: string | null, other: string | null, region: string): boolean {
   const [hash, otherHash] = [readPayer(one, region), readPayer(other, region)];
@@ -184,9 +184,9 @@ function overlapAtEnd(one: string, other: string): boolean {
 /**
  * Decides which account the payment matches, or returns the candidates. The payer's phone is used only if the reference is empty.
  *
- * A learned account is used if the interpretations lead to no single account, or to the account that staff overruled when they
- * assigned the earlier payment. If the interpretations lead to a third account, the payment matches no account. It also matches
- * none if the payer typed the number of another open account, because one phone may pay for several accounts.
+ * A learned account is used if the interpretations lead to it, to no single account, or to the account that staff replaced with
+ * it. If they lead to any other account, the payment matches no account. It also matches none if the payer typed the number of
+ * another open account, because one phone can pay for several accounts.
  */
 export function decideMatch(candidates: Candidate[], referenceIsEmpty: boolean): Match {
   const read = decideByInterpretation(candidates, referenceIsEmpty);
@@ -238,10 +238,10 @@ export interface RelatedAssignment {
 }
 
 /**
- * The ids of the accounts to suggest for a notification without a match, from clues of at least medium confidence. If accounts
- * fit the typed reference, only these are suggested. Otherwise the function suggests the accounts of the payer's phone, the
- * accounts of the payer's earlier assignments, and the accounts whose number differs from the reference by one typing error. Ids
- * from typing errors may belong to no account.
+ * The ids of the accounts to suggest for a notification without a match, from clues of at least medium confidence. If the typed
+ * reference leads to accounts, returns only these. Otherwise returns the accounts of the payer's phone, the accounts to which
+ * staff assigned other payments of the payer, and the ids whose account number differs from the reference by one typing error. It
+ * is possible that no account has such an id.
  */
 export function suggestedAccountIds(
   candidates: readonly Candidate[],

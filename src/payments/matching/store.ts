@@ -75,21 +75,20 @@ export async function findCandidates(
 /** A result row with the position of its input, counted from 1. */
 type At<Row> = Row & { at: number };
 
-/** Groups the rows by input. */
 function rowsByInput<Row>(rows: At<Row>[], count: number): Row[][] {
   const groups: Row[][] = Array.from({ length: count }, () => []);
   for (const row of rows) groups[row.at - 1]?.push(row);
   return groups;
 }
 
-/** The accounts that exist and are open. */
+/** Finds out which of the ids belong to open accounts. */
 export async function findOpenAccounts(db: Db, accountIds: number[]): Promise<Set<number>> {
   const { rows } = await sql<{ id: number }>`
     select a.id from accounts a where a.id = any(${accountIds}::bigint[]) and ${IS_OPEN}`.execute(db);
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The customers of the accounts that exist and are open. */
+/** The ids of the customers of those accounts that are open. */
 export async function findCustomersOf(tx: Tx, accountIds: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select distinct a.customer_id as id from accounts a
@@ -97,7 +96,7 @@ export async function findCustomersOf(tx: Tx, accountIds: readonly number[]): Pr
   return rows.map(({ id }) => id);
 }
 
-/** Finds the newest assignments with the same reference or the same payer, for each element of `interpretations`. */
+/** Finds, for each element of `interpretations`, the newest assignments with either the same reference or the same payer. */
 export async function findRelatedAssignments(
   db: Db,
   interpretations: Interpretations[],
@@ -156,7 +155,7 @@ export async function findByMasks(
   const masks = payers.flatMap(({ words, masked }, at) => {
     if (!masked) return [];
     const alone = { at: at + 1, masked, words: null };
-    // The words contain only letters, so they need no escaping in the pattern.
+    // The words contain only letters, so they need no escaping in the regular expression.
     return words.length === 0 ? [alone] : [alone, { ...alone, words: words.join('|') }];
   });
   if (masks.length === 0) return payers.map(() => []);
@@ -186,8 +185,8 @@ async function findOpenAccountsOf(
   clues: RawBuilder<unknown>,
   isPossible: RawBuilder<unknown>,
 ): Promise<number[][]> {
-  // An unnamed statement is planned with its values. A generic plan would expect to find enough rows early, and would scan the
-  // whole table.
+  // PostgreSQL plans an unnamed statement for its values. A generic plan would expect to reach the limit early, and would scan
+  // the whole table.
   const { rows } = await sql<At<{ accountId: number }>>`${sql.raw(UNNAMED)}
     select distinct found.at, a.id as "accountId"
     from (
@@ -209,7 +208,6 @@ async function findOpenAccountsOf(
 
 export type HeldAccountRow = AccountRow & Holder;
 
-/** Accounts with their customers, by account id. */
 export async function findHeldAccounts(db: Db, accountIds: number[]): Promise<Map<number, HeldAccountRow>> {
   const rows = await db
     .selectFrom('accounts as a')
@@ -246,7 +244,6 @@ export async function insertLearned(tx: Tx, learned: NewLearned): Promise<void> 
     .execute();
 }
 
-/** Deletes what was learned from the assignment of a payment. */
 export async function deleteLearnedFrom(tx: Tx, paymentId: number): Promise<void> {
   await tx.deleteFrom('learned_references').where('payment_id', '=', paymentId).execute();
 }
@@ -270,7 +267,6 @@ export async function findNotificationOf(db: Db, paymentId: number): Promise<Not
   return rows[0];
 }
 
-/** The reference and payer of a notification. */
 export type ReferenceAndPayer = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'>;
 
 /** Unmatched payments with the reference and payer of their notifications. */

@@ -11,8 +11,8 @@ import {
   type RelatedAssignment,
 } from './rules.ts';
 
-// Suggested accounts for an unmatched payment. Clues come from three sources: the typed reference, the payer's phone and the
-// payer's name. The weight of an account is the sum of the weights of its best clue from each source.
+// Suggests accounts for an unmatched payment. Clues come from three sources: the typed reference, the payer's phone and the
+// payer's name. The weight of an account is the sum of the weights of its best clues, one from each source.
 
 type Source = 'typed' | 'phone' | 'name';
 
@@ -44,7 +44,7 @@ const SOURCES: Source[] = ['typed', 'phone', 'name'];
 export interface Clue {
   accountId: number;
   kind: keyof typeof CLUES;
-  /** A text for staff. */
+  /** The reason in words, for staff. */
   reason: string;
   /** The day of the assignment, if the clue is an earlier assignment. */
   assignedOn?: PlainDate;
@@ -73,7 +73,7 @@ interface Suggestion {
   confidence: (typeof CONFIDENCES)[number];
 }
 
-/** The words of a name, in the form of the search text of customers. */
+/** The words of a name, in the form in which the search text of customers has them. */
 export function nameWords(name: string | null): string[] {
   const words = foldForSearch(name ?? '').split(/[^\p{L}\p{M}]+/u);
   return [...new Set(words)].filter((word) => word.length >= MIN_WORD_LENGTH).slice(0, MAX_WORDS);

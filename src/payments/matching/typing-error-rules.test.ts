@@ -14,7 +14,7 @@ describe('nearAccountNumbers', () => {
     .record({ id: idArb, bare: fc.boolean() })
     .map(({ id, bare }) => ({ id, text: formatAccountNumber(id).slice(bare ? 3 : 0) }));
 
-  /** All texts with one error: a character is wrong, missing or added, or two neighbours are swapped. */
+  /** Each function makes one typing error: a character is wrong, missing or added, or two neighbouring characters are swapped. */
   const SLIPS: Record<string, (text: string, at: number, character: string) => string> = {
     substitution: (text, at, character) => text.slice(0, at) + character + text.slice(at + 1),
     deletion: (text, at) => text.slice(0, at) + text.slice(at + 1),

@@ -6,14 +6,14 @@ import {
 
 const ACCOUNT_NUMBER_CHARACTERS = [...'0123456789', 'A', 'C'];
 const MAX_NEAR_LENGTH = MAX_ACCOUNT_NUMBER_LENGTH + 1;
-/** The length of the shortest account number without its prefix, minus one. */
+/** The length of the shortest account number without its prefix, minus one, because the payer may have left out a character. */
 const MIN_NEAR_LENGTH = 7;
 
 /**
- * Finds account numbers that differ from the reference by one edit: one character is wrong, missing or added, or two neighbours
- * are swapped. There are about 300 such texts for a usual number, and the check digit is right in only a few.
+ * Finds account numbers that differ from the reference by one edit: one character is wrong, missing or added, or two neighbouring
+ * characters are swapped. For a usual number there are about 300 such texts. Only a few of them have a correct check digit.
  *
- * @returns ascending ids, without the id of the reference itself. Accounts with these ids may not exist.
+ * @returns their ids, ascending, without the id of the reference itself. Not every id belongs to an account.
  */
 export function nearAccountNumbers(reference: string): number[] {
   const typed = foldReference(reference) ?? '';

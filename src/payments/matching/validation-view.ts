@@ -20,8 +20,9 @@ interface PaymentToValidate {
 }
 
 /**
- * Validates a payment. It must match an account, or its reference must be an account number. The account must not be
- * completed, or cancelled without a debt, and must have room for the amount. Writes nothing.
+ * Decides whether to accept a payment, and writes nothing. The payment must match an account, or its reference must be the number
+ * of an account. This account must have room for the amount. A completed account, or a cancelled account that owes nothing, is
+ * refused.
  *
  * @returns the verdict, and the number of the account that would be paid (null if the payment is not accepted).
  */
@@ -34,7 +35,7 @@ export async function validatePayment(
   const interpretations = readReference(reference, payer, config.PHONE_REGION);
   const [candidates = []] = await findCandidates(db, [interpretations]);
   const match = decideMatch(candidates, interpretations.referenceIsEmpty);
-  // If there is no match, accept an existing account number. Staff then assign the payment later.
+  // A payment without a match is accepted if its reference is an existing account number. Staff assign the payment later.
   const accountId =
     match.accountId ?? match.candidates.find(({ method }) => method === 'account_number')?.accountId;
   const account = accountId === undefined ? undefined : await findAccountRow(db, accountId);

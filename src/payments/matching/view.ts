@@ -29,7 +29,7 @@ import {
 } from './suggestion-rules.ts';
 import { nearAccountNumbers } from './typing-error-rules.ts';
 
-/** Names per query. If the search by names reaches its time limit, the results of earlier queries are still used. */
+/** The number of names in a query. If the search reaches its time limit, the results of earlier queries are still used. */
 const NAMES_AT_ONCE = 10;
 const NAMES_TIMEOUT_MS = 1_500;
 
@@ -46,7 +46,7 @@ export async function listUnmatched(context: Context, log: Log, plan: ListPlan) 
   return { ...page, rows };
 }
 
-/** Runs one statement for each kind of clue, and several for names. */
+/** For all payments of a page, runs one SQL statement for each kind of clue, and several for names. */
 async function suggestFor(context: Context, log: Log, notifications: readonly ReferenceAndPayer[]) {
   const { db, config } = context;
   const region = config.PHONE_REGION;

@@ -19,7 +19,7 @@ import {
   recordNotificationFailure,
 } from './store.ts';
 
-/** Posts payments whose notification was lost: lines of a provider's statement, or pulled payments. */
+/** Processes statement lines or pulled payments as notifications, because the provider's own notifications were lost. */
 export async function importNotifications(
   context: Context,
   log: Log,
@@ -35,7 +35,7 @@ export async function importNotifications(
 
 const RETRIED_AT_ONCE = 100;
 const RETRIED_IN_A_RUN = 500;
-/** The items of a failed batch run one by one for at most this time. The rest waits for the next run of the job, a minute later. */
+/** If a batch fails, its notifications are retried one by one for at most this time. The job retries the rest a minute later. */
 const LONGEST_ONE_BY_ONE_MS = 20_000;
 
 /**
@@ -65,7 +65,7 @@ export async function retryPendingNotifications(
   return processed;
 }
 
-/** @returns whether each notification was processed. Skips notifications that another transaction has locked. */
+/** Skips notifications that another transaction has locked. @returns for each id, whether it was processed, or its error. */
 async function retry(context: Context, ids: readonly number[]) {
   return inTransaction(context.db, async (tx) => {
     const rows = await lockPending(tx, ids);
@@ -91,8 +91,8 @@ function incomingOf(
 }
 
 /**
- * Reprocesses notifications after a payment was unassigned or reversed: the notifications in conflict that have its reference, and,
- * after a reversal, the notification that was linked to the payment.
+ * Called after a payment was unassigned or reversed. Reprocesses the notifications in conflict that have the reference of the
+ * payment. After a reversal, also reprocesses the notification that was linked to the payment.
  */
 export async function reprocessNotifications(
   tx: Tx,
@@ -104,9 +104,9 @@ export async function reprocessNotifications(
 }
 
 /**
- * Reprocesses one notification whose reference, accounts and payments the transaction has locked.
+ * Reprocesses one notification. The caller has locked its reference, accounts and payments.
  * @param acceptedPaymentId - the manual payment that staff chose for the transaction.
- * @throws Error if the notification is not linked to the accepted payment.
+ * @throws Error if the notification cannot be linked to the accepted payment.
  */
 export async function reprocess(
   tx: Tx,
@@ -125,7 +125,7 @@ export async function reprocess(
   }
 }
 
-/** Finds the accounts to which reprocessing may post, so that they can be locked first. */
+/** Finds the accounts to which reprocessing may post, so that the caller can lock them first. */
 export async function findAccountsForReprocessing(
   tx: Tx,
   context: Context,

@@ -16,8 +16,8 @@ import type { Resolution } from './schema.ts';
 import { findNotification, getNotification, lockNotification } from './store.ts';
 
 /**
- * Resolves a conflict. The notification is linked to the manual payment that staff chose, or posted if staff chose none. The
- * other manual payments with the same reference are reversed in the same transaction.
+ * Resolves a conflict. If staff chose a manual payment, the notification is linked to it. If staff chose none, the notification
+ * is posted as a new payment. The other manual payments with the same reference are reversed in the same database transaction.
  */
 export async function resolveConflict(
   context: Context,
@@ -47,7 +47,7 @@ export async function resolveConflict(
       locked.filter(({ payment }) => payment.id !== paymentId),
     );
     for (const payment of reversed) {
-      // Two of the payments may be on one account. Read the account again, because the first reversal has changed it.
+      // Two of the payments can be on one account. Read the account again, because the first reversal has changed it.
       const accounts = payment.account_id === null ? undefined : await lockAccounts(tx, [payment.account_id]);
       const [account] = accounts?.values() ?? [];
       await reverseLocked(tx, context, actor, { payment, account, reason });
@@ -89,8 +89,8 @@ function checkResolution(
 }
 
 /**
- * Refuses the resolution if the reversal of a payment needs approval. Staff must request this reversal separately. Once it is
- * approved, the reversal reprocesses the notification.
+ * Refuses the resolution if the reversal of a payment needs approval. Staff must request this reversal separately. When the
+ * request is approved, the reversal reprocesses the notification.
  */
 function checkNeedsNoApproval(
   { config, currency }: Context,

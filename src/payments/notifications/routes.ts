@@ -74,9 +74,9 @@ export function notificationRoutes(api: Api, context: Context): void {
         operationId: 'resolveNotification',
         summary: 'Resolve a notification in conflict',
         description:
-          'Choose one of the manual payments with the same reference and amount. The notification is linked to this payment, and the ' +
-          'payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. Every ' +
-          'manual payment with this reference that you did not choose is reversed in the same transaction.',
+          'Choose one of the manual payments that have the reference and the amount of the notification. The notification is linked to ' +
+          'this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the ' +
+          'notification. All manual payments with this reference that you did not choose are reversed in the same database transaction.',
         params: ConflictParams,
         body: Resolution,
         response: { 200: Envelope(Notification, 'Conflict resolved.') },

@@ -31,7 +31,7 @@ import { type NotificationRow, type PaymentRow, providerActor } from '../rules.t
 // Decides the effects of a provider's notification. A provider transaction is posted as one payment, which stores the id of the
 // transaction.
 
-/** The payer named another account than the manual payment of the transaction has, or probably meant another customer. */
+/** The payer named another account than the account of the manual payment, or probably meant another customer. */
 const OTHER_ACCOUNT = 'other_account';
 const ACCOUNT_FULL = 'account_full';
 const DIFFERS_FROM_FIRST = 'differs_from_first';
@@ -105,8 +105,8 @@ export function decideNotification(
   if (ownPayment && isSamePayment(notification, ownPayment, others)) return planWithoutPayment('repeated');
   const isUndecided = stored === null || stored.outcome === null;
   const isRequested = answersPaymentRequest(notification, others);
-  // A pending notification of a requested payment has posted nothing yet. If its amount is the same, this notification posts the
-  // payment, and the retry of the pending one is `repeated`.
+  // A pending notification of a requested payment has posted nothing yet. If it has the same amount, this notification posts the
+  // payment, and the retry of the pending notification then has the outcome `repeated`.
   const isPendingRepeat = (one: KnownNotification) =>
     isRequested && one.status === 'pending' && hasAmount(one, amountMinor);
   const earlier = isUndecided
@@ -270,9 +270,9 @@ function hasAmount({ amount_minor: amount }: Pick<PaymentRow, 'amount_minor'>, a
 }
 
 /**
- * Whether the notification reports this payment in another form: as an imported statement line, a pulled payment, or the answer to
- * a payment request. These have payer, time and reference in other forms, so only the amounts are compared. Repeats in the same
- * form are found before this, by their content hash.
+ * Whether the notification reports a payment that another notification has reported in another form: as a call of the provider, a
+ * statement line, a pulled payment, or the answer to a payment request. Payer, time and reference differ between the forms, so
+ * only the amounts are compared. Repeats in the same form are found before this check, by their content hash.
  * @param others - the other notifications of the transaction.
  */
 function isSamePayment(
@@ -297,14 +297,14 @@ function answersPaymentRequest(
 }
 
 /**
- * Whether this other notification of the transaction precedes the notification that is being decided. A pending one precedes it
- * if it is older. A processed one precedes it if its outcome has `isComparedWithLater`.
+ * Whether another notification of the transaction precedes the notification that is being decided. A pending notification
+ * precedes it if it is older. A processed notification precedes it if its outcome has `isComparedWithLater`.
  */
 function precedes(
   { id, status, outcome, payment_id: paymentId }: KnownNotification,
   storedId = Number.POSITIVE_INFINITY,
 ): boolean {
-  // Ignore a repeat without a payment. The notification that it repeats is one of the others, too, and is compared instead.
+  // Ignore a repeat without a payment, because the notification that it repeats is compared as well.
   if (outcome === 'repeated' && paymentId === null) return false;
   if (status === 'processed') return outcome === null || NOTIFICATION_OUTCOMES[outcome].isComparedWithLater;
   return status === 'pending' && id < storedId;
@@ -321,8 +321,8 @@ function isMeantForAnother(
 }
 
 /**
- * Whether the account of a manual payment overrides the account that the payer named: the payment was assigned, or it was recorded
- * by the system, or by a user or API key that may assign payments.
+ * Whether the account of a manual payment overrides the account that the payer named. It does if staff assigned the payment, or
+ * if the payment was recorded by the system, or by a user or API key that may assign payments.
  */
 function isAuthoritative({
   match_method: method,
@@ -336,7 +336,7 @@ function isAuthoritative({
 
 /**
  * The notification that a row stores.
- * @param methodCode - the payment method of the provider.
+ * @param methodCode - the code of the provider's payment method.
  * @throws Error for a notification that could not be read.
  */
 export function notificationOf(row: NotificationRow, methodCode: string): Notification {

@@ -10,7 +10,7 @@ import { NOTIFICATION_FLAGS } from './rules.ts';
 const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const satisfies NotificationStatus[];
 const OUTCOMES = Object.keys(NOTIFICATION_OUTCOMES) as NotificationOutcome[];
 
-/** Lists shorten longer bodies, because a body may have 64 KB, and a page has up to 100 bodies. Usual bodies fit. */
+/** Lists shorten longer bodies, because a body can have 64 KB, and a page has up to 100 bodies. Usual bodies are shorter. */
 export const MAX_LISTED_BODY_LENGTH = 2_000;
 
 export const Notification = Type.Object(

@@ -16,7 +16,7 @@ export const HAS_PAYMENT = sql<boolean>`n.outcome in ${literalList(
   Object.entries(NOTIFICATION_OUTCOMES).flatMap(([outcome, { hasPayment }]) => (hasPayment ? [outcome] : [])),
 )}`;
 
-/** Stores a notification whose posting failed, for a retry. Does nothing if a notification with the same content is stored. */
+/** Stores a notification whose posting failed, for a retry. Does nothing if the same content is already stored. */
 export async function insertPending(db: Db, notification: Notification, failure: string): Promise<void> {
   await db
     .insertInto('notifications')
@@ -92,8 +92,8 @@ export function getNotification(db: Db, id: number): Promise<NotificationRow> {
 }
 
 /**
- * Finds the notifications to reprocess when a manual payment with their reference changes: those in conflict, and the one linked
- * to the payment that is being reversed. Does not lock them.
+ * Finds the notifications to reprocess after a payment with this reference was unassigned or reversed: the notifications in
+ * conflict, and the notification that is linked to the reversed payment. Does not lock them.
  */
 export function findReprocessable(
   tx: Tx,

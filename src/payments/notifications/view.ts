@@ -18,7 +18,7 @@ export function toNotification(row: ListedNotification, currency: Currency) {
     businessShortCode: row.business_short_code,
     paymentId: row.payment_id,
     conflictingPaymentId: row.conflict_payment_id,
-    // An internal error is shown only in the log.
+    // The failure of a pending notification is an internal error, which is shown only in the log.
     failure: row.status === 'pending' && row.failure !== null ? WILL_BE_TRIED_AGAIN : row.failure,
     attempts: row.attempts,
     rawBody: row.raw_body,

@@ -12,8 +12,8 @@ interface BulkAnswer<Data> {
 }
 
 /**
- * Submits the manual payments of one slice of a bulk call to the queue. Each payment is committed with its batch. The queue has
- * room for the payments of all accepted requests, so it refuses no payment of a call that has begun.
+ * Submits the payments of one part of a bulk call to the posting queue, which commits them in batches. The queue has room for the
+ * payments of all accepted requests, so it refuses no payment of a call that has begun.
  */
 export function recordPayments<Data>(
   context: Context,

@@ -53,10 +53,7 @@ import {
 /** Posts the incoming payments of many requests in batches. */
 export type PostingQueue = Batcher<Incoming, Recorded>;
 
-/**
- * Records a manual payment.
- * @param keep - the answer to store for repeats of the request.
- */
+/** @param keep - the answer to store under the idempotency key, for repeats of the request. */
 export async function recordPayment(
   context: Context,
   queue: Pick<PostingQueue, 'submit'>,
@@ -81,12 +78,13 @@ export async function recordPayment(
 }
 
 /**
- * Stores a notification and posts its payment. If posting fails, the notification is stored and a job retries it every minute. If
- * the provider needs the outcome at once, the failure is thrown instead.
+ * Posts the payment of a notification, and stores the notification. If posting fails, stores the notification as `pending`, and a
+ * job retries it every minute. Exception: if posting a refusable notification fails, the function throws, because the provider
+ * needs the outcome at once.
  *
- * @returns the outcome, or why the provider returns the money to the payer.
- * @throws if the notification could not be stored, or if posting failed and the provider needs the outcome. The provider must
- *   then send the notification again.
+ * @returns the outcome. For a refused payment, returns the reason: the provider gives the money back to the payer.
+ * @throws if the notification could not be stored, or if posting a refusable notification failed. The provider must then send the
+ *   notification again.
  */
 export async function receiveNotification(
   context: Context,
@@ -105,7 +103,7 @@ export async function receiveNotification(
     if ('outcome' in recorded) return recorded;
     throw new Error('Posting a notification returned no outcome.');
   } catch (error) {
-    // Neither accept nor refuse: another instance may be posting the same notification.
+    // Answer 503, which neither accepts nor refuses the payment: another instance may be posting the same notification.
     if (notification.isRefusable) throw unavailable(error);
     await insertPending(context.db, notification, messageOf(error));
     log.error(
@@ -116,16 +114,16 @@ export async function receiveNotification(
   }
 }
 
-/** The message for operators. If the error only says that the service is unavailable, returns the message of its cause. */
+/** The message for operators. For an AppError with a cause, this is the message of the cause. */
 export function messageOf(error: unknown): string {
   if (error instanceof AppError && error.cause) return messageOf(error.cause);
   return error instanceof Error ? error.message : String(error);
 }
 
 const LARGEST_BATCH = 100;
-/** PostgreSQL works on one batch while the service prepares or commits the other. */
+/** PostgreSQL works on one batch while the service prepares or commits the other batch. */
 const BATCHES_IN_FLIGHT = 2;
-/** More payments than all concurrent requests can submit. A bulk call submits up to 100 at a time. */
+/** More payments than all concurrent requests can submit. A bulk call has at most 100 payments in the queue at a time. */
 const MAX_ITEMS = 1_000;
 /** How long a busy payment is retried. Shorter than the time limit of a request. */
 const PATIENCE_MS = 4_000;
@@ -142,7 +140,7 @@ export function openPostingQueue(context: Context): PostingQueue {
   });
 }
 
-/** Payments that share a lock or a named account are never in two batches at once, because one of them would be busy. */
+/** Payments with a common key are never in two batches at once, because one of the two payments would be busy. */
 function keysOf({ locks, namedAccountId }: Incoming): string[] {
   return namedAccountId === null ? locks : [...locks, `account ${namedAccountId}`];
 }
@@ -153,18 +151,18 @@ async function postBatch(context: Context, batch: readonly Incoming[]): Promise<
       startsWithReads: true,
     });
   } catch (error) {
-    // An older version of the service, which does not call `tryLockNames`, has posted the same reference or key: try again.
+    // An instance of an older version, which does not call `tryLockNames`, has posted the same reference or key: try again.
     if (batch.length === 1 && violatedUnique(error)) return [{ busy: unavailable(error, 1) }];
     throw error;
   }
 }
 
 /**
- * Posts incoming payments in one transaction: locks and reads the data that the payments need, decides about each payment, and
- * writes.
+ * Posts incoming payments in one database transaction: locks and reads the data that the payments need, decides about each
+ * payment, and writes.
  *
- * It does not wait for locks: a payment is `busy` if another transaction has locked its reference, external id, idempotency key or
- * account. Each payment has its own result. A refused payment does not affect the others.
+ * Does not wait for locks: a payment is `busy` if another transaction has locked its reference, external id, idempotency key or
+ * account. Each payment has its own result, so a refused payment does not affect the rest of the batch.
  */
 export async function postIncoming(
   tx: Tx,
@@ -275,8 +273,8 @@ function idsOf(ids: readonly (number | null)[]): number[] {
 }
 
 /**
- * Finds the customers that the list of unmatched payments would suggest for a notification without a match. The decision needs them
- * only if staff have recorded the transaction on an account. In all other cases the result is empty, without a search.
+ * Finds the customers of the suggested accounts (`suggestedAccountIds`) for a notification without a match. Searches only if
+ * staff have recorded the transaction on an account, because the decision needs the customers only in this case.
  */
 async function findSuggestedCustomers(
   tx: Tx,
@@ -292,7 +290,7 @@ async function findSuggestedCustomers(
 }
 
 /**
- * Writes the plans. One statement writes most rows. Links, new conflicts and updates of notifications need separate statements.
+ * Writes most rows of the plans in one SQL statement. Links, new conflicts and updated notifications need separate statements.
  */
 async function write(
   tx: Tx,
@@ -336,8 +334,8 @@ function linkedPaymentId({ link, unlinkPaymentId }: Plan): number | undefined {
 }
 
 /**
- * Handles a plan that the ledger refused: earlier payments of the same batch have brought the account to its limit (10^15 minor
- * units). Writes the plan of `planIfFull`, or returns the refusal.
+ * Handles a plan that the ledger refused, because earlier payments of the same batch have brought the account to its limit (10^15
+ * minor units). Writes the plan of `planIfFull`. If there is none, returns the refusal.
  */
 async function writeRefused(
   tx: Tx,
@@ -354,7 +352,7 @@ async function writeRefused(
   return result;
 }
 
-/** Makes the changes that are not part of the common statement. @returns the result of the plan. */
+/** Makes the changes of a plan that need separate SQL statements. @returns the result of the plan. */
 async function finish(
   tx: Tx,
   { result, link, stored, conflict, repeatAfterReversal }: Plan,

@@ -26,7 +26,7 @@ import {
   refuse,
 } from './rules.ts';
 
-// Decides the effects of a payment recorded by staff.
+// Decides the effects of a payment that staff record.
 
 export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incoming {
   const reference = manual.transactionRef === null ? null : referenceKey(manual.transactionRef);
@@ -46,7 +46,7 @@ export function decideManual(
 ): Decision {
   if (answer)
     return { result: answer instanceof AppError ? { error: answer } : { outcome: { replay: answer } } };
-  // Checked before the account, so that a repeated call finds its payment even if the account has no room for another one.
+  // Checked before the account, so that a repeated call finds its payment even if the account has no room for another payment.
   if (sameExternalId) return refuse(externalIdError(manual, sameExternalId));
   const { actor, accountId, paymentMethodId, amountMinor } = manual;
   const method = methods.find((one) => one.id === paymentMethodId);
@@ -103,12 +103,12 @@ function externalIdError(
 }
 
 /**
- * Finds the reversed provider payment whose transaction the manual payment may take over. Undefined if no provider has reported
- * the transaction. Staff may not record a transaction that a provider has reported, by a notification or on a statement.
- * Exception: if the payment of the transaction was reversed, and no unreversed payment has the reference, staff who may assign
- * payments can record the transaction again with the reported amount.
+ * Decides whether staff can record a transaction that a provider may have reported, by a notification or on a statement. A
+ * reported transaction is refused. Exception: if its payment was reversed, and no unreversed payment has the reference, staff who
+ * may assign payments can record the transaction again with the reported amount.
  *
- * @returns an error if the manual payment is refused.
+ * @returns undefined if no provider has reported the transaction, or an error if it is refused. In the case of the exception,
+ *   returns the reversed payment and its notification: the manual payment takes over their transaction.
  */
 function findReported(
   { actor, amountMinor, paymentMethodId }: ManualPayment,

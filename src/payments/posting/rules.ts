@@ -26,20 +26,20 @@ export interface ManualPayment extends Required<ExternalValues> {
   paymentDate: PlainDate;
 }
 
-/** A payment reported by a provider. */
+/** A payment that a provider has reported. */
 export interface Notification {
   provider: string;
   /** The code of the provider's payment method. */
   methodCode: string;
   /**
    * Whether the provider waits for the outcome, and returns the money to the payer if the payment is refused. A refusable payment
-   * is refused if it matches no account. It is not stored for a retry if posting fails.
+   * is refused if it matches no account. If posting fails, it is not stored for a retry.
    */
   isRefusable: boolean;
   source: PaymentSource;
-  /** The provider's statement that an imported notification comes from. */
+  /** The id of the provider's statement, if the notification was imported from a statement line. */
   providerStatementId: number | null;
-  /** The payment request that this payment answers. `billRef` is then the number of the account of that request. */
+  /** The id of the payment request, if this payment answers one. `billRef` is then the number of the account of the request. */
   paymentRequestId: number | null;
   rawBody: string;
   /** In the form of `referenceKey`. */
@@ -57,7 +57,7 @@ export interface Notification {
   flags: string[];
   /** The row of the notification, if it is stored already. */
   stored: { id: number; outcome: NotificationOutcome | null } | null;
-  /** The manual payment that staff chose when they resolved the conflict. */
+  /** If staff resolve a conflict: the id of the manual payment that they chose. */
   acceptedPaymentId: number | null;
 }
 
@@ -74,18 +74,18 @@ export type Incoming = {
   locks: string[];
   /** The provider's transaction id, or the `transactionRef` of a manual payment, in the form of `referenceKey`. */
   reference: string | null;
-  /** Null for a manual payment and for money sent to another short code. */
+  /** Null for a manual payment, and for money that went to a short code of another business. */
   interpretations: Interpretations | null;
   /** The account of a manual payment, or the account whose number the payer of a notification typed. */
   namedAccountId: number | null;
 } & ({ manual: ManualPayment; keep: KeepAnswer | undefined } | { notification: Notification });
 
-/** The result of an incoming payment: a payment, a replayed answer, a stored notification, or a refused one. */
+/** The result of an incoming payment: a manual payment, a replayed answer, the outcome of a notification, or its refusal. */
 export type Recorded =
   | { payment: PaymentRow }
   | { replay: KeptAnswer }
   | { outcome: NotificationOutcome; paymentId: number | null }
-  /** The provider returns the money to the payer. */
+  /** The provider then returns the money to the payer. */
   | { refusal: RefusalReason };
 
 /** A payment, with the customer of its account, and the current rights of the user or API key that recorded the payment. */
@@ -113,7 +113,7 @@ export type KnownNotification = Pick<
 export interface KnownTransaction {
   payments: KnownPayment[];
   notifications: KnownNotification[];
-  /** The first provider statement with a payment line for the reference. Null for notifications, which do not need it. */
+  /** The id of the first provider statement that has a payment line for the reference. Searched only for manual payments. */
   statementId: number | null;
 }
 
@@ -134,7 +134,7 @@ export interface Facts {
   /** The answer that is stored under the idempotency key, or the error if the key cannot be used. */
   answer?: KeptAnswer | AppError;
   match: Match;
-  /** The customers that the list of unmatched payments would suggest for a notification without a match. */
+  /** The ids of the customers whose accounts would be suggested for a notification without a match. */
   suggestedCustomerIds: readonly number[];
   /** The locked account of the manual payment or of the match. */
   account: AccountRow | undefined;
@@ -154,7 +154,7 @@ export interface Plan {
   event?: MoneyEvent;
   /** Rows without a money event. */
   rows?: AccompanyingRows;
-  /** A new notification in conflict. Its event needs the id of the inserted row. */
+  /** A new notification in conflict. `changeOf` makes its event, which needs the id of the inserted row. */
   conflict?: { row: NonNullable<AccompanyingRows['notifications']>[number]; changeOf(id: number): ChangeRow };
   /** The new outcome of a notification that is stored already. */
   stored?: { id: number; outcome: StoredOutcome };
@@ -164,7 +164,7 @@ export interface Plan {
   unlinkPaymentId?: number;
   /** A repeat of a notification whose payment was reversed. The stored notification is flagged. */
   repeatAfterReversal?: Notification;
-  /** Makes the plan to use instead if earlier payments of the batch have filled the account. */
+  /** Makes the plan that replaces this plan if earlier payments of the batch have filled the account. */
   planIfFull?: () => Plan;
 }
 
@@ -194,7 +194,7 @@ export const NOTIFICATION_OUTCOMES = {
 export const OTHER_SHORT_CODE = 'other_short_code';
 /** The provider repeats a transaction whose payment was reversed. */
 export const REPEATED_AFTER_REVERSAL = 'repeated_after_reversal';
-/** The manual payment of the transaction has another payment method. */
+/** The manual payment of the transaction has another payment method than the provider. */
 export const OTHER_METHOD = 'other_method';
 /** The provider's time is missing, unreadable or before the year 2000. */
 export const UNREADABLE_TIME = 'unreadable_time';
@@ -244,7 +244,7 @@ export function paymentRow(id: number, now: Date, columns: PaymentColumns): Paym
   };
 }
 
-/** The money event of a new payment, with its rows. */
+/** The money event of a new payment, with the rows to insert. */
 export function recordedEvent(
   payment: PaymentRow,
   actor: Actor,

@@ -15,12 +15,12 @@ import {
 } from './rules.ts';
 
 /**
- * Takes advisory locks until the end of the transaction, without waiting. Call it before taking any other lock.
- * The statement also makes the transaction use generic query plans, because statements with array parameters take longer to plan
- * than to run.
+ * Takes advisory locks without waiting, and holds them until the end of the transaction. Call it before taking any other lock.
+ * The SQL statement also makes the transaction use generic query plans, because planning a statement with array parameters takes
+ * longer than running it.
  *
- * @param names - the lock names of each incoming payment.
- * @returns the names that another transaction has locked, for each incoming payment.
+ * @param names - for each incoming payment, the names of its locks.
+ * @returns for each incoming payment, the names that another transaction has locked.
  */
 export async function tryLockNames(tx: Tx, names: readonly (readonly string[])[]): Promise<string[][]> {
   const rows = await run<{ busy: string[] }>(
@@ -36,7 +36,7 @@ export async function tryLockNames(tx: Tx, names: readonly (readonly string[])[]
 }
 
 /**
- * Locks a reference until the end of the transaction, because staff and the provider may report one payment at the same moment.
+ * Locks a reference until the end of the transaction, because staff and the provider can report one payment at the same moment.
  * Waits while another transaction holds the lock. Call it before taking any other lock.
  */
 export async function lockReference(tx: Tx, reference: string): Promise<void> {
@@ -53,7 +53,7 @@ export function findPaymentMethods(tx: Tx): Promise<Row<'payment_methods'>[]> {
   return run(tx, 'select * from payment_methods', []);
 }
 
-/** Takes ids for new payments, ascending. */
+/** Takes ids for new payments, in ascending order. */
 export async function nextPaymentIds(tx: Tx, count: number): Promise<number[]> {
   if (count === 0) return [];
   const text = `select nextval('payments_id_seq') as id from generate_series(1, $1::int)`;
@@ -64,7 +64,7 @@ export async function nextPaymentIds(tx: Tx, count: number): Promise<number[]> {
 /**
  * Finds the payments and notifications of each reference.
  * @param keys - references in the form of `referenceKey`.
- * @param manualKeys - the keys of manual payments. Only for these, statement lines are read.
+ * @param manualKeys - the keys of manual payments. Statement lines are read only for these keys.
  */
 export async function findTransactions(
   tx: Tx,
@@ -117,7 +117,7 @@ export async function findByExternalIds(
   return new Map(rows.map((row) => [row.external_id, row]));
 }
 
-/** Finds, for each transaction, the first statement with a payment line for it. */
+/** Finds, for each key, the first statement that has a payment line with this receipt. */
 function findStatementLines(tx: Tx, keys: readonly string[]) {
   return run<{ receipt: string; statementId: number }>(
     tx,
@@ -127,7 +127,7 @@ function findStatementLines(tx: Tx, keys: readonly string[]) {
   );
 }
 
-/** Locks payments that the transaction will link or unlink, without waiting. @returns the ids that it has locked. */
+/** Locks, without waiting, payments that will be linked or unlinked. @returns the ids of the locked payments. */
 export async function tryLockPayments(tx: Tx, ids: readonly number[]): Promise<Set<number>> {
   const text =
     'select id from payments where id = any($1::bigint[]) order by id for no key update skip locked';
@@ -135,7 +135,6 @@ export async function tryLockPayments(tx: Tx, ids: readonly number[]): Promise<S
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Links a manual payment to the provider's transaction. */
 export async function linkToProvider(
   tx: Tx,
   id: number,
@@ -146,7 +145,7 @@ export async function linkToProvider(
     .set({
       provider,
       provider_trans_id: transId,
-      // An unmatched payment stays unmatched, and so has no match method.
+      // An unmatched payment stays unmatched, so it gets no match method.
       match_method: sql`case when account_id is null then null else 'manual_entry'::match_method end`,
       match_reason: null,
       updated_at: sql`business_now()`,
@@ -164,7 +163,6 @@ export async function unlinkFromProvider(tx: Tx, id: number): Promise<void> {
     .execute();
 }
 
-/** @returns the id of the new row. */
 export async function insertNotification(tx: Tx, row: Insertable<Notifications>): Promise<number> {
   const { id } = await tx.insertInto('notifications').values(row).returning('id').executeTakeFirstOrThrow();
   return id;

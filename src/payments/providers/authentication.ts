@@ -4,9 +4,9 @@ import { AppError } from '../../core/http/errors.ts';
 import { sameSecret } from '../../core/values/secret.ts';
 
 /**
- * Authenticates calls that have no signature. It checks the secret (`X-Webhook-Secret` or `?token=` of the registered address) and
- * the caller's network.
- * @throws AppError UNAUTHORIZED for a wrong secret, FORBIDDEN for a network that may not call.
+ * Authenticates calls that have no signature. Checks the secret (`X-Webhook-Secret`, or `?token=` of the registered address) and
+ * the caller's network, if the settings have them.
+ * @throws AppError UNAUTHORIZED for a wrong secret, FORBIDDEN for a network that is not allowed.
  */
 export function authenticateCaller(request: FastifyRequest, config: Config): void {
   if (config.WEBHOOK_SECRET !== '') {

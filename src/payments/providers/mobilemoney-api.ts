@@ -28,7 +28,7 @@ interface ApiAnswer {
 
 export interface MobilemoneyApi {
   /**
-   * Calls an operation with an access token. If the token is refused, gets another one and repeats the call once.
+   * Calls an operation with an access token. If the token is refused, gets another token and repeats the call once.
    * @throws ProviderApiError if there is no answer with status 200 and a JSON object.
    */
   call(call: ApiCall, signal?: AbortSignal): Promise<ApiAnswer>;
@@ -188,7 +188,7 @@ export function Acknowledged(title: string) {
   );
 }
 
-/** The codes of connections that were never made, or whose certificate was refused. */
+/** The error codes of connections that were never made, or whose certificate was refused. */
 const NEVER_CONNECTED =
   /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|CERT_\w+|SELF_SIGNED_CERT\w*|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_(GET|VERIFY)\w+|ERR_TLS_CERT_ALTNAME_INVALID)$/;
 
@@ -198,7 +198,7 @@ function problemOf(error: unknown): ProviderApiProblem {
   return code !== undefined && NEVER_CONNECTED.test(code) ? 'not_sent' : 'no_answer';
 }
 
-/** `fetch` gives the reason of a failed connection as the cause. */
+/** The error of `fetch` has the reason of a failed connection as its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return 'no answer within the time limit';

@@ -34,7 +34,7 @@ const NONE = '1001';
 /** Longer than for other calls, because the provider searches its archive. */
 const TIMEOUT_MS = 60_000;
 
-/** The names that a field may have, in lower case. */
+/** The names that a field can have, in lower case. */
 const FIELDS = {
   transactionId: ['transactionid', 'transid', 'receiptno', 'mpesareceiptnumber'],
   amount: ['amount', 'transamount', 'transactionamount'],
@@ -47,7 +47,7 @@ const FIELDS = {
 
 export function mobilemoneyPull(api: MobilemoneyApi, settings: MobilemoneyPullSettings): PullSource {
   const { number, callbackUrl } = settings;
-  // The documentation describes a GET. Public clients send a POST. The wrong method is answered with 405.
+  // The documentation describes a GET. Public clients send a POST. The API answers the wrong method with 405.
   let method: 'POST' | 'GET' = 'POST';
 
   async function query(body: ApiCall['body'], signal: AbortSignal) {
@@ -141,9 +141,9 @@ function isPayment(type: string): boolean {
 }
 
 /**
- * Reads the time of a row. The provider's times end in Z, but it is not documented whether they are in UTC or in East Africa Time.
- * A window is shorter than the three hours between them, so only the right interpretation lies in the window. A time without Z and
- * without an offset is in East Africa Time.
+ * Reads the time of a row. The provider's times end in Z, but it is not documented whether they are in UTC or in East Africa
+ * Time. The two differ by three hours, and a window is shorter, so only the right interpretation lies in the window. A time
+ * without Z and without an offset is in East Africa Time.
  */
 export function readTime(text: string, window: Pick<PullWindow, 'from' | 'to'>): Date | undefined {
   const digits = text.replace(/(\.\d+)?Z?$/, '').replace(/[-:T ]/g, '');

@@ -52,11 +52,11 @@ const REASON_OF_CODE: Readonly<Record<string, EndReason>> = {
   '9999': 'refused',
 };
 const STILL_PROCESSING = '4999';
-/** While the customer has not answered, the API fails with this message. */
+/** While the customer has not answered, the API answers with an error that has this message. */
 const IS_PROCESSING = /being processed|under processing/i;
 /**
- * A phone can show one prompt at a time. If another prompt is still open, the provider answers as if it had an outage. The request
- * was certainly not processed.
+ * A phone can show one prompt at a time. If it still shows another prompt, the provider answers with a server error that has this
+ * message. The provider has then certainly not processed the request.
  */
 const IS_PHONE_BUSY = /unable to lock subscriber/i;
 
@@ -248,7 +248,6 @@ function readAnswer(body: Buffer): RequestAnswer | undefined {
   };
 }
 
-/** The items of `CallbackMetadata` by name. */
 function itemsOf(answer: Record<string, unknown>): Record<string, unknown> {
   const list = recordOf(answer.CallbackMetadata)?.Item;
   const items = (Array.isArray(list) ? list : []).filter(isRecord);

@@ -11,7 +11,7 @@ import { MAX_TRANSACTION_ID_LENGTH, OLDEST_TIME } from './rules.ts';
  * line of column names (the header), then one line for each transaction.
  */
 
-/** The names of the columns that we read. They may have any order. Other columns are ignored. */
+/** The names of the columns that we read. The columns can have any order. Other columns are ignored. */
 const COLUMNS = {
   receipt: 'Receipt No.',
   completedAt: 'Completion Time',
@@ -43,14 +43,14 @@ function readHead(cells: readonly string[]): Head | undefined {
   return REQUIRED.every((column) => column in head) ? head : undefined;
 }
 
-/** In countries with a decimal comma, spreadsheets export semicolons. */
+/** In countries with a decimal comma, spreadsheets separate columns by semicolons. */
 const DELIMITERS: readonly Delimiter[] = [',', ';', '\t'];
 
 function findDelimiter(line: string): Delimiter | undefined {
   return DELIMITERS.find((delimiter) => readHead(line.split(delimiter)) !== undefined);
 }
 
-/** A label and its value may be in one cell or in two. */
+/** A label and its value are in one cell or in two. */
 function readPreamble(cells: readonly string[]): { organisation?: string; shortCode?: string } {
   const text = cells.map(clean).filter((cell) => cell !== '');
   const [, label = '', value = ''] = /^([^:]{1,40}):?(.*)$/.exec(text.join(' ').replace(/:\s*/, ':')) ?? [];
@@ -138,7 +138,7 @@ function readLinkedReceipt(text: string): string | null {
   return /[a-z0-9]/i.test(text) ? referenceKey(text).slice(0, MAX_TRANSACTION_ID_LENGTH) : null;
 }
 
-/** The line of a charge may have a payment as its linked transaction, but does not reverse the payment. */
+/** The line of a charge can have a payment as its linked transaction, but does not reverse this payment. */
 function isCharge(details: string | null): boolean {
   return details !== null && /\bcharges?\b/i.test(details) && !/revers/i.test(details);
 }

@@ -1,4 +1,4 @@
-/** Hours ahead of UTC, all year. Times of the provider are in this zone, but do not name it. */
+/** East Africa Time is this many hours ahead of UTC, all year. The provider sends times in this zone, but does not name it. */
 export const EAST_AFRICA_TIME = 3;
 
 /** YYYY-MM-DD HH:mm:ss in East Africa Time. */

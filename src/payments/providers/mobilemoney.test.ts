@@ -48,7 +48,7 @@ describe('a notification', () => {
     });
   });
 
-  it('may have numbers instead of documented texts', () => {
+  it('can have numbers where the documentation has texts', () => {
     const numbers = { ...SENT, TransTime: 20260301235930, TransAmount: 400.5, BusinessShortCode: 600638 };
     const read = accepted({ ...numbers, MSISDN: 254712345678, BillRefNumber: 7 });
     expect(read).toMatchObject({ amountMinor: 40050n, businessShortCode: '600638', billRef: '7', flags: [] });
@@ -157,7 +157,7 @@ describe('two notifications of one transaction', () => {
     { BillRefNumber: 'ACC10000072' },
     { MSISDN: '254712345679' },
     { BusinessShortCode: '600639' },
-  ])('differ when one has %j', (change) => {
+  ])('differ if one of them has %j', (change) => {
     expect(hash(change)).not.toBe(hash());
   });
 });

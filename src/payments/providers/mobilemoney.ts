@@ -16,7 +16,7 @@ import { parseJsonObject, textOf } from './rules.ts';
 // Safaricom's M-PESA C2B API (Daraja): validation and confirmation of payments to a paybill number.
 // https://developer.safaricom.co.ke/APIs/CustomerToBusinessRegisterURL
 
-/** The part of the service's answer that the provider's gateway reads. The code is the number 0 if accepted, otherwise a string. */
+/** What the provider's gateway reads from an answer. `ResultCode` is the number 0 if accepted, and a string if refused. */
 const ACCEPTED = { ResultCode: 0, ResultDesc: 'Accepted' } as const;
 const REFUSED = {
   wrong_account: { ResultCode: 'C2B00012', ResultDesc: 'Invalid Account Number' },
@@ -70,7 +70,7 @@ const NotificationBody = OpenObject(
   },
 );
 
-/** The envelope of this API, with the part that the gateway reads. */
+/** The usual envelope of the service, with the part that the gateway reads. */
 const Acknowledgement = Type.Object(
   {
     success: Type.Literal(true),
@@ -172,9 +172,10 @@ export const mobilemoney: PaymentProvider = {
       operationId: 'validateMobileMoneyPayment',
       summary: 'Validate a mobile-money payment',
       description:
-        'The provider validates a payment before the money moves. The service accepts a payment that matches an account or names an existing ' +
-        'account number, unless the account is completed, or is cancelled and owes nothing. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 ' +
-        'means a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the ' +
+        'Before the money moves, the provider asks whether to accept the payment. The service accepts a payment that matches an account, or ' +
+        'whose reference is an existing account number. Exceptions: a completed account, and a cancelled account that owes nothing, ' +
+        'are refused. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong ' +
+        'amount, and C2B00015 the short code of another business. Nothing is stored. If the service fails, the ' +
         'answer is 503 within 2 seconds, and the provider applies the default action that you registered.',
       body: { contentType: 'application/json', schema: NotificationBody },
       answer: { contentType: 'application/json', schema: Validation },

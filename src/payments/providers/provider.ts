@@ -12,15 +12,15 @@ import type { ProviderName } from './provider-name-rules.ts';
  * in registry.ts and in provider-name-rules.ts.
  */
 export interface PaymentProvider {
-  /** The field `provider` of payments and notifications, and the last part of the path /webhooks/payments/<name>. */
+  /** The value of `provider` in payments and notifications, and the last part of the path /webhooks/payments/<name>. */
   readonly name: ProviderName;
   /** The code of the provider's payment method. */
   readonly methodCode: string;
   /** The provider's names of the two required fields, for error messages. */
   readonly fieldNames: { transactionId: string; amount: string };
   /**
-   * Whether payments without a matching account are accepted, so that staff assign them. False if the provider returns refused
-   * payments to the payer.
+   * Whether payments without a matching account are accepted, so that staff assign them. False if the provider returns the money
+   * of refused payments to the payer.
    */
   readonly acceptsUnmatched: boolean;
   /** The format of a call, for error messages. Example: 'a JSON object'. */
@@ -35,8 +35,8 @@ export interface PaymentProvider {
    */
   readTime?(text: string): Date | undefined;
   /**
-   * Reads the balance from the body of a call, as a decimal. It is the balance of the business after the payment. Absent for a
-   * provider whose calls have no balance.
+   * Reads from the body of a call the balance that the business has after the payment, as a decimal. Absent for a provider whose
+   * calls have no balance.
    */
   readBalance?(body: Buffer): string | null;
   /** The answer to an accepted notification. */
@@ -45,7 +45,7 @@ export interface PaymentProvider {
   refuse(sent: SentPayment | undefined, refusal: Refusal): ProviderAnswer;
   /** Absent for a provider whose statements are not imported. */
   readonly statement?: StatementReader;
-  /** Only for a provider that validates a payment before the money moves, at …/validation. */
+  /** Only for a provider that calls …/validation before the money moves, to ask whether to accept the payment. */
   readonly validation?: {
     /** The time limit of the answer in milliseconds, because the provider does not wait long. */
     deadlineMs: number;
@@ -53,11 +53,11 @@ export interface PaymentProvider {
     readonly description: RouteDescription;
   };
   /**
-   * Opens the provider's API. Absent for a provider without one.
-   * @returns undefined if the settings do not turn it on.
+   * Opens the provider's API. Absent for a provider that has no API.
+   * @returns undefined if the settings do not turn the API on.
    */
   openApi?(config: Config): ProviderApi | undefined;
-  /** The short codes whose payments are pulled. Absent for a provider that cannot list its payments. */
+  /** The short codes (business numbers) whose payments the service pulls. Absent for a provider that cannot list its payments. */
   pulledShortCodes?(config: Config): readonly string[];
   /** Absent for a provider that does not answer status queries. */
   readonly statusAnswers?: StatusAnswers;
@@ -78,7 +78,7 @@ export interface ProviderApi {
 export interface StatusSource {
   /**
    * Sends the query. Sending it twice only causes a second answer.
-   * @param transaction.answerUrl - the address for the provider's answer.
+   * @param transaction.answerUrl - the address to which the provider posts its answer.
    * @returns the provider's id of the query. Null if it sent none.
    */
   ask(
@@ -96,21 +96,18 @@ export interface AnswerReceiver<Answer> {
   /** Reads an answer. @returns undefined if it is unreadable. */
   read(body: Buffer): Answer | undefined;
   readonly description: RouteDescription;
-  /** The HTTP response to every readable call. A call that fits no query or request gets it, too: a repeat would not help. */
+  /** The HTTP response to every readable call, even if it fits no query or request, because a repeat would not help. */
   readonly acknowledgement: ProviderAnswer;
 }
 
-/** Receives the answers to status queries. */
 export type StatusAnswers = AnswerReceiver<StatusAnswer>;
 
 export interface StatusAnswer {
-  /** The id of the transaction. */
   transactionRef: string | null;
   /** Null if the provider did not describe the transaction. */
   transaction: DescribedTransaction | null;
   /** Whether the provider says that there is no such transaction. */
   doesNotExist: boolean;
-  /** The message of the provider. */
   message: string | null;
 }
 
@@ -136,7 +133,7 @@ export interface DescribedTransaction {
 export interface PullSource {
   /** How far back the provider lists payments. */
   readonly historyMs: number;
-  /** The longest window of one query. */
+  /** The longest window that one query can have. */
   readonly longestWindowMs: number;
   /** Registers a short code, so that the provider lists its payments. Repeats have no effect. */
   register(shortCode: string, signal: AbortSignal): Promise<void>;
@@ -151,7 +148,7 @@ export interface PullWindow {
 }
 
 export interface PulledPage {
-  /** The number of rows on the page. 0 if the offset is behind the last row. */
+  /** The number of rows on the page. 0 if the offset is after the last row. */
   rowCount: number;
   /** All rows as text. Two pages with the same content mean that the offset has no effect. */
   content: string;
@@ -188,26 +185,23 @@ export interface PaymentToRequest {
   phone: string;
   amountMinor: Minor;
   accountNumber: string;
-  /** The address for the provider's answer. */
+  /** The address to which the provider posts its answer. */
   answerUrl: string;
 }
 
-/** The result of sending a request. `not_sent`: the provider certainly has not processed it. `unknown`: the provider may have. */
+/** `not_sent`: the provider has certainly not processed the request. `unknown`: the provider may have processed it. */
 export type SendResult =
   | { outcome: 'sent'; requestId: string; merchantRequestId: string | null }
   | { outcome: 'refused'; reason: EndReason; message: string }
   | { outcome: 'not_sent' | 'unknown'; message: string };
 
-/**
- * The outcome of a request, as the provider reports it. `waiting` if the customer has not answered, `unknown` if the provider
- * reported no outcome.
- */
+/** The outcome that the provider reports. `waiting`: the customer has not answered. `unknown`: the provider reported none. */
 export type RequestResult =
   | { outcome: 'paid'; message: string | null }
   | { outcome: 'ended'; reason: EndReason; message: string | null }
   | { outcome: 'waiting' | 'unknown'; message: string | null };
 
-/** Why a request ended without a payment. `refused` and `not_sent` concern the request, all others the customer. */
+/** Why a request ended without a payment. `refused` and `not_sent` are about the request, and the others about the customer. */
 export type EndReason =
   | 'cancelled'
   | 'insufficient_funds'
@@ -233,7 +227,7 @@ export interface RequestAnswer {
 
 /** Reads the statement that the provider exports as CSV. */
 export interface StatementReader {
-  /** The columns that every header has. */
+  /** The columns that a header must have. */
   readonly requiredColumns: readonly string[];
   /** @returns the delimiter of the header; undefined for any other line. */
   findDelimiter(line: string): Delimiter | undefined;
@@ -241,7 +235,7 @@ export interface StatementReader {
   readHead(cells: readonly string[]): Head | undefined;
   /** Reads a line before the header. */
   readPreamble(cells: readonly string[]): { organisation?: string; shortCode?: string };
-  /** Reads one record after the header. A record that cannot be read is kept with the reason, because it may hold money. */
+  /** Reads one record after the header. An unreadable record becomes a line with the reason, because it may be a payment. */
   readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine;
 }
 
@@ -251,9 +245,9 @@ export type Head = Partial<Record<string, number>>;
 
 /** One transaction of the statement. */
 export interface StatementLine {
-  /** The transaction was completed and paid money in. The books must have an equal payment. */
+  /** Whether a customer paid, and the transaction was completed. The books must then have an equal payment. */
   isPayment: boolean;
-  /** The transaction was completed and withdrew the payment in `linkedReceipt`. */
+  /** Whether the transaction was completed, and took back the payment `linkedReceipt`. */
   isReversal: boolean;
   result: 'other' | 'unreadable' | null;
   problem: string | null;
@@ -284,14 +278,14 @@ export interface SentPayment {
   time: string | null;
   /** The number of the business that is paid. */
   businessShortCode: string | null;
-  /** The account that the payer typed. */
+  /** The reference that the payer typed. */
   reference: string | null;
   /** The payer's number: international, local, masked, or the SHA-256 of its digits in hex. */
   payer: string | null;
   payerName: string | null;
 }
 
-/** The result of a notification: `pending` if it is stored and will be retried. */
+/** The result of a notification. `pending`: the notification is stored, and the service will retry it. */
 export interface NotificationResult {
   outcome: NotificationOutcome | 'pending';
   paymentId: number | null;
@@ -329,14 +323,14 @@ export interface RouteDescription {
  * Why a call of a provider's API has no result.
  * - not_sent: there was no access token or no connection, so the operation was not called.
  * - unauthorized: the provider refuses the credentials of the settings.
- * - busy: the provider did not process the call, because there were too many.
+ * - busy: the provider did not process the call, because there were too many calls.
  * - refused: the provider refused the call.
  * - no_answer: it is unknown whether the provider processed the call.
  * - too_large: the answer is larger than the service reads.
  */
 export type ProviderApiProblem = 'not_sent' | 'unauthorized' | 'busy' | 'refused' | 'no_answer' | 'too_large';
 
-/** The time limits of two token requests (30 s each) and two of the slowest calls (60 s each): a call may be repeated once. */
+/** The time for two token requests of 30 s and two of the slowest calls of 60 s, because a call can be repeated once. */
 export const LONGEST_CALL_SECONDS = 180;
 
 /** The message names the operation and the provider's reason, and never contains a credential. */

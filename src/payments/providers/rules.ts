@@ -36,8 +36,8 @@ export function readingSettings({ config, currency }: Pick<Context, 'config' | '
 }
 
 /**
- * Parses a payment that a provider sent. Only a transaction id and an amount are required. A missing or wrong time is replaced by
- * the time of receipt, because the money may have moved already.
+ * Parses a payment that a provider sent. Only a transaction id and an amount are required. A payment with a missing or wrong time
+ * gets the time of receipt. It is not refused, because the money may have moved already.
  */
 export function readNotification(
   provider: PaymentProvider,
@@ -60,7 +60,7 @@ export function readNotification(
   }
   if (amountMinor === undefined || problems.length > 0) return { problems };
   const { transTime, flags } = timeOf(provider, sent.time, receivedAt, settings.timeZone);
-  // Calls and statements have different time formats, so the content hash has the parsed time. A flagged time is hashed as text.
+  // Calls and statements have different time formats, so the content hash has the parsed time. A flagged time is hashed unparsed.
   const time = flags.length === 0 && provider.readTime ? transTime.toISOString() : sent.time;
   const fields = notificationFields(provider, { amountMinor, transId, ...sent, time }, settings);
   return {
@@ -75,7 +75,7 @@ export function readNotification(
   };
 }
 
-/** Like `readNotification`, for a pulled payment. It is never refused, because the money has moved. */
+/** Like `readNotification`, for a pulled payment. Pulled payments are not refusable, because their money has moved. */
 export function readPulled(
   provider: PaymentProvider,
   { sent, time, raw }: PulledPayment,
@@ -175,7 +175,7 @@ export function textOf(fields: Record<string, unknown>, name: string, rawBody = 
 }
 
 /**
- * The amount as the provider wrote it, readable or not; see `readAmountOf`. Null only if the field is missing, so that an
+ * The amount as the provider wrote it, even if `readAmountOf` cannot read it. Null only if the field is missing, so that an
  * unreadable amount does not look like a missing one.
  */
 export function amountTextOf(value: unknown): string | null {

@@ -11,7 +11,7 @@ import { cleanText } from './rules.ts';
 const XML_TYPE = 'text/xml; charset=utf-8';
 const REQUEST = 'SYNC_BILLPAY_REQUEST';
 const RESPONSE = 'SYNC_BILLPAY_RESPONSE';
-/** The depth of the fields. They are children of COMMAND and contain only text. */
+/** The depth of the fields in the document. They are children of COMMAND and contain only text. */
 const DEPTH = 2;
 
 const SUCCESS = { code: 'error000', description: 'Transaction successful' };
@@ -149,7 +149,6 @@ function answer(
   };
 }
 
-/** Characters to escape in the text of an element. */
 const MARKUP: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 function escapeXml(value: string | number): string {

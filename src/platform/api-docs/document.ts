@@ -82,7 +82,7 @@ function finishOperation(
     ...operation,
     parameters: parameters.map((parameter) => finishParameter(parameter as Schema, toSchema)),
     ...(requestBody && { requestBody: finishBody(requestBody, toSchema) }),
-    // An answer that the route declares, such as that of /health, replaces the common answer with the same status.
+    // An answer that the route declares, such as the 503 of /health, replaces the common answer with the same status.
     responses: Object.fromEntries([...failures, ...own]),
   };
 }

@@ -85,7 +85,7 @@ export const NAME_OF: Record<ErrorCode, ErrorName> = {
 };
 
 interface ErrorResponse {
-  /** The name of the component. Errors with the same status share one, such as `DuplicateEntryOrKeyInUse`. */
+  /** The name of the component. Errors with the same status share one component, such as `DuplicateEntryOrKeyInUse`. */
   name: string;
   status: number;
   response: object;

@@ -28,8 +28,8 @@ export const PAGE_ROUTE = {
 } as const;
 
 /**
- * The interactive documentation and its API description. Uses the files of @fastify/swagger-ui, but not its routes, because they
- * would read the files from disk at each request, send them uncompressed, and serialize the description again.
+ * The interactive documentation and its API description. Uses the files of @fastify/swagger-ui, but not its routes: at each
+ * request, those routes would read the files from disk, send them uncompressed, and serialize the description again.
  */
 export function docsRoutes(app: HttpServer): void {
   const files: Record<string, StaticContent> = {

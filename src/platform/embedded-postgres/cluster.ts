@@ -105,8 +105,8 @@ async function removeStaleDrafts(folder: string): Promise<void> {
 }
 
 /**
- * Whether the process that made a draft is dead. The first process of a container always has the same id, so a draft with this
- * process's id is stale if it is older than this process.
+ * Whether the process that made a draft is dead. In a container, the service has the same process id at each start. So a draft
+ * with this process's id is stale if it is older than this process.
  */
 async function isStale(draft: string, pid: number): Promise<boolean> {
   if (pid !== process.pid) return !isAlive(pid);

@@ -3,11 +3,11 @@ import { codeOf } from './error.ts';
 import { programEnvironment, type SystemAccount } from './run-as.ts';
 
 /**
- * The guardian runs a program and interrupts it when the guardian's standard input ends. This input is a pipe that only the service
- * holds, and the kernel closes it when the service dies for any reason. On SIGINT, a PostgreSQL server does a fast shutdown, and
- * initdb removes its incomplete folder. The guardian ends when its program ends, with the same status. The guardian is a shell,
- * because a shell starts in a millisecond and needs one megabyte. File descriptor 3 is needed because a shell gives background jobs
- * an empty stdin.
+ * The guardian runs a program and interrupts it when the guardian's standard input ends. This input is a pipe that only the
+ * service holds, and the kernel closes it when the service dies for any reason. On SIGINT, a PostgreSQL server does a fast
+ * shutdown, and initdb removes its incomplete folder. The guardian ends when its program ends, with the same status. The guardian
+ * is a shell, because a shell starts in a millisecond and needs one megabyte. File descriptor 3 is needed because a shell gives
+ * background jobs an empty stdin.
  */
 const guardianScript = `
 trap '' HUP INT QUIT TERM

@@ -35,11 +35,11 @@ const noServerTimeoutMs = 60_000;
 const takeLockTimeoutMs = 600_000;
 
 /**
- * Returns when no server runs on the cluster any more. If the owner of the server is dead, the guardian stops the server. If
- * the guardian is also dead, this function stops the server.
+ * Returns when no server runs on the cluster any more. If the owner of the server is dead, the guardian stops the server. If the
+ * guardian is also dead, this function stops the server.
  *
  * @throws EmbeddedPostgresError when another process owns the folder, or when the server does not stop within a minute. A process
- * counts as the owner only after it has held the lock for half a second, because a killed owner leaves the lock for a moment.
+ * is the owner only if it has held the lock for half a second: the lock of a killed owner remains for a moment.
  */
 export async function waitUntilNoServer(cluster: string, signal: AbortSignal): Promise<void> {
   const began = Date.now();
@@ -168,7 +168,7 @@ export async function readServerFile(
   return { pid: Number(pid), connection: { ...base, host: address || '127.0.0.1', password } };
 }
 
-/** Connects to the database `postgres`: `ams` may not exist yet, and an open connection to it would prevent copying or dropping it. */
+/** Connects to `postgres`, not to `ams`: `ams` may not exist yet, and a connection to it would prevent copying or dropping it. */
 async function connect(connection: ServerSettings): Promise<pg.Client> {
   const client = new pg.Client({
     ...connection,

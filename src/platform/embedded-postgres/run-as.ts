@@ -28,10 +28,10 @@ export const programEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbi
 const probeTimeoutMs = 10_000;
 
 /**
- * Chooses the user that PostgreSQL runs as: the first candidate that can reach the program and the data folder. For an ordinary
- * user, the only candidate is this user. PostgreSQL refuses to run as root, so the candidates of root are `postgres` and `nobody`
- * (the owner of the data first), and at last a user namespace: in it, a process of root has the id of the first of them. Such a process
- * can also reach folders below `/root`. For a user id without a name, the namespace is the only candidate.
+ * Chooses the user that PostgreSQL runs as: the first candidate that can enter the data folder and run the program there. An
+ * ordinary user has one candidate, itself. PostgreSQL refuses to run as root, so the candidates of root are the users `postgres`
+ * and `nobody` (the owner of the data first), and then a user namespace. In the namespace, PostgreSQL sees the id of the first of
+ * these users instead of root's, but can still reach folders below `/root`. A user id without a name has only the namespace.
  *
  * @throws EmbeddedPostgresError if no user can run PostgreSQL, or if the data belongs to a user that is not a candidate.
  */
@@ -62,8 +62,8 @@ export async function chooseAccount(program: Program, folder: string): Promise<S
 }
 
 /**
- * Makes the account the owner of the tree, if this process runs as root. The top folder is changed last, so that its owner shows
- * that the change is complete.
+ * Makes the account the owner of `path` and of everything below it, if this process runs as root. `path` itself is changed last:
+ * if the account owns `path`, it owns everything below it.
  */
 export async function giveTo(account: SystemAccount, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
@@ -117,7 +117,7 @@ function hasName(): boolean {
   }
 }
 
-/** The users in /etc/passwd, without those of a directory server. */
+/** The users in /etc/passwd. Users of a directory server such as LDAP are missing. */
 export async function readUsers(): Promise<User[]> {
   const text = await readFile('/etc/passwd', 'utf8');
   return text

@@ -7,8 +7,8 @@ import { readUsers } from './run-as.ts';
 /*
  * Another user who can write to the data folder or replace it can read the books and the secret that signs access tokens. With a
  * link, such a user can make root write to any file. So each folder on the path must belong to root or to this process's user,
- * and no other user may write to it. Exception: others may write to a sticky folder above the data folder, such as /tmp. OpenSSH has
- * a similar rule.
+ * and no other user may write to it. Exception to the second rule: other users may write to a sticky folder above the data
+ * folder, such as /tmp. OpenSSH has a similar rule.
  */
 
 const othersMayWrite = 0o002;
@@ -22,11 +22,11 @@ const plainFilesOnly = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 type MakeFolder = (path: string) => Promise<unknown>;
 
 /**
- * Creates the folder and its missing parents. Unless the umask forbids it, other users can pass through these folders, because root
- * runs PostgreSQL as another user. They can never list or change the folders.
+ * Creates the folder and its missing parents. If the umask allows it, other users can pass through these folders, because root
+ * runs PostgreSQL as another user. Other users can never list or change the folders.
  *
  * @param path - an absolute path. @returns the real path, without links.
- * @throws EmbeddedPostgresError when another user can write to the folder or replace it. Windows is not checked.
+ * @throws EmbeddedPostgresError when another user can write to the folder or replace it. On Windows, nothing is checked.
  */
 export async function makeSafeFolder(path: string): Promise<string> {
   if (process.platform !== 'win32') return walk(path, (folder) => mkdir(folder, 0o711));
@@ -34,7 +34,7 @@ export async function makeSafeFolder(path: string): Promise<string> {
   return realpath(path);
 }
 
-/** Like `makeSafeFolder`, for an existing folder. @throws ENOENT if it does not exist. */
+/** Like `makeSafeFolder`, but creates nothing. @throws ENOENT if the folder does not exist. */
 export async function findSafeFolder(path: string): Promise<string> {
   return process.platform === 'win32' ? realpath(path) : walk(path);
 }

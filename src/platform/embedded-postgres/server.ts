@@ -125,7 +125,7 @@ function settings(connection: ServerSettings, mark: string): string[] {
     full_page_writes: 'on',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // The service receives the errors of failed statements. In the log they would only be a second copy, and may contain personal
+    // The service receives the errors of failed statements. The log would only repeat these errors, and they can contain personal
     // data.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
@@ -177,7 +177,7 @@ async function openLog(path: string, { uid = 0, gid = 0 }: SystemAccount) {
   const { size: start } = await handle.stat();
   let shortening: Promise<void> | undefined;
   const timer = setInterval(() => {
-    shortening = shorten(path, handle).catch(() => undefined); // The disk may be full. Tried again in the next minute.
+    shortening = shorten(path, handle).catch(() => undefined); // The disk may be full. The timer tries again in the next minute.
   }, logCheckIntervalMs).unref();
 
   /** Resolves to the last FATAL or PANIC message of the server. */
@@ -196,8 +196,8 @@ async function openLog(path: string, { uid = 0, gid = 0 }: SystemAccount) {
 }
 
 /**
- * Rotates a log that is too long: copies it to `postgres.log.1` and empties it. The server appends, so emptying the file is
- * enough.
+ * Rotates a log that is too long: copies it to `postgres.log.1` and empties it. The file is open for appending, so the next
+ * message of the server begins the empty file.
  */
 async function shorten(path: string, handle: FileHandle): Promise<void> {
   if ((await handle.stat()).size < longestLogBytes) return;

@@ -30,8 +30,8 @@ import { readUsers } from './run-as.ts';
 import { type EmbeddedPostgres, findRunningEmbeddedPostgres, startEmbeddedPostgres } from './supervisor.ts';
 
 /*
- * All tests use real servers. Child processes, which may be killed, run the compiled program from `app`. This folder is
- * like an installed service, with its own JavaScript and its own node_modules.
+ * All tests use real servers. Child processes, which the tests can kill, run the compiled program from `app`. This folder is like
+ * an installed service, with its own JavaScript and its own node_modules.
  */
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -121,7 +121,7 @@ describe('start', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('is quick, and keeps what was written', async () => {
+  test('is quick, and keeps the data of the previous start', async () => {
     const cold = await timed(start);
     await query(cold.value.connection, 'create table kept as select 1 as id');
     await cold.value.stop();
@@ -144,7 +144,7 @@ describe('start', () => {
     });
   });
 
-  test('removes what a killed first start left, but not what a living process makes', async () => {
+  test('removes the unfinished folder of a killed process, but not that of a living process', async () => {
     await mkdir(join(dataDir, '.postgres-new-99999999-abc', 'data'), { recursive: true });
     await mkdir(join(dataDir, `.postgres-new-${process.ppid}-abc`));
     await start();
@@ -246,7 +246,7 @@ describe('one owner', () => {
     const old = await postmaster();
     const guardians = (await processesOn(dataDir)).filter(({ command }) => command.startsWith('/bin/sh'));
     expect(guardians).toHaveLength(2); // the guardian and its watcher
-    first.kill('SIGSTOP'); // Otherwise it could restart the server before it is killed.
+    first.kill('SIGSTOP'); // Otherwise the service could restart the server before the service is killed.
     for (const { pid } of guardians) process.kill(pid, 'SIGKILL');
     await kill(first);
     expect(await processesOn(dataDir)).toContainEqual(expect.objectContaining({ pid: old }));
@@ -328,7 +328,7 @@ describe('crashes and signals', () => {
     await lineOf(child, 'id 5');
     const before = await postmaster();
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(-(child.pid ?? 0), signal);
-    await lineOf(child, 'id 50'); // The child ignores them, and continues to write.
+    await lineOf(child, 'id 50'); // The child ignores the signals, and continues to write.
     expect(await postmaster()).toBe(before);
     child.stdin?.end();
     expect(await once(child, 'exit')).toEqual([0, null]);
@@ -447,7 +447,7 @@ describe('the user that runs PostgreSQL', () => {
     },
   );
 
-  test.runIf(hasNamespaces)('may have no name, as in a container', async () => {
+  test.runIf(hasNamespaces)('can be a user id without a name, as in a container', async () => {
     execFileSync('chown', [String(nameless), dataDir]);
     await lineOf(run(app, 'hold', { ordinary: true, uid: nameless }), 'ready');
     expect((await stat(join(dataDir, 'postgres'))).uid).toBe(nameless);
@@ -528,7 +528,7 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
     },
   );
 
-  test('may write to a sticky folder above, such as /tmp', async () => {
+  test('may write to a sticky folder above the data folder, such as /tmp', async () => {
     await chmod(dirname(dataDir), 0o1777);
     await start();
   });
@@ -551,7 +551,7 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
     ['folder', (path) => mkdir(path)],
   ];
 
-  test.each(plants)('cannot redirect the log to a %s of theirs', async (_name, plant) => {
+  test.each(plants)('cannot redirect the log to a %s that they made', async (_name, plant) => {
     const target = join(dirname(dataDir), 'target');
     await writeFile(target, 'precious', { mode: 0o644 });
     const log = join(dataDir, 'postgres.log');
@@ -610,7 +610,7 @@ function succeeds(file: string, args: string[], uid: number): boolean {
   return spawnSync(file, args, { cwd: '/', uid, gid: uid }).status === 0;
 }
 
-/** A folder with its own parent folder, so that a test may change the parent's mode. */
+/** A folder with its own parent folder, so that a test can change the mode of the parent. */
 async function newFolder(name = 'data'): Promise<string> {
   const parent = await mkdtemp(join(top, 'd-'));
   await chmod(parent, 0o755);
@@ -661,7 +661,7 @@ async function makeApp(name: string, installPackage: (to: string) => Promise<voi
   return folder;
 }
 
-/** What npm unpacks when it runs no scripts; some archives also lose the execute bits. */
+/** Copies the package as npm unpacks it without running scripts. Some archives also lose the execute bits. */
 async function copyPackage(to: string): Promise<void> {
   const from = join(modules, platformPackage);
   await cp(from, to, { recursive: true, verbatimSymlinks: true });
@@ -754,7 +754,7 @@ async function untilGone(folder: string): Promise<void> {
   });
 }
 
-/** The server's and the guardian's processes: by their command line, or (backends) by the folder they are in. */
+/** The processes of the server and the guardian. They are found by their command line, or (backends) by their working folder. */
 async function processesOn(folder: string): Promise<{ pid: number; command: string }[]> {
   if (process.platform !== 'linux') return [];
   const found: { pid: number; command: string }[] = [];

@@ -46,7 +46,7 @@ export async function startEmbeddedPostgres(options: {
   }
 }
 
-/** Settings to connect to the server that this or another process of the service runs on the folder. Undefined if none runs. */
+/** Settings to connect to the server that a process of the service runs on the folder. Undefined if there is no such server. */
 export async function findRunningEmbeddedPostgres(dataDir: string): Promise<ServerSettings | undefined> {
   const folder = resolve(dataDir);
   try {
@@ -83,7 +83,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
     },
   };
 
-  /** Two processes may start at the same time. PostgreSQL's own lock then lets one of them start, and the other tries again. */
+  /** If two processes start at the same time, PostgreSQL's own lock lets one start its server, and the other tries again. */
   async function takeFolder({ keepsPort = false } = {}) {
     const deadline = Date.now() + takeFolderTimeoutMs;
     for (;;) {

@@ -24,7 +24,7 @@ const NOT_MIGRATED = new Set(['3F000', '42P01', '42883']);
 interface ProbeOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
   /** The names of this version's migrations, in order. */
   migrations: readonly string[];
-  /** The pooler for requests. It must accept connections, too. */
+  /** The URL of the pooler for requests. If it accepts no connections, the state is `down`. */
   pooler?: string | undefined;
 }
 

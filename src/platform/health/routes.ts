@@ -15,7 +15,7 @@ const Health = Type.Object(
     redis: Type.Enum(['up', 'down', 'disabled']),
     replica: Type.Enum(['up', 'behind', 'not a standby', 'down', 'disabled'], {
       description:
-        'Reports read the primary unless the replica is up. `behind`: the replica is too far behind, or a failover has replaced the primary in the last minute.',
+        'If the replica is not up, reports read the primary. `behind`: the replica is too far behind, or a failover has replaced the primary in the last minute.',
     }),
     silentProviders: Type.Optional(
       Type.Array(Type.String(), {

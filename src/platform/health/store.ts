@@ -5,8 +5,8 @@ import type { Db } from '../../core/database/db.ts';
 export const MAX_COUNTED = 10_000;
 
 /**
- * Rows that wait for the service or for staff. Partial indexes find these rows. The table of provider statements is short and needs
- * no such index.
+ * Rows that wait for the service or for staff. Partial indexes find these rows. The table of provider statements is short and
+ * needs no such index.
  */
 const WAITING = {
   unmatched_payments: sql`payments where status = 'unmatched'`,

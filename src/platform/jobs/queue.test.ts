@@ -50,7 +50,7 @@ describe('a job', () => {
   it('starts at once when its transaction commits, and not before', async () => {
     const run = vi.fn(async () => {});
     start(run);
-    await sleep(200); // It listens now.
+    await sleep(200); // The queue listens now.
     await service.context.db.transaction().execute(async (tx) => {
       await addJob(tx, { task: TASK, key: 'a' });
       await sleep(300);
@@ -67,12 +67,12 @@ describe('a job', () => {
     expect(run.mock.calls.map(([payload]) => payload)).toEqual([{ key: 'a' }, { key: 'b' }]);
   });
 
-  it('is not added if a job with its key exists and only a missing job is wanted', async () => {
+  it('is not added with onlyIfMissing if a job with its key exists', async () => {
     expect([await add('a', true), await add('a', true)]).toEqual([true, false]);
     expect(await waiting()).toBe(1);
   });
 
-  it('runs on one instance at a time, and again when it was added while it ran', async () => {
+  it('runs on one instance at a time, and runs again if it was added again while it ran', async () => {
     let running = 0;
     let most = 0;
     let runs = 0;
@@ -108,7 +108,7 @@ describe('a job', () => {
     logged.mockRestore();
   });
 
-  it('gets isLast in its last attempt, and is not run after it', async () => {
+  it('gets isLast in its last attempt, and never runs again', async () => {
     const attempts: boolean[] = [];
     start(async (_payload, { isLast }) => {
       attempts.push(isLast);
@@ -124,7 +124,7 @@ describe('a job', () => {
     await expect.poll(() => isGivenUp(service.context.db, 'a')).toBe(true);
   });
 
-  it('of an instance that died is run by another one', { timeout: 15_000 }, async () => {
+  it('of an instance that died is run by another instance', { timeout: 15_000 }, async () => {
     await add('a');
     await sql`update graphile_worker._private_job_queues
       set locked_by = 'pool-dead', locked_at = now() - interval '1 minute'`.execute(service.context.db);
@@ -135,7 +135,7 @@ describe('a job', () => {
     await expect.poll(() => run.mock.calls.length, { timeout: 10_000 }).toBe(1);
   });
 
-  it('of a live instance stays with it for any duration', { timeout: 30_000 }, async () => {
+  it('of a live instance stays with this instance, however long it runs', { timeout: 30_000 }, async () => {
     const release = new AbortController();
     start(async () => void (await once(release.signal, 'abort')));
     await add('a');
@@ -160,7 +160,7 @@ describe('a job', () => {
 });
 
 describe('a queue', () => {
-  it('is unlocked if a live instance left it locked after its job was completed elsewhere', {
+  it('is unlocked if a live instance keeps it locked although another instance has completed the job', {
     timeout: 15_000,
   }, async () => {
     const run = vi.fn(async () => {});
@@ -205,7 +205,7 @@ describe('a queue', () => {
   });
 });
 
-describe('a task of every minute', () => {
+describe('a task of everyMinute', () => {
   /** Whether the task waits for the next full minute, or has already run in it. */
   async function isAdded(run: { mock: { calls: unknown[] } }): Promise<boolean> {
     const { rows } = await sql`
@@ -223,7 +223,7 @@ describe('a task of every minute', () => {
     await expect.poll(() => isAdded(run), { timeout: 8_000 }).toBe(true);
   });
 
-  it('is added within seconds after an addition has failed', { timeout: 30_000 }, async () => {
+  it('is added again within seconds after an attempt to add it has failed', { timeout: 30_000 }, async () => {
     const rename = (from: string, to: string) =>
       sql`alter function ${sql.table(`graphile_worker.${from}`)} rename to ${sql.ref(to)}`.execute(
         service.context.db,

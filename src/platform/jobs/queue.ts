@@ -16,28 +16,26 @@ const MAX_ATTEMPTS = 5;
 const POLL_INTERVAL_MS = 2_000;
 const RESTART_DELAY_MS = 5_000;
 /**
- * Each minute task also runs once when the instance starts. Its start job and its minute jobs have the same key. The first minute
- * job is added after this delay, when the start job already runs. Otherwise the two would be merged into one job.
+ * A task of `everyMinute` also runs once when the instance starts. A start job that still waits would be merged with the first
+ * minute job, because both have the same key. So the first minute job is added after this delay, when the start job runs.
  */
 const FIRST_MINUTE_JOB_MS = 5_000;
 /** Less than a minute, so that no minute is left out. */
 const NEXT_MINUTE_JOB_MS = 50_000;
-/** The pause after a failed attempt to add the jobs. */
 const RETRY_MINUTE_JOB_MS = 5_000;
-/** How often each instance shows that it is alive. */
 const HEARTBEAT_MS = 5_000;
-/** With this delay, the library sends its LISTEN on the same connection before the first heartbeat. */
+/** The first heartbeat waits this long, so that the library sends its LISTEN on the same connection first. */
 const FIRST_HEARTBEAT_MS = 500;
-/** After this time PostgreSQL ends the session of an instance that is frozen or has lost its network connection. */
+/** After this time without a heartbeat, PostgreSQL ends the session: the instance is frozen or has lost its network. */
 const LONGEST_SILENCE_SECONDS = 15;
-/** The first key of the advisory locks that live instances hold. */
+/** The first of the two keys of an advisory lock. Each live worker holds one. */
 const ALIVE_LOCK = 720_316_041;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** At a stop, the queue waits at most this long for the current batches. An unfinished job runs again. */
+/** At a stop, the queue waits at most this long for its running jobs. A job that has not ended by then runs again. */
 const LONGEST_STOP_MS = 5_000;
 
 export interface Attempt {
-  /** Whether this is the last attempt, so that a failure ends the job. */
+  /** Whether this is the last attempt. If it fails, the job does not run again. */
   isLast: boolean;
   /** Aborted when the instance stops. The task then ends after its current batch. */
   signal: AbortSignal;
@@ -50,7 +48,7 @@ export interface Attempt {
 export type Task = (payload: unknown, attempt: Attempt) => Promise<void>;
 
 interface JobQueueOptions {
-  /** The address of PostgreSQL itself, because a pooler in transaction mode does not forward NOTIFY. */
+  /** The address of PostgreSQL itself, not of a pooler: a pooler in transaction mode does not forward NOTIFY. */
   connection: Connection;
   db: Db;
   log: Log;
@@ -61,15 +59,15 @@ interface JobQueueOptions {
 }
 
 export interface JobQueue {
-  /** Waits for the current batches, at most 5 s. */
+  /** Aborts the signals of the running jobs, and waits at most 5 s for these jobs. */
   stop(): Promise<void>;
 }
 
 /** Creates the tables of the queue, or migrates them to the version of the library. Only one instance may run this at a time. */
 export async function installJobQueue(pool: pg.Pool): Promise<void> {
   await runMigrations({ pgPool: pool });
-  // The library enables row-level security without policies, so only the owner of the tables has access. Without row-level
-  // security, other roles with rights on the tables can use them.
+  // The library enables row-level security without policies, so only the owner of the tables has access. It is disabled here, so
+  // that other roles with rights on the tables can use them.
   await pool.query(`do $$ declare name regclass; begin
     for name in select oid from pg_class where relnamespace = 'graphile_worker'::regnamespace and relrowsecurity loop
       execute format('alter table %s disable row level security', name);
@@ -78,18 +76,18 @@ export async function installJobQueue(pool: pg.Pool): Promise<void> {
 
 interface Job {
   task: string;
-  /** Replaces a job that has the same key and has not started. If a job with this key is running, the new job runs after it. */
+  /** The new job replaces a waiting job with this key. If a job with this key is running, the new job runs after it. */
   key: string;
   payload?: object;
-  /** Adds no job if there is one with the key, even a failed or running one. */
+  /** Adds the job only if no other job has the key, not even a running or failed job. */
   onlyIfMissing?: boolean;
 }
 
 const ADD_JOB = sql`select revision = 0 as "isNew" from graphile_worker.add_job`;
 
 /**
- * Adds a job, which starts when the transaction has committed. The jobs of a task run one at a time.
- * @returns whether the job is new, not a replacement.
+ * Adds a job. The queue starts the job after the transaction has committed. The jobs of a task run one at a time.
+ * @returns false if the job replaced another job, or was not added.
  */
 export async function addJob(db: Db, { task, key, payload = {}, onlyIfMissing }: Job): Promise<boolean> {
   const { rows } = await sql<{ isNew: boolean }>`
@@ -100,8 +98,8 @@ export async function addJob(db: Db, { task, key, payload = {}, onlyIfMissing }:
 }
 
 /**
- * Adds a job for the next full minute of PostgreSQL's clock, unless one is waiting. So the job runs once for all instances
- * together.
+ * Adds a job for the next full minute of PostgreSQL's clock, if none with its key is waiting. All instances add it with the same
+ * key, so it runs once for all of them together.
  */
 async function addForNextMinute(db: Db, task: string): Promise<void> {
   await sql`${ADD_JOB}(${task}, queue_name := ${task}, max_attempts := ${MAX_ATTEMPTS}, job_key := ${task},
@@ -118,7 +116,7 @@ export async function isGivenUp(db: Db, key: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Runs jobs until stopped. If a worker ends, for example because the database is down, it is started again. */
+/** Runs jobs until `stop` is called. If a worker ends, for example because the database is down, it is started again. */
 export function startJobQueue(options: JobQueueOptions): JobQueue {
   const { db, log, everyMinute = [] } = options;
   const stopping = new AbortController();
@@ -179,7 +177,7 @@ function openQueuePool({ connection, log, tasks }: JobQueueOptions): pg.Pool {
   });
 }
 
-/** One worker for each task: a task runs one job at a time, so with this number no task waits for another. */
+/** One worker for each task. A task runs only one job at a time, so no task waits for another. */
 function concurrencyOf(tasks: JobQueueOptions['tasks']): number {
   return Math.max(Object.keys(tasks).length, 1);
 }
@@ -199,8 +197,8 @@ async function startRunner(
     noHandleSignals: true,
     concurrency: concurrencyOf(tasks),
     pollInterval: POLL_INTERVAL_MS,
-    // Completes jobs in batches. Without batches, version 0.17 does not catch the error of a failed completion, and this error
-    // would end the process.
+    // Completes jobs in batches. Without batches, version 0.17 of the library does not catch the error of a failed completion,
+    // and this error would end the process.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     taskList: Object.fromEntries(
       Object.entries(tasks).map(([name, task]) => [
@@ -212,9 +210,9 @@ async function startRunner(
 }
 
 /**
- * The library keeps the jobs of a dead process locked for four hours. So the connection that listens for jobs holds an advisory
- * lock for its worker. PostgreSQL releases the lock when the session ends, and ends a session without heartbeats. Every instance
- * looks for jobs whose worker has no lock, and releases these jobs.
+ * Releases the jobs of dead workers, which the library would keep locked for four hours. Each worker holds an advisory lock on
+ * the connection that listens for jobs. PostgreSQL ends a session that sends no heartbeats, and releases the lock when the
+ * session ends. Every instance looks for jobs whose worker holds no such lock, and releases these jobs.
  */
 export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void {
   let timer: NodeJS.Timeout | undefined;
@@ -227,7 +225,7 @@ export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void
     let isHeld = false;
     const beat = async () => {
       if (!isHeld) {
-        // A shared lock, because the previous connection of this worker, which was lost, may still hold one.
+        // The lock is shared, because the previous connection of this worker, which was lost, may still hold it.
         await client.query(
           `select set_config('idle_session_timeout', $1, false), pg_advisory_lock_shared($2, hashtext($3))`,
           [`${LONGEST_SILENCE_SECONDS}s`, ALIVE_LOCK, workerPool.id],
@@ -241,12 +239,12 @@ export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void
          where pg_try_advisory_xact_lock($3, hashtext(worker))`,
         [workerPool.id, LONGEST_SILENCE_SECONDS, ALIVE_LOCK],
       );
-      // A live worker has no lock while it reconnects. A worker that also has no lock at the next heartbeat counts as dead.
+      // A live worker holds no lock while it reconnects, so it counts as dead only if two heartbeats in a row find no lock.
       const dead = rows.map(({ worker }) => worker).filter((worker) => lockless.has(worker));
       lockless = new Set(rows.map(({ worker }) => worker));
       if (dead.length > 0) await client.query('select graphile_worker.force_unlock_workers($1)', [dead]);
-      // Releases queues that are locked without a job. When a frozen worker continues, it deletes its job, even if another worker
-      // has taken over the job and its queue. The queue then stays locked.
+      // Releases queues that are locked although none of their jobs runs. When a frozen worker continues after another worker has
+      // taken over its job, it deletes the job. The queue of the job then stays locked.
       await client.query(
         `update graphile_worker._private_job_queues q set locked_by = null, locked_at = null
          where locked_at < now() - $1 * interval '1 second' and not exists (
@@ -255,7 +253,7 @@ export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void
       );
     };
     const warn = (error: Error) => log.warn({ err: error }, 'the heartbeat of the job queue failed');
-    /** The next heartbeat waits for this one, which may be slow. */
+    /** Sends a heartbeat after the delay. The next heartbeat is sent only after this one has ended, because it may be slow. */
     const beatAfter = (delayMs: number) => {
       const current = setTimeout(async () => {
         await beat().catch(warn);

@@ -12,7 +12,7 @@ const LONGEST_PAUSE_MS = 30_000;
 export class MigrationError extends Error {}
 
 interface MigrateOptions {
-  /** The last migration to apply. Default: all. */
+  /** The name of the last migration to apply. Default: all migrations are applied. */
   last?: string | undefined;
   /** Called before each pause, when a migration waits for a lock. */
   onWait?: (message: string) => void;
@@ -20,8 +20,8 @@ interface MigrateOptions {
 
 /**
  * Applies the missing migrations, each in its own transaction, so that a lock ends with the migration that needs it. A file that
- * starts with `-- Outside a transaction` runs without one. The caller holds the preparation lock (`withPreparationLock`), so that no
- * other instance migrates at the same time.
+ * starts with `-- Outside a transaction` runs without a transaction. The caller holds the preparation lock
+ * (`withPreparationLock`), so that no other instance migrates at the same time.
  * @returns the names of the migrations that this call has applied.
  * @throws MigrationError if this version cannot work with the migrations of the database.
  */
@@ -82,7 +82,7 @@ async function applyInTransaction(db: Db, { name, statements }: MigrationFile): 
   });
 }
 
-/** Requests do not wait for a statement with `concurrently`, so it has no time-out for locks. */
+/** Requests do not wait for a statement with `concurrently`. So its own wait for locks has no short time-out. */
 async function applyStatements(db: Db, { name, statements }: MigrationFile): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
   await record(db, name);
@@ -94,7 +94,7 @@ async function record(db: Db, name: string): Promise<void> {
   );
 }
 
-/** The transactions that probably hold the locks. An ordinary user of the database does not see the transactions of other users. */
+/** The transactions that probably hold the locks. An ordinary user of the database does not see those of other users. */
 async function describeLongTransactions(db: Db): Promise<string> {
   const { rows } = await sql<{ pid: number; name: string; seconds: number }>`
     select pid, application_name as name, extract(epoch from now() - xact_start)::integer as seconds

@@ -10,9 +10,9 @@ export function haveSameHistory(own: readonly string[], applied: readonly string
 
 /**
  * Whether this version of the service can work with a database that has the migrations `applied`. The database needs all
- * migrations of this version, and may have later ones.
+ * migrations of this version, and can have later ones.
  *
- * @param oldestUsable what `oldest_usable_migration()` returns: versions that have this migration can work with the database.
+ * @param oldestUsable what `oldest_usable_migration()` returns: every version that has this migration can work with the database.
  */
 export function isUsable(own: readonly string[], applied: readonly string[], oldestUsable: string): boolean {
   return haveSameHistory(own, applied) && applied.length >= own.length && (own.at(-1) ?? '') >= oldestUsable;

@@ -15,7 +15,7 @@ describe('an address that a user gives', () => {
     'https://erp.example.com:8443/',
     'https://1.1.1.1/',
     'https://[2606:4700::1111]/',
-  ])('may be %s', (text) => {
+  ])('is accepted: %s', (text) => {
     expect(problemOfDestination(text, nothing)).toBeUndefined();
   });
 
@@ -38,7 +38,7 @@ describe('an address that a user gives', () => {
     ['https://erp.example.com/#', 'must not contain #'],
     ['https://erp.example.com:22/', 'must use port 443'],
     ['https://erp.example.com:25/', 'must use port 443'],
-  ])('may not be %s', (text, problem) => {
+  ])('is refused: %s', (text, problem) => {
     expect(problemOfDestination(text, nothing)).toContain(problem);
   });
 
@@ -82,7 +82,7 @@ describe('an address that a user gives', () => {
     '[ff02::1]',
     '[2001:db8::1]',
     '[100::1]',
-  ])('may not have the host %s, in any protocol', (host) => {
+  ])('is refused with the host %s, in any protocol', (host) => {
     expect(problemOfDestination(`https://${host}/`, nothing)).toMatch(/public internet/);
     expect(problemOfDestination(`http://${host}/`, nothing)).toMatch(/https/);
   });
@@ -94,7 +94,7 @@ describe('an address that a user gives', () => {
     'http://10.1.2.3/',
     'https://[::ffff:10.1.2.3]/',
     'http://[fd00:1::1]:9000/',
-  ])('may be %s if its host is allowed', (text) => {
+  ])('is accepted only if its host is allowed: %s', (text) => {
     expect(problemOfDestination(text, allowed)).toBeUndefined();
     expect(problemOfDestination(text, nothing)).toBeDefined();
   });

@@ -2,13 +2,13 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type AllowedDestinations, readAddress } from '../../core/http/addresses.ts';
 
-/** Hosts that are not in WEBHOOKS_OUT_ALLOW: only port 443 and unprivileged ports, so that no request reaches mail or SSH. */
+/** Ports of hosts that are not in WEBHOOKS_OUT_ALLOW: 443, or 1024 and higher, so that no request reaches mail or SSH. */
 const HTTPS_PORT = 443;
 const FIRST_UNPRIVILEGED_PORT = 1024;
 
 /**
  * Checks an address from a user, as far as possible without DNS. `mayConnect` checks the answers of DNS.
- * @returns the problem, as the end of a sentence that starts with the field.
+ * @returns the problem, as the end of a sentence that starts with the name of the field.
  */
 export function problemOfDestination(text: string, allowed: AllowedDestinations): string | undefined {
   // The parser removes or replaces these characters, so the address that is called would differ from the one that is shown.

@@ -22,7 +22,7 @@ export class AnswerTooLarge extends Error {}
 
 /**
  * Sends a request and reads the whole answer. Does not follow redirects, because a redirect could send a secret to another host.
- * @throws AnswerTooLarge, or the error of the connection. The message contains no header and no body.
+ * @throws AnswerTooLarge, or the error of the connection. The error message contains no header and no body.
  */
 export async function sendRequest(request: HttpRequest, signal?: AbortSignal): Promise<HttpAnswer> {
   const { method, url, headers, body, timeoutMs, maxBytes } = request;

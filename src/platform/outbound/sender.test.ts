@@ -44,7 +44,7 @@ function open(options: Partial<SenderOptions> = {}) {
 
 const message = { headers: { 'x-test': 'a' }, body: '{"name":"Wanjikũ"}' };
 
-/** DNS of a test: each call gives the next answer. The last answer is repeated. */
+/** Replaces DNS. Each call returns the next answer. After the last answer, each call returns the last one again. */
 function dns(...answers: string[][]) {
   const asked: string[] = [];
   const lookup = ((hostname: string, _options: object, done: (error: null, found: object[]) => void) => {
@@ -112,7 +112,7 @@ describe('a request', () => {
     expect([status, answer?.length]).toEqual([200, 4096]);
   });
 
-  it('counts the status of an answer whose body never ends', async () => {
+  it('returns the status of an answer whose body never ends', async () => {
     const { port } = await receiver((_request, response) => void response.writeHead(200).write('begun'));
     const result = await open({ timeoutMs: 300 }).post({ url: `http://127.0.0.1:${port}/`, ...message });
     expect(result).toMatchObject({ status: 200, answer: 'begun', error: null });
@@ -156,9 +156,9 @@ describe('a request', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('is sent again if the receiver closes the reused connection', async () => {
+  it('is sent again if the receiver has closed the connection that the request reuses', async () => {
     const { port, requests } = await receiver((request, response) => {
-      // The second request on a connection gets no answer: as if the receiver had just closed it.
+      // The second request on a connection gets no answer, as if the receiver had just closed the connection.
       const isReused = served.has(request.socket);
       served.add(request.socket);
       if (isReused) request.socket.destroy();
@@ -174,7 +174,7 @@ describe('a request', () => {
 });
 
 describe('an address that must not be called', () => {
-  it('is refused although it is reachable, as a number and in every spelling', async () => {
+  it('is refused in every spelling, also as a number, although it is reachable', async () => {
     const { port, requests } = await receiver((_request, response) => response.end());
     await expect(new Promise((resolve) => connect(port, '127.0.0.1', () => resolve('open')))).resolves.toBe(
       'open',
@@ -219,7 +219,7 @@ describe('an address that must not be called', () => {
     const { lookup, asked } = dns(['127.0.0.1'], ['10.0.0.1']);
     const sender = open({ destinations: loopback, lookup });
     const request = { url: `https://rebind.example:${port}/`, ...message };
-    // The first address is allowed here, so the request fails only by its TLS: the receiver has none.
+    // The first address is allowed here. The request fails only because it uses TLS and the receiver does not.
     expect((await sender.post(request)).error).toMatch(/wrong version number|packet length|EPROTO/);
     expect((await sender.post(request)).error).toMatch(/public internet/);
     expect(asked, 'each connection uses the one answer that was checked').toHaveLength(2);

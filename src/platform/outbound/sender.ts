@@ -6,9 +6,9 @@ import type { AllowedDestinations } from '../../core/http/addresses.ts';
 import { mayConnect, NOT_PUBLIC, problemOfDestination } from './destinations.ts';
 
 /**
- * Posts to addresses that users entered. A connection is made only to a checked address. The check is part of the DNS look-up
- * that the connection uses, so there is no second look-up with another answer. Redirects are not followed, and proxy settings of
- * the environment are ignored.
+ * Posts to addresses that users entered. A connection is made only to a checked address. The connection itself makes the DNS
+ * look-up, and the check is a part of this look-up: a second look-up could give another, unchecked address. Redirects are not
+ * followed, and proxy settings of the environment are ignored.
  */
 interface Sender {
   /** Sends a request. Never rejects. @param signal aborts the request. */
@@ -155,7 +155,7 @@ function readRetryAfter(header: string | undefined): number | null {
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }
 
-/** Reads the first bytes of a body. If the rest is too long, too slow or broken, closes the connection and passes on what it has. */
+/** Passes on the first bytes of a body. If the rest is too long, too slow or broken, closes the connection. */
 function readStart(response: http.IncomingMessage, done: (text: string) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -167,7 +167,7 @@ function readStart(response: http.IncomingMessage, done: (text: string) => void)
   response.on('error', () => {}); // Followed by 'close'.
   response.on('close', () => {
     const start = Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString('utf8');
-    done(start.replace(/[^\P{Cc}\t\r\n]/gu, '\u{fffd}')); // PostgreSQL stores no zero byte.
+    done(start.replace(/[^\P{Cc}\t\r\n]/gu, '\u{fffd}')); // PostgreSQL cannot store a zero byte.
   });
 }
 

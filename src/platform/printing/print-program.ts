@@ -10,7 +10,7 @@ import type { PrintAnswer, PrintOrder } from './print-process.ts';
 
 const TEMPLATES = join(PACKAGE_ROOT, 'templates');
 const FONTS = join(PACKAGE_ROOT, 'fonts');
-/** Typst's cache drops a result after this number of documents in a row that did not use it. */
+/** If this many documents in a row have not used a result, Typst's cache drops the result. */
 const CACHE_AGE = 3;
 
 // Typst prefers the fonts in FONTS to the fonts of the system, and the templates use only the fonts in FONTS.
@@ -20,8 +20,8 @@ process.on('message', (order: PrintOrder) => {
   process.send?.(print(order));
 });
 process.on('disconnect', () => process.exit());
-// Ctrl-C also sends SIGINT to this process, and systemd also sends SIGTERM. This process ignores both, because running requests
-// may need it. The service ends it after these requests.
+// Ctrl-C also sends SIGINT to this process, and a service manager can send it SIGTERM. This process ignores both signals, because
+// running requests may need it. The service ends it after these requests.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
 
 function print({ id, template, data, files }: PrintOrder): PrintAnswer {

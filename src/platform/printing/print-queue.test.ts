@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PrintError } from './print-process.ts';
 import { createPrintQueue, type PrintQueue } from './print-queue.ts';
 
-/** A print process that follows the instructions in the data. */
+/** The program of a print process that follows the instructions in the data. */
 const OBEDIENT = `
 process.on('disconnect', () => process.exit());
 process.on('message', ({ id, data }) => {
@@ -36,7 +36,7 @@ const print = async (data: string, caller = 'user 1') =>
   String(await queue.print(caller, { template: 'any.typ', data, files: [] }));
 
 describe('the print queue', () => {
-  it('prints in the order of arrival', async () => {
+  it('prints the documents of one caller in the order of arrival', async () => {
     open();
     const done: string[] = [];
     await Promise.all(['a', 'b', 'c'].map(async (data) => done.push(await print(data))));
@@ -60,7 +60,7 @@ describe('the print queue', () => {
     await expect(other).resolves.toBe('other');
   });
 
-  it('serves callers in turns, even if one of them has many documents in it', async () => {
+  it('lets callers take turns, even if one caller has many waiting documents', async () => {
     open();
     const done: string[] = [];
     const orders = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map(async (data) => {
@@ -89,7 +89,7 @@ describe('the print queue', () => {
     await expect(print('next')).resolves.toBe('next');
   });
 
-  it('gives the process none of the service’s environment', async () => {
+  it('gives the process none of the service’s environment variables', async () => {
     open();
     expect(Object.keys(JSON.parse(await print('environment')))).not.toContain('PATH');
   });

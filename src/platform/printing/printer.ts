@@ -31,7 +31,7 @@ interface Company {
   logo: string | null;
 }
 
-/** What every document contains. Each kind of document adds its own data, all as text. The same data always gives the same bytes. */
+/** What every document contains. Each kind of document adds its own data, as text. The same data always gives the same bytes. */
 export interface PrintedDocument {
   company: Company;
 }

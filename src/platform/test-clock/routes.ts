@@ -20,7 +20,7 @@ export function testClockRoutes(api: Api, clock: SettableClock): void {
         operationId: 'setTestClock',
         summary: 'Set the clock of a test instance',
         description:
-          'Sets the business clock; null for the real time. Answers after the minute jobs have run, with 503 if one of them failed.',
+          'Sets the business clock. With null, it shows the real time again. The service then runs the minute jobs before it answers. It answers 503 if one of these jobs failed.',
         body: Moment,
         response: {
           200: Envelope(

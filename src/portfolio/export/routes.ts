@@ -17,8 +17,8 @@ export function exportRoutes(api: Api, context: Context, copies: CopyPool): void
         operationId: 'exportPortfolio',
         summary: 'Export the whole portfolio',
         description:
-          'A ZIP file with one CSV file for each kind of row, from one snapshot of the database, in the format of the import. ' +
-          'It contains the personal data of all customers. If the stream fails, the connection is reset.',
+          'A ZIP file with the CSV files that an import reads, such as customers.csv. All files come from one snapshot of the ' +
+          'database. They contain the personal data of all customers. If the stream fails, the connection is reset.',
         response: {
           200: { description: 'The files.', content: { 'application/zip': { schema: Archive } } },
         },
@@ -39,9 +39,9 @@ export function exportRoutes(api: Api, context: Context, copies: CopyPool): void
       schema: {
         tags: ['Portfolio'],
         operationId: 'getImportTemplate',
-        summary: 'Get the template of a file',
+        summary: 'Get the template of an import file',
         description:
-          'A CSV file to fill in with a spreadsheet. It has the header and, for all files but credit_moves, an example row.',
+          'A CSV file to fill in with a spreadsheet. It has the header and an example row. The template of credit_moves has only the header.',
         params: TemplateParams,
         response: {
           200: { description: 'The template.', content: { 'text/csv': { schema: TemplateFile } } },

@@ -4,7 +4,6 @@ import { inUnits } from '../../core/database/copy-pool.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT } from '../format-rules.ts';
 import { NEEDS_GUARD, NEEDS_GUARD_AFTER, OPERATOR } from '../spreadsheet-guard-rules.ts';
 
-/** Where the rows of a file come from. */
 interface Source {
   from: string;
   /** The alias of the table that has one row for each row of the file. */
@@ -14,7 +13,7 @@ interface Source {
   columns: Readonly<Record<string, string>>;
 }
 
-/** A statement for `COPY … TO STDOUT`, and the names of its text columns; see `open` in core/database/copy-pool.ts. */
+/** A query for `COPY … TO STDOUT`, and the names of its text columns. See `open` in core/database/copy-pool.ts for `quoted`. */
 export interface FileQuery {
   name: FileName;
   query: string;
@@ -27,9 +26,9 @@ export function exportQueries(currency: Currency): FileQuery[] {
 }
 
 /**
- * The key by which other files refer to a row: its external id. A row without external id gets an external id such as
- * `export1-17`, and an import stores it. The number after `export` is higher than in all stored external ids, so that the new ids
- * are unique.
+ * SQL for the key by which other files refer to a row: the external id of the row. A row without one gets an external id such as
+ * `export1-17`, which an import of the files stores. So that new ids are unique, the number after `export` is higher than in all
+ * stored external ids.
  */
 function key(alias: string, table: 'accounts' | 'customers' | 'employees'): string {
   // PostgreSQL runs the subquery once, because it does not depend on the row.
@@ -47,8 +46,8 @@ const SALE_UNDONE = `(${statusesIn('saleUndone')
   .join(', ')})`;
 
 /**
- * The earlier assignments of each payment that was unassigned. An import needs them to compute the same books: credit may have left
- * an earlier account before the payment was unassigned.
+ * For each payment that was unassigned at least once: the accounts that it had before, with the times. An import needs them to
+ * compute the same books, because credit from the payment may have left such an account in the meantime.
  */
 const EARLIER_ASSIGNMENTS = `
   select u.payment_id, json_agg(json_build_object(
@@ -121,16 +120,16 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
       opened_at: 'a.created_at',
       deposit: 'a.deposit_minor',
       instalment: 'a.instalment_minor',
-      // The file account_changes has the day and the reason of each change.
+      // status_since and status_reason are empty, because account_changes has the day and the reason of each change.
       status_since: 'null::date',
       status_reason: 'null::text',
       grace_restarted_on: 'a.reprieved_on',
       opening_paid: 'null::bigint',
       opening_paid_on: 'null::date',
-      // source_as_of and source_arrears are empty, because arrears change every day. So exports of the same rows are identical.
+      // source_as_of and source_arrears are empty: they would change every day, but exports of the same rows must be identical.
       source_as_of: 'null::date',
       source_payment_count: 'coalesce(m.payments, 0)',
-      // If credit was transferred or refunded, a reversal can make `paid_minor` negative. source_paid allows no negative sum.
+      // After a transfer or a refund of credit, a reversal can make `paid_minor` negative. source_paid is then empty.
       source_paid: 'case when a.paid_minor >= 0 then a.paid_minor end',
       source_balance: `greatest(0, case when a.status in ${SALE_UNDONE} then 0 else a.total_minor end - a.paid_minor)`,
       source_arrears: 'null::bigint',
@@ -232,7 +231,7 @@ function cellOf(column: Column, value: string, { decimals }: Currency): string {
   }
 }
 
-/** `guarded` of spreadsheet-guard-rules.ts in SQL. The replacement is slow, so it runs only for texts with an operator. */
+/** `guarded` of spreadsheet-guard-rules.ts in SQL. `regexp_replace` is slow, so it runs only for texts with an operator. */
 function guarded(value: string): string {
   const inside = `case when ${value} ~ ${literal(`[${OPERATOR}]`)}
     then regexp_replace(${value}, ${literal(NEEDS_GUARD_AFTER)}, '\\1''', 'g') else ${value} end`;

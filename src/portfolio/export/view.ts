@@ -10,15 +10,14 @@ import { exportQueries } from './store.ts';
 
 export interface ExportedFile {
   name: FileName;
-  /** The CSV file. */
   bytes: Readable;
-  /** The number of rows, correct after the last byte was read. */
+  /** The number of rows. Call it after the last byte was read. */
   rowCount(): number;
 }
 
 /**
- * Writes the files of an export one after the other, from one snapshot of the database.
- * @param write - called with each file. It must read all bytes of the file.
+ * Passes the files of an export to `write`, one after the other. All files come from one snapshot of the database.
+ * @param write - must read all bytes of the file.
  */
 export function writePortfolio(
   copies: CopyPool,
@@ -35,7 +34,7 @@ export function writePortfolio(
   });
 }
 
-/** Sends the byte order mark with the first bytes of the query, so that nothing is sent if the query fails. */
+/** Yields the byte order mark when the query has returned its first bytes. If the query fails earlier, nothing is sent. */
 async function* withMark(rows: Readable): AsyncGenerator<Buffer> {
   let hasStarted = false;
   for await (const bytes of rows) {
@@ -47,8 +46,8 @@ async function* withMark(rows: Readable): AsyncGenerator<Buffer> {
 
 /**
  * An export as one ZIP file.
- * @returns the bytes of the ZIP file, as soon as the first CSV file can be read. An earlier error rejects the promise, so that
- *   the caller can still send an error response.
+ * @returns the bytes of the ZIP file, as soon as the first CSV file can be read. If an error occurs earlier, the promise rejects,
+ *   and the caller can still send an error response.
  */
 export function archivePortfolio(
   copies: CopyPool,
@@ -58,7 +57,7 @@ export function archivePortfolio(
   const archive = new ZipFile();
   const bytes = archive.outputStream as Readable;
   const archiveFailed = new Promise<void>((_, reject) => finished(bytes, (error) => error && reject(error)));
-  archiveFailed.catch(() => {}); // While no file is being sent, nothing else handles the error.
+  archiveFailed.catch(() => {}); // Before the first file, nothing else handles the rejection.
   return new Promise((resolve, reject) => {
     writePortfolio(copies, caller, currency, async ({ value: file, takenAtMs }) => {
       await once(file.bytes, 'readable');

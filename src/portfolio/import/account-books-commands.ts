@@ -16,12 +16,12 @@ import {
   openHistory,
 } from './staging-store.ts';
 
-/** Small, because computing the books of a batch blocks other requests of the process. */
+/** The number of history items in a batch. A larger batch would block other requests of the process for too long. */
 const BATCH = 2_000;
 const FLUSHED_CHARACTERS = 1024 * 1024;
 
 interface BooksOptions {
-  /** The number of items, for the progress. */
+  /** The number of history items, for the progress. */
   items: number;
   /** False for a check, which writes no rows. */
   writesRows: boolean;
@@ -51,7 +51,7 @@ export async function computeBooks(tx: Tx, copyIn: CopyIn, options: BooksOptions
     done += fetched.length;
     const rows = [...left, ...fetched];
     const isEnd = fetched.length < BATCH;
-    // The history of the last account may continue in the next batch.
+    // The history of the last account can continue in the next batch.
     const last = rows.at(-1)?.account;
     const end = isEnd ? rows.length : rows.findIndex(({ account }) => account === last);
     left = rows.slice(end);

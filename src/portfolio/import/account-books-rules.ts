@@ -13,7 +13,7 @@ import {
 } from '../../payments/ledger-entry-rules.ts';
 import type { FileName } from '../format-rules.ts';
 
-// Computes the books of an imported account from its history, by the rules of live accounts.
+// Computes the books of an imported account from its history. The same rules apply to all other accounts.
 
 /** The figures of an account in the source system. */
 export interface SourceFigures {
@@ -40,7 +40,7 @@ export interface ImportedAccount {
 
 export interface HistoryItem {
   kind: 'open' | 'receive' | 'assign' | 'unassign' | 'reverse' | 'change' | 'transfer' | 'refund';
-  /** For a transfer: whether the account receives the credit. */
+  /** Whether the account receives the credit of a transfer. False for all other kinds. */
   isReceiver: boolean;
   file: FileName;
   /** Null for an item that the import derives from a column of accounts.csv. */
@@ -88,10 +88,7 @@ export interface ComputedAccount {
   differences: { figure: string; source: string; computed: string }[];
 }
 
-/**
- * Computes the books of an account.
- * @param history - the items in the order of their moments. The first item is the opening.
- */
+/** @param history - the items in the order of their moments. The first item is the opening. */
 export function computeAccountBooks(
   account: ImportedAccount,
   history: readonly HistoryItem[],
@@ -190,8 +187,8 @@ export function computeAccountBooks(
 }
 
 /**
- * The money event of an item. Undefined for a change of status that posts nothing, for example from completed back to written_off:
- * the loss was posted before.
+ * The money event of an item. Undefined for a change of status that posts nothing. For example, a change from completed back to
+ * written_off posts nothing, because the loss was posted before.
  */
 function moneyEventFor(item: HistoryItem, accountId: number, status: AccountStatus): MoneyEvent | undefined {
   const { kind, day: valueDate, amountMinor, eventId, paymentMethodId, isReceiver } = item;
@@ -269,7 +266,7 @@ function placeOf({ file, line }: HistoryItem, column: string, value: string | nu
   return { file, line, column, value };
 }
 
-/** The place in accounts.csv from which the import derives an item. Empty for an item with a line of its own. */
+/** The place in accounts.csv from which the import derives an item. Empty for an item that has its own line. */
 function accountPlace({ kind, line: own }: HistoryItem, { line }: ImportedAccount): Partial<BooksProblem> {
   if (own !== null) return {};
   return { file: 'accounts', line, column: kind === 'receive' ? 'opening_paid' : 'status' };
@@ -292,7 +289,7 @@ function refusedItem(item: HistoryItem, message: string, decimals: number): Book
 }
 
 interface StatusFacts {
-  /** The last status of the history. If the account is paid in full, the import then sets it to completed. */
+  /** The last status of the history, before the import completes an account that is paid in full. */
   given: AccountStatus;
   final: BooksRow;
   /** Whether account_changes.csv has rows of the account. */

@@ -11,11 +11,11 @@ const SETTINGS = { decimals: 2, phoneRegion: 'KE', timeZone: 'Africa/Nairobi', a
 it.each([
   ['04/04/2026', '2026-04-04'],
   ['31/12/2026', '2026-12-31'],
-])('reads %s without the order of day and month, because it has one meaning', (text, value) => {
+])('reads %s without the order of day and month, because the date has only one meaning', (text, value) => {
   expect(readCell(COLUMN, text, SETTINGS, undefined)).toEqual({ value });
 });
 
-it('refuses a date with two meanings if the column does not show the order of day and month', () => {
+it('refuses a date with two meanings if the order of day and month is unknown', () => {
   expect(readCell(COLUMN, '03/04/2026', SETTINGS, undefined)).toMatchObject({
     problem: expect.stringContaining('is ambiguous'),
   });

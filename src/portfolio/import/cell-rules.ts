@@ -14,7 +14,7 @@ import { isVisibleId, isVisibleText } from '../../core/values/text.ts';
 import type { Column, FileName } from '../format-rules.ts';
 import { unguarded } from '../spreadsheet-guard-rules.ts';
 
-// Reads the cells of CSV files that a person may have edited in a spreadsheet. A value is text as COPY reads it: an amount is in
+// Reads the cells of CSV files that a person may have edited in a spreadsheet. The values are texts for COPY: an amount is in
 // minor units, a date is YYYY-MM-DD, and an account number is an account id.
 
 /** The settings on which the value of a cell depends. */
@@ -26,7 +26,7 @@ export interface CellSettings {
   allowsDecimalComma: boolean;
 }
 
-/** The number of rows at the start of a file that are read to find the order of day and month. */
+/** To find the order of day and month, the service reads the dates of this number of rows at the start of a file. */
 export const SAMPLED_ROWS = 5_000;
 
 /** The order of day and month in the dates of a column, such as 31/12/2026. Undefined if no sampled date shows the order. */
@@ -39,7 +39,7 @@ export type Cell =
 
 const EMPTY: Cell = { value: null };
 const SPREADSHEET_NUMBER = /^[+-]?\d+(?:[.,]\d+)?E[+-]?\d+$/i;
-/** The exponent needs its sign, because a text such as 1E12345678 may be a reference. */
+/** The exponent must have a plus sign, because a text such as 1E12345678 can be a reference. */
 const SPREADSHEET_NUMBER_IN_TEXT = /^\d+(?:[.,]\d+)?E\+\d+$/i;
 const ROUNDED: Cell = {
   problem: 'is a number that the spreadsheet has shortened, so its last digits are lost',
@@ -50,7 +50,7 @@ const TOO_LARGE_NUMBER: Cell = {
     'has too many digits: new accounts get higher numbers than all imported ones, and the search finds numbers of at most ten digits',
   allowed: 'an account number of at most ten digits, or an empty cell for a new number',
 };
-/** Such as 2.400, which is 2400 in some countries. */
+/** An amount such as 2.400, which means 2400 in some countries. */
 const MAYBE_THOUSANDS = /^[1-9]\d{0,2}[.,]\d{3}$/;
 const SLASH_DATE = /^(\d{1,2})([/-])(\d{1,2})\2(\d{4})$/;
 const DOTTED_DATE = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/;
@@ -213,7 +213,7 @@ export function allowedIn(column: Column): string {
   }
 }
 
-/** An account must be in the same import. Other rows may already be in the database. */
+/** An account must be in the same import. All other rows can already be in the database. */
 export function allowedReference(file: FileName): string {
   return file === 'accounts'
     ? 'a row of accounts.csv'
@@ -388,7 +388,7 @@ function readTimestamp(trimmed: string, { timeZone }: CellSettings, order: DateO
   return { value: start };
 }
 
-/** A date of a column whose order of day and month is not known yet. */
+/** A date that helps to find the order of day and month in its column. */
 export interface DateSample {
   line: number;
   text: string;

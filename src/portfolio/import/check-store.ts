@@ -7,14 +7,14 @@ import { type Column, FILE_NAMES, type FileName, FORMAT } from '../format-rules.
 import { allowedReference } from './cell-rules.ts';
 import { stagingTable } from './staging-rules.ts';
 
-// SQL checks of imported rows that need more than one cell: other cells of the row, other rows, or rows of the database.
+// SQL checks of imported rows. They compare a cell with other cells of its row, with other rows, with the database or with today.
 
 export interface ImportCheck {
   /** Default: error. */
   severity?: 'warning';
   file: FileName;
   column: string;
-  /** The file to whose rows the column refers. */
+  /** The file to whose rows the column refers. If the file is unreadable, the check does not run. */
   refersTo?: FileName;
   /** The other column that the check compares. If one of the two cells is unreadable, the check adds no problem. */
   pairedWith?: string;
@@ -25,7 +25,7 @@ export interface ImportCheck {
 }
 
 export interface CheckSettings {
-  /** The business day. */
+  /** The current business day. */
   today: string;
   timeZone: string;
   /** The number of decimals of the currency. */
@@ -50,7 +50,7 @@ export async function findBroken(
   return { total: rows[0]?.total ?? 0, rows };
 }
 
-/** The database columns with the keys of each file. Without accounts: an import cannot refer to accounts of the database. */
+/** The database columns with the keys of each file. Accounts are missing: an import cannot refer to accounts of the database. */
 const KEY_COLUMNS: Readonly<Partial<Record<FileName, string>>> = {
   payment_methods: 'payment_methods.code',
   employees: 'employees.external_id',
@@ -79,7 +79,7 @@ const TAKEN: readonly { file: FileName; column: string; staged?: string; table: 
   { file: 'payments', column: 'external_id', table: 'payments', key: 'external_id' },
 ];
 
-/** The columns by which the values of a unique column are compared. */
+/** The staging columns that are compared to find repeated values of a unique column. Default: the column itself. */
 const COMPARED: Readonly<Record<string, string>> = {
   'customers.email': 'email_key',
   'customers.national_id': 'national_id_key',
@@ -138,7 +138,7 @@ function selectRepeats({
     where repeat > 1`;
 }
 
-/** Files with few rows, whose keys a message can list. */
+/** Files that usually have few rows, so that a message can list their keys. */
 const SHORT_FILES: ReadonlySet<FileName> = new Set(['payment_methods', 'products', 'pay_plans']);
 const MAX_KEYS_SHOWN = 10;
 
@@ -205,7 +205,7 @@ function check(
   };
 }
 
-/** Leaves out rows that the import derives from a column of accounts.csv, because that column has its own check. */
+/** Checks only rows with a line. Rows without a line are derived from a column of accounts.csv, which has its own check. */
 function notInFuture(file: FileName, column: string, day: RawBuilder<unknown>, today: string): ImportCheck {
   return check(
     file,
@@ -248,7 +248,7 @@ function pair(file: FileName, column: string, other: string): ImportCheck {
 const NEEDS_REASON = literalList(ACCOUNT_STATUSES.filter(needsReason));
 const LARGEST = sql.lit(Number(LARGEST_EXACT_MINOR));
 
-/** Minor units as an amount. */
+/** SQL that shows minor units in units of the currency. */
 function amountText(minor: RawBuilder<unknown>, decimals: number) {
   return sql`(${minor}::numeric / 10 ^ ${sql.lit(decimals)})::numeric(20, ${sql.lit(decimals)})::text`;
 }
@@ -431,7 +431,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
           or l.ended_at > coalesce(n.assigned_at, n.reversed_at) or (l.ended_at at time zone ${timeZone})::date > ${day}
           or n.account is not null and n.assigned_at is null)`,
       'must not begin before received_at, and must not end after today or after assigned_at (if assigned_at is empty: after reversed_at); a payment with an account also needs assigned_at',
-      'an empty cell, or the earlier assignments of the payment, without the present assignment',
+      'an empty cell, or the earlier assignments of the payment, without the current assignment',
     ),
     notInFuture('payments', 'received_at', sql`(n.received_at at time zone ${timeZone})::date`, today),
     check(
@@ -471,7 +471,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
         where n.reversed_at is null and (m.code = n.payment_method and p.provider is not distinct from n.provider
           or (p.provider is null) <> (n.provider is null))`,
       (id) => `is the reference of a payment in the database (id ${id})`,
-      'a payment that is not in the database',
+      'a reference that no payment in the database has. If it is the same payment, delete the row',
       { detail: sql`p.id` },
     ),
     check(
@@ -479,7 +479,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       'provider_transaction_id',
       sql`join payments p on p.provider_trans_id = n.transaction_key and p.provider = n.provider`,
       (id) => `is the transaction of a payment in the database (id ${id})`,
-      'a payment that is not in the database',
+      'a transaction that no payment in the database has. If it is the same payment, delete the row',
       { detail: sql`p.id` },
     ),
     check(
@@ -487,7 +487,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       'transaction_ref',
       sql`where n.provider is null and n.reference_key is not null and is_reported_transaction(n.reference_key)`,
       'is a transaction that a provider has reported to this service',
-      'a payment that the provider has not reported; the reported one is in the database already',
+      'a reference that no provider has reported. If it is the same payment, delete the row',
     ),
   ];
 }

@@ -24,14 +24,14 @@ import {
   setImportStatus,
 } from './store.ts';
 
-// A user uploads the files of an import, and asks for a check, a run or an undo. A job does each of these in one transaction. So if
-// the process stops, the transaction is rolled back, and the job starts again.
+// A user uploads the files of an import, and asks for a check, a run or an undo. A job does this work in one transaction. If the
+// process stops, PostgreSQL rolls back the transaction, and the job starts again.
 
 export const IMPORT_TASK = 'portfolio-import';
 
 const MAX_BYTES = 1024 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
-/** docs/portfolio-import.md and the event `import.files_deleted` state this number. */
+/** This number is also in docs/portfolio-import.md, in the API description and in the event `import.files_deleted`. */
 const ABANDONED_AFTER_DAYS = 30;
 
 export function createImport(context: Context, actor: Actor): Promise<ImportRow> {
@@ -97,7 +97,7 @@ function tooLarge(): AppError {
 /**
  * Starts work on an import. If the same work has already started, only queues its job again.
  * @param isQueued - false if the caller itself does the work.
- * @param needsCheck - false if a run may start before its files were checked. The run itself checks them in any case.
+ * @param needsCheck - false if a run can start although its files were not checked before. The run itself always checks them.
  * @throws AppError VALIDATION_ERROR if the status of the import does not allow the work.
  */
 export async function startWork(
@@ -136,8 +136,8 @@ function jobOf(id: number) {
 }
 
 /**
- * Queues imports that have no job, for example because the process of `npm run import` has died. If the queue has given up the job
- * of an import, the work on the import ends as failed.
+ * Queues unfinished imports that have no job, for example because the process of `npm run import` has stopped. If the job of an
+ * import has failed too often, the work on the import ends as failed.
  * @returns the number of queued imports.
  */
 export async function queueUnfinishedImports({ db }: Pick<Context, 'db'>): Promise<number> {
@@ -151,7 +151,7 @@ export async function queueUnfinishedImports({ db }: Pick<Context, 'db'>): Promi
   return queued;
 }
 
-/** Ends work that failed, unless it has ended in the meantime. If an undo failed, the import gets the status `done` again. */
+/** Sets an import to `failed`, or back to `done` if an undo failed. Does nothing if the work has ended in the meantime. */
 export async function failWork({ db }: Pick<Context, 'db'>, id: number, failure: string): Promise<void> {
   await inTransaction(db, async (tx) => {
     const row = await lockImport(tx, id);
@@ -170,8 +170,8 @@ export async function failWork({ db }: Pick<Context, 'db'>, id: number, failure:
 }
 
 /**
- * Deletes the files of imports on which nobody has worked for 30 days, because they contain personal data. The files can be
- * uploaded again.
+ * Deletes the files of imports that nobody has worked on for 30 days, because the files contain personal data. Users can upload
+ * them again.
  * @returns the number of these imports.
  */
 export async function deleteAbandonedFiles(

@@ -50,11 +50,11 @@ import {
   undoIndexes,
 } from './undo-store.ts';
 
-// The work on an import. A check reads the files and changes no books, a run checks again and writes all rows, and an undo deletes
-// all rows.
+// The work on an import. A check reads the files and does not change the books. A run checks the files again and writes all rows.
+// An undo deletes all rows.
 //
-// A check and a run go through these files: reading-commands.ts → staging-store.ts → check-store.ts → account-books-commands.ts. A
-// run continues with live-rows-store.ts. An undo uses undo-store.ts.
+// A check uses these modules, in this order: reading-commands.ts, staging-store.ts, check-store.ts, account-books-commands.ts.
+// A run also uses live-rows-store.ts at the end. An undo uses undo-store.ts.
 
 export interface ImportParts {
   context: Context;
@@ -65,7 +65,7 @@ export interface ImportParts {
 /** The files have errors, so nothing is written. */
 class FilesWithErrors extends Error {}
 
-/** The work changes nothing, for the reason in the message. It is not tried again, because the result would be the same. */
+/** Ends the work without a change. The message is the reason. The work is not tried again: the result would be the same. */
 class RefusedWork extends Error {}
 
 const LONGEST_LOCK_WAIT = '60s';
@@ -104,7 +104,7 @@ async function check(parts: ImportParts, row: ImportRow): Promise<void> {
   if (prepared) await storeChecked(parts.context, id, 'checking', prepared);
 }
 
-/** Stores the results of a check, unless another process has ended the work. */
+/** Stores the results of a check. Does nothing if another process has ended the work. */
 async function storeChecked(
   context: Context,
   id: number,
@@ -155,7 +155,7 @@ async function undo(parts: ImportParts, row: ImportRow): Promise<void> {
   const { id } = row;
   const { copies, log } = parts;
   const indexes = await undoIndexes(parts.context.db);
-  for (const { drop } of indexes) await copies.runAlone(drop); // An interrupted undo may have left the indexes.
+  for (const { drop } of indexes) await copies.runAlone(drop); // An earlier, interrupted undo may have left them.
   try {
     for (const { create } of indexes) await copies.runAlone(create);
     await inWork(parts, row, async (tx, _copyIn, { requested_by }) => {
@@ -180,7 +180,7 @@ async function undo(parts: ImportParts, row: ImportRow): Promise<void> {
   }
 }
 
-/** Text for staff, with the numbers and keys that they know, not ids of the database. */
+/** Text for staff. Names rows by the numbers and keys that staff know, not by database ids. */
 function describeObstacles(obstacles: readonly Obstacle[]): string {
   const list = obstacles.map(({ what, count, first }) => `${what} (${count}, the first for ${first})`);
   return `The import was not undone, because its rows have changed since the import, or other rows refer to them: ${list.join(', ')}.`;
@@ -241,7 +241,7 @@ async function prepare(
   const checks = importChecks({ ...settings, decimals: currency.decimals });
   for (const [at, check] of checks.entries()) {
     const { severity = 'error', refersTo, pairedWith } = check;
-    // The file that the column refers to could not be read. This problem is already reported.
+    // If the file that the column refers to could not be read, that problem is already reported.
     if (refersTo !== undefined && unreadable.has(refersTo)) continue;
     const { total, rows } = await findBroken(tx, check);
     for (const { line, value, detail } of rows) {
@@ -331,8 +331,8 @@ async function prove(tx: Tx, log: Log, outcome: string, report: (share: number) 
 const PROGRESS_PAUSE_MS = 1_000;
 
 /**
- * Makes a function that stores the progress, at most once a second. The function takes a share from 0 to 1, and stores it as
- * `from` to `to` percent. The work continues if the progress cannot be stored.
+ * Returns a function that stores the progress, at most once a second. It takes the share of a step that is done, from 0 to 1.
+ * The step covers `from` to `to` percent of the work. If the progress cannot be stored, the work continues.
  */
 function progressOf({ context, log }: ImportParts, id: number, from: number, to: number) {
   let last = 0;

@@ -3,17 +3,17 @@ import type { Tx } from '../../core/database/db.ts';
 import type { ComputedAccount } from './account-books-rules.ts';
 import { escaped } from './staging-rules.ts';
 
-// Writes live rows from the staging tables of an import. Large tables are written in batches, so that the progress can be shown,
-// and because PostgreSQL keeps the foreign-key checks of all rows of a statement in memory until the statement ends.
+// Copies the rows of an import from its staging tables into the live tables of the service. Large tables are copied in batches,
+// because PostgreSQL keeps the foreign-key checks of a statement in memory until its end. Batches also show users the progress.
 
 /** @param share - the part of the work that is done, up to 1. */
 type Report = (share: number) => Promise<void>;
 
 const BATCH_ROWS = 50_000;
-/** An account has about ten entries, so these accounts have about `BATCH_ROWS` entries. */
+/** An account has about ten ledger entries, so these accounts have about `BATCH_ROWS` ledger entries. */
 const BATCH_ACCOUNTS = 5_000;
 
-/** Runs a statement for each range of positions. */
+/** Runs one statement for each range of `size` positions. */
 async function inBatches(
   tx: Tx,
   table: string,
@@ -77,7 +77,7 @@ export function resultsAsText(
     entries: entries
       .map((entry) =>
         copyLine(
-          // The entries of a transfer are on two accounts, but are written together. So they have no position.
+          // A transfer has entries on two accounts. Without a position, they are written in one statement.
           entry.event === 'credit_transferred' ? null : position,
           entry.eventId,
           entry.event,
@@ -147,8 +147,8 @@ export async function writeCatalogue(tx: Tx, importId: number, report: Report): 
 }
 
 /**
- * Writes accounts. If an account has the number of an account whose import was undone, it continues the event numbers of that
- * account.
+ * Writes accounts. An account can have the number of an account whose import was undone. The event numbers of the new account
+ * then continue those of the deleted account.
  */
 export async function writeAccounts(
   tx: Tx,
@@ -233,11 +233,11 @@ export async function writeMoney(
 }
 
 /**
- * Writes all entries of an event by one statement, because a trigger checks that they sum to zero. The entries have the time of
- * their event, because an export reads the time of an assignment from them.
+ * Writes all entries of an event in one statement, because a trigger checks that they sum to zero. `created_at` is the time of
+ * the event, because an export reads the time of an assignment from this column.
  */
 export async function writeEntries(tx: Tx, report: Report): Promise<void> {
-  // Money that arrived without an account is in `unmatched` until it is assigned or reversed.
+  // The money of a payment without an account is in the ledger account `unmatched` until the payment is assigned or reversed.
   await sql`
     insert into new_entries (event_id, event, ledger_account, payment_method_id, payment_id, amount_minor, value_date, created_at)
     select h.event_id, case h.kind when 'receive' then 'payment_received' else 'payment_reversed' end, e.ledger_account,
@@ -258,7 +258,7 @@ export async function writeEntries(tx: Tx, report: Report): Promise<void> {
   await inBatches(tx, 'new_entries', BATCH_ACCOUNTS, report, write);
 }
 
-/** Analyzes the tables. Otherwise PostgreSQL would plan for their old sizes until autovacuum analyzes them. */
+/** Without this, PostgreSQL would plan for the old sizes of the tables until autovacuum analyzes them. */
 export async function analyzeTables(tx: Tx): Promise<void> {
   await sql`analyze customers, accounts, payments, ledger_entries, account_status_changes`.execute(tx);
 }

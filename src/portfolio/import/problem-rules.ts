@@ -8,12 +8,12 @@ export interface Problem {
   line: number | null;
   column: string | null;
   value: string | null;
-  /** The end of a sentence that starts with the value, or with the column, line or file if there is no value: `is not a date`. */
+  /** The end of a sentence, such as `is not a date`. The subject is the value or, without a value, the column, line or file. */
   problem: string;
   allowed: string | null;
 }
 
-/** A figure of an account that has another value in the source system. */
+/** An account figure whose value in the source system differs from the value that the import computes. */
 export interface Difference {
   line: number;
   /** The external id of the account. */
@@ -29,7 +29,7 @@ export type CellsByLine = ReadonlyMap<number, ReadonlyMap<string, string>>;
 const MAX_KEPT = 10_000;
 const MAX_VALUE_LENGTH = 200;
 
-/** Collects the problems and differences of one check. Counts all. Keeps 10,000 problems, errors first, and 10,000 differences. */
+/** Counts the problems and differences of one check, and keeps the first 10,000 of each. Errors come before warnings. */
 export interface Findings {
   readonly problems: readonly Problem[];
   readonly differences: readonly Difference[];
@@ -37,9 +37,9 @@ export interface Findings {
   addProblem(problem: Problem): void;
   /** The lines of a file on which a cell has a kept problem. */
   linesOf(file: FileName): ReadonlySet<number>;
-  /** A check may report a value in another form, such as 700.00 for the cell `700`. Replaces these values by the cells. */
+  /** Replaces the values of problems by the cells, because a check can report another form, such as 700.00 for the cell `700`. */
   showCells(file: FileName, cells: CellsByLine): void;
-  /** Whether one of these cells has an error that is kept. */
+  /** Whether one of these cells has a kept error. */
   hasError(file: FileName, line: number | null, columns: readonly string[]): boolean;
   /** Counts further problems without keeping them. */
   addUnlisted(severity: Problem['severity'], count: number): void;

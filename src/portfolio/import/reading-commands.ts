@@ -43,8 +43,8 @@ class UnreadableFile extends Error {
 }
 
 /**
- * Reads a CSV file as rows of COPY. Few rows are in memory at a time. A row with an unreadable cell is still written, with null for
- * the cell, because rows of other files may refer to the row.
+ * Reads a CSV file, and writes its rows in the text format of COPY. Few rows are in memory at a time. An unreadable cell becomes
+ * null. Its row is still written, because rows of other files can refer to the row.
  * @returns the number of rows, and whether the file was read to its end.
  */
 export async function readFile(
@@ -144,7 +144,7 @@ function notUtf8(line: number): UnreadableFile {
   );
 }
 
-/** Finds the delimiter by the header. Returns all texts, including the texts already read for the header. */
+/** Finds the delimiter by the header. The returned texts include those that were already read to find the header. */
 async function readStart(file: FileName, texts: AsyncGenerator<string>) {
   let start = '';
   while (!start.includes('\n') && start.length < MAX_LINE_BYTES) {
@@ -181,7 +181,7 @@ interface PlacedColumn {
   /** Undefined if the file does not have the column. */
   at: number | undefined;
   order: DateOrder;
-  /** Whether dates such as 12/11/2026 cannot be read. The problem is reported only once. */
+  /** Whether dates such as 12/11/2026 cannot be read. The column then gets one problem, not one for each date. */
   hasNoOrder: boolean;
 }
 
@@ -247,7 +247,7 @@ async function* rowsOf(
   if (text !== '') yield { text, count };
 }
 
-/** Whether every cell of a row is the example of the template. Cells of optional columns may be empty. */
+/** Whether every cell of a row is the example of the template. Cells of optional columns can be empty. */
 function isExample(record: readonly string[], placed: readonly PlacedColumn[]): boolean {
   return placed.every(({ column, at }) => {
     const cell = at === undefined ? '' : unguarded(record[at] ?? '').trim();

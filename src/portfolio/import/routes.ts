@@ -150,7 +150,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
           httpPart === 'body' ? () => true : compileValidator({ schema, httpPart }),
       },
       async (request, reply) => {
-        // If the upload is refused, the rest of the file is not read.
+        // If the upload is refused, the rest of the file is not read, so no other request can follow on this connection.
         reply.header('connection', 'close');
         const { id, file } = request.params as Static<typeof ImportFileParams>;
         checkSize(Number(request.headers['content-length'] ?? 0));

@@ -1,7 +1,7 @@
 import type { ImportStatus } from '../../core/database/tables.ts';
 import { AppError } from '../../core/http/errors.ts';
 
-/** The statuses of an import: whether a job works on the import, and the next statuses that a user may request. */
+/** The statuses of an import: whether a job works on the import, and the next statuses that a user can request. */
 const STATUSES = {
   uploading: { hasRunningJob: false, next: ['checking'] },
   checking: { hasRunningJob: true, next: [] },
@@ -24,7 +24,7 @@ export function hasRunningJob(status: ImportStatus): status is ImportWork {
 
 export const STATUSES_WITH_JOB = IMPORT_STATUSES.filter(hasRunningJob);
 
-/** @throws AppError VALIDATION_ERROR for a status to which a user cannot change the import. */
+/** @throws AppError VALIDATION_ERROR if a user cannot change the import to the status `to`. */
 export function checkImportMove(
   { status: from, error_count: errors }: { status: ImportStatus; error_count: number },
   to: ImportWork | 'uploading',

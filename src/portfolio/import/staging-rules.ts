@@ -3,13 +3,13 @@ import { referenceKey } from '../../core/values/reference.ts';
 import { nationalIdKey, searchText } from '../../customers/rules.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT, type Kind } from '../format-rules.ts';
 
-// The staging tables of an import: temporary tables of its transaction. Each file has a table with its columns, and with
-// columns that are derived from them.
+// The staging tables of an import are temporary tables of its transaction. Each file has one table. The table has the columns of
+// the file, and columns that are derived from these.
 
 /** The values of a row by column. An unreadable cell is null. */
 export type RowValues = Readonly<Record<string, string | null>>;
 
-/** The columns by which values are compared or searched. The same functions make these columns in the tables of the service. */
+/** Columns for comparison and search. The service fills such columns of its own tables with the same functions. */
 export const DERIVED: Readonly<
   Partial<Record<FileName, Readonly<Record<string, (row: RowValues) => string | null>>>>
 > = {
@@ -61,14 +61,14 @@ export function stagingTable(file: FileName): string {
   return `new_${file}`;
 }
 
-/** @param writesRows - whether the rows will be written, and so need ids. */
+/** @param writesRows - whether the rows will be written, and therefore need ids. */
 export function stagingTableStatements(writesRows: boolean): string[] {
   return FILE_NAMES.map((file) => {
     const sequence = ID_SEQUENCES[file];
     const columns = [
       // The place of the row among the rows of its file, counted from 1.
       'position integer not null',
-      // Null for a row that the import derives from another file.
+      // Null for a row that the import derives from a column of accounts.csv.
       'line integer',
       ...columnsOf(file).map(({ name, type }) => `${name} ${type}`),
       `id bigint${writesRows && sequence ? ` default nextval('${sequence}')` : ''}`,
@@ -115,7 +115,7 @@ function derivedValues(
 const SPECIAL = /[\\\n\r\t]/g;
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Text in the text format of COPY. */
+/** Escapes a text for the text format of COPY. */
 export function escaped(text: string): string {
   return text.replace(SPECIAL, (character) => ESCAPES[character] ?? character);
 }

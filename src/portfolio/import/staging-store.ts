@@ -9,12 +9,12 @@ import { FILE_NAMES } from '../format-rules.ts';
 import type { HistoryItem } from './account-books-rules.ts';
 import { stagingTable, stagingTableStatements } from './staging-rules.ts';
 
-// The rows of an import in its staging tables: the columns that are derived from other rows, and the history of each account.
+// Completes the staging tables of an import with derived values and rows, and creates the history of each account.
 
 export interface StagingSettings {
   today: PlainDate;
   timeZone: string;
-  /** Whether the rows will be written, and so need ids. False for a check. */
+  /** Whether the rows will be written, and therefore need ids. False for a check. */
   writesRows: boolean;
 }
 
@@ -24,8 +24,8 @@ const OPENING_METHOD = { code: 'opening_balance', name: 'Opening balance' };
 const CLOSED_BEFORE_ACTIVATION = literalList(closedBeforeActivation());
 
 export async function createStagingTables(tx: Tx, { writesRows }: StagingSettings): Promise<void> {
-  // Each sort and hash table of a statement may use `work_mem`; 32 MB is enough. With a higher limit, memory would grow with the
-  // import. JIT compilation takes more time than it saves.
+  // Each sort and hash table of a statement can use `work_mem`. With a higher limit, memory would grow with the import. JIT
+  // compilation takes more time than it saves.
   await sql`set local work_mem = '32MB'`.execute(tx);
   await sql`set local temp_buffers = '64MB'`.execute(tx);
   await sql`set local jit = off`.execute(tx);
@@ -63,8 +63,8 @@ export async function deriveRows(tx: Tx, { today, timeZone, writesRows }: Stagin
     select (select coalesce(max(position), 0) + 1 from new_payment_methods), ${code}, ${name}, false
     where exists (select from new_payments where payment_method = ${code} and line is null)
       and not exists (select from new_payment_methods where code = ${code})`.execute(tx);
-  // For accounts without rows in account_changes: an account opened before its activation date became active on that date.
-  // The status in accounts.csv began on status_since.
+  // Adds the changes of accounts without rows in account_changes. An account that was opened before its activation date became
+  // active on that date. The status in accounts.csv began on status_since.
   await sql`
     insert into new_account_changes (position, account, status, changed_on, reason, cause)
     select (select coalesce(max(position), 0) from new_account_changes) + row_number() over (order by step, a.position),
@@ -83,15 +83,15 @@ export async function deriveRows(tx: Tx, { today, timeZone, writesRows }: Stagin
     where c.is_needed and not exists (select from new_account_changes h where h.account = a.external_id)`.execute(
     tx,
   );
-  // `fetchAccounts` finds accounts by their positions.
+  // `fetchAccounts` uses this index.
   await sql`create index on new_accounts (position)`.execute(tx);
   await sql`analyze new_accounts, new_payments, new_account_changes`.execute(tx);
 }
 
-/** An account number determines the id of its account. Accounts without a number get ids above all these ids. */
+/** The staged account number is the id of the account. Accounts without a number get higher ids than all numbered accounts. */
 async function takeAccountIds(tx: Tx): Promise<void> {
   await sql`update new_accounts set id = account_number where account_number is not null`.execute(tx);
-  // The margin of 100 is for accounts that are opened between `nextval` and `setval`.
+  // Other requests can open accounts between `nextval` and `setval`. The margin of 100 keeps the ids of these accounts unique.
   await sql`
     select setval('accounts_id_seq', highest + 100)
     from (select max(account_number) as highest from new_accounts) given
@@ -106,7 +106,8 @@ async function takeAccountIds(tx: Tx): Promise<void> {
 }
 
 /**
- * Creates the history of all accounts, in the order of time. Leaves out rows with unreadable cells, except openings.
+ * Creates the history of all accounts, in the order of time. Leaves out payments, credit moves and status changes without a value
+ * that the history needs. Every account has its opening.
  * @returns the number of items.
  */
 export async function createHistory(tx: Tx, { timeZone, writesRows }: StagingSettings): Promise<number> {
@@ -167,7 +168,7 @@ export async function createHistory(tx: Tx, { timeZone, writesRows }: StagingSet
   return rows[0]?.count ?? 0;
 }
 
-/** An item of the history of an account. The first item of an account is its opening. */
+/** An item of the history of an account. The first item is the opening of the account. */
 export interface HistoryRow {
   account: number;
   kind: HistoryItem['kind'];

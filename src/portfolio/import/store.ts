@@ -158,14 +158,14 @@ export async function emptyImport(tx: Tx, id: number): Promise<void> {
   await setImportStatus(tx, id, 'uploading');
 }
 
-/** Stores the progress. `db` must not be the transaction of the work, so that users see the progress before the work commits. */
+/** @param db - not the transaction of the work, so that users see the progress before the work commits. */
 export async function setProgress(db: Db, id: number, progress: number): Promise<void> {
   await sql`update imports set progress = ${progress} where id = ${id} and status = any(${STATUSES_WITH_JOB}::import_status[])`.execute(
     db,
   );
 }
 
-/** The ids of imports that have files, and on which nobody has worked since the given time. */
+/** The ids of imports that have files, and that nobody has worked on since the given time. */
 export async function findAbandoned(db: Db, since: Date): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select id from imports i

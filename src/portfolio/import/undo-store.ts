@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { run } from '../../core/database/statements.ts';
 
-/** Tables whose rows belong to their account or payment, and are deleted with it. */
+/** Tables whose rows belong to an account or a payment, and are deleted together with it. */
 const OWNED = ['ledger_entries', 'account_status_changes'];
 
 /** The tables of an import in the order of deletion, with SQL for the text that describes a row to staff. */
@@ -18,7 +18,7 @@ const TABLES: Readonly<Record<string, string>> = {
   payment_methods: `'payment method ' || code`,
 };
 
-/** The tables whose rows can change after an import, by the resource in the audit trail. */
+/** The tables whose rows users can change after an import. The keys are the names of the resources in the audit trail. */
 const AUDITED: Readonly<Record<string, string>> = {
   account: 'accounts',
   payment: 'payments',
@@ -29,7 +29,7 @@ const AUDITED: Readonly<Record<string, string>> = {
   product: 'products',
 };
 
-/** Something that happened to imported rows after the import. */
+/** Something that happened to imported rows after the import, so that the import cannot be undone. */
 export interface Obstacle {
   /** The rows that refer to imported rows, or the action in the audit trail. */
   what: string;
@@ -52,9 +52,9 @@ export async function lockImportedRows(tx: Tx, importId: number): Promise<void> 
 }
 
 /**
- * Finds what prevents the undoing of an import: rows outside the import that refer to imported rows, and audited changes of
- * imported rows. Changes of status by the system do not prevent it. The foreign keys are read from the database, so that no table
- * is forgotten.
+ * Finds what prevents the undo of an import: rows outside the import that refer to imported rows, and audited changes of imported
+ * rows. Automatic changes of status do not prevent the undo. The foreign keys are read from the database, so that no table is
+ * forgotten.
  */
 export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[]> {
   const keys = await run<{ table: string; column: string; target: string; isImported: boolean }>(
@@ -88,7 +88,7 @@ export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[
   return obstacles;
 }
 
-/** Finds imported payments that were reconciled after the import. Deleting them would make the sums of these reconciliations wrong. */
+/** Finds imported payments that were reconciled after the import. Without them, the reconciled sums would be wrong. */
 async function findReconciliations(tx: Tx, importId: number): Promise<Obstacle[]> {
   const { rows } = await sql<Found>`
     select count(*) as count, min(p.id) as "firstId"
@@ -128,9 +128,9 @@ async function toObstacles(
 }
 
 /**
- * The statements for an index that makes the deletion of accounts fast: PostgreSQL checks whether ledger entries still refer to
- * them. Nothing else needs this index, so it exists only while an import is undone. Each partition needs its own index, because
- * building an index of the whole ledger would block payments.
+ * The statements that create and drop an index of ledger entries by account. When accounts are deleted, PostgreSQL needs it to
+ * check that no ledger entry refers to them. Nothing else needs it, so it exists only during an undo. Each partition gets its own
+ * index, because payments would wait while an index of the whole table is built.
  */
 export async function undoIndexes(db: Db): Promise<{ create: string; drop: string }[]> {
   const { rows } = await sql<{ name: string }>`

@@ -4,8 +4,8 @@ import type { Problem } from './problem-rules.ts';
 import type { DifferenceRow, ImportFileRow, ImportRow, ProblemRow } from './store.ts';
 
 /**
- * An element of the column `proof`. Keep the names: earlier versions of the service wrote rows with them, and may still run during
- * an upgrade.
+ * An element of the column `proof` of an import. Do not rename its fields: stored rows have these names, and an older version of
+ * the service can still run during an upgrade.
  */
 type StoredCheck = {
   check: string;
@@ -14,7 +14,7 @@ type StoredCheck = {
   violationCount: number;
 };
 
-/** @param files - the files of this import, and perhaps of other imports. */
+/** @param files - the files of this import. Files of other imports are ignored. */
 export function toImport(row: ImportRow, files: readonly ImportFileRow[]) {
   return {
     id: row.id,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The default delay between a call and the message that the provider posts. */
 export const ANSWER_MS = 50;
-/** The default delay of an answer or a message that a test makes `late`. */
+/** The default delay of an answer or a message that a test scenario makes `late`. */
 export const LATE_MS = 400;
 
 /** The provider gives up after this many tries. */

@@ -3,7 +3,7 @@ import { createRandom } from '../traffic.ts';
 import { type Book, type BookedPayment, money } from './book.ts';
 import { type Answer, type Call, errorAnswer, type Operation } from './operation.ts';
 
-/** Simulates the queries for payments: registration, windows, pages and their failures. */
+/** Simulates the queries for payments: registration, windows, pages and failures. */
 export interface PullOperations {
   readonly operations: Readonly<Record<string, Operation>>;
   /** A test may change these at any time. */
@@ -23,7 +23,7 @@ export interface PullBehaviour {
   listName: 'Response' | 'Transactions';
   /** Whether the list is in another list. */
   isNested: boolean;
-  /** The zone of the times, which end in Z in both cases. */
+  /** The zone of the times. The times end in Z in both zones. */
   zone: 'UTC' | 'East Africa';
   method: 'POST' | 'GET';
   /**
@@ -37,9 +37,9 @@ export interface PullBehaviour {
   addedRows: object[];
   /** Every page is the first one. */
   ignoresOffset: boolean;
-  /** The number of queries to leave unanswered. Each unanswered query reduces it by one. */
+  /** The number of queries to leave unanswered. Each unanswered query reduces this number by one. */
   unansweredQueries: number;
-  /** How many queries for a page after the first get the previous answer again. Each repeat reduces it by one. */
+  /** How many queries with an offset above 0 get the previous answer again. Each repeat reduces this number by one. */
   repeatedPages: number;
 }
 

@@ -15,7 +15,7 @@ export interface Failures {
   errorStatus: number | null;
   /** Delay of every answer. */
   delayMs: number;
-  /** The number of calls to refuse with 429. Each refusal reduces it by one. */
+  /** The number of calls to refuse with 429. Each refusal reduces this number by one. */
   refusedAsBusy: number;
   /** The Retry-After of these refusals, in seconds. Null: the header is missing. */
   retryAfterSeconds: number | null;

@@ -73,7 +73,7 @@ export interface StkPushOptions {
   answerMs?: number;
   /** The delay of an HTTP response or a report whose plan says `late`. */
   lateMs?: number;
-  /** Where a report is posted, if the address of the service has changed since the request. Default: the address in the request. */
+  /** Where a report is posted, if the address of the service has changed since the request. Default: the request's address. */
   reportUrl?(given: string): string;
 }
 

@@ -3,7 +3,7 @@ import type { Answer, Credentials } from './operation.ts';
 
 /** The access tokens of the simulated API. They are valid for one hour of real time, as those of the provider. */
 export interface Tokens {
-  /** A test may change it for the next tokens. */
+  /** A test can change this for the next tokens. */
   lifetimeSeconds: number;
   /** The number of tokens that were issued. */
   readonly issuedCount: number;

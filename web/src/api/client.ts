@@ -18,7 +18,7 @@ export const api = createQueryClient(client);
 
 /**
  * For a query whose parameters, such as a filter, change while the user works on the page. The last answer stays on the page
- * until the next answer arrives, so that the pressed button keeps the focus and nothing moves.
+ * until the next answer arrives, so that nothing moves and the button that the user pressed keeps the focus.
  */
 export const KEEPS_LAST = { placeholderData: keepPreviousData } as const;
 

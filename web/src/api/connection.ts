@@ -15,7 +15,7 @@ export function onConnectionChange(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** @returns a function that ends the wait. */
+/** Records that a request waits. @returns a function that ends the wait. */
 export function startWaiting(reason: Exclude<Connection, 'ok'>): () => void {
   const key = Symbol();
   waiting.set(key, reason);

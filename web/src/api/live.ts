@@ -13,9 +13,9 @@ interface LiveEvent {
 }
 
 const RECONNECT_MS = 2_000;
-/** All events within this time cause one read. */
+/** The queries are read once for all events that arrive within this time. */
 const COLLECT_MS = 300;
-/** The same for reports. This time is longer, because a report reads many rows. */
+/** The same for the queries of reports. The time is longer, because a report reads many rows. */
 const COLLECT_FOR_REPORTS_MS = 15_000;
 
 const LAST_PROOF = '/api/reports/proof/last';
@@ -35,13 +35,13 @@ const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
 const BULK_EVENTS = ['import.completed', 'import.undone'];
 
 /**
- * Follows the stream of events, and repeats the queries that an event concerns. Stops while the page is hidden, because a user may
- * have only ten streams open at a time.
+ * Follows the stream of events, and repeats the queries that an event concerns. Closes the stream while the page is hidden,
+ * because a user can have only ten streams and requests for events open at a time.
  * @returns a function that stops following.
  */
 export function followEvents(queries: QueryClient): () => void {
   let stream: AbortController | undefined;
-  let mayMissEvents = document.visibilityState !== 'visible'; // A page that is hidden at first has no stream until it is shown.
+  let mayMissEvents = document.visibilityState !== 'visible'; // A page that is hidden when it is loaded has no stream yet.
   const startOrStop = () => {
     const shouldRun = may('events:follow') && document.visibilityState === 'visible';
     if (!shouldRun) stream?.abort();
@@ -79,7 +79,7 @@ async function run(queries: QueryClient, signal: AbortSignal, mayMissEvents: boo
     await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
   }
 
-  /** Collects events for `ms` milliseconds. Then repeats the queries that they concern, if `isIncluded` accepts the path. */
+  /** Collects events for `ms` milliseconds. Then repeats the queries that they concern and whose path `isIncluded` accepts. */
   function createCollector(ms: number, isIncluded: (path: string) => boolean) {
     const collected: LiveEvent[] = [];
     const readAgain = () => {
@@ -106,7 +106,7 @@ async function open(after: string, signal: AbortSignal): Promise<ReadableStream<
   return body;
 }
 
-/** Reads a stream of Server-Sent Events. The browser's EventSource cannot send a token. */
+/** Reads a stream of Server-Sent Events. Does not use EventSource, because it cannot send a token. */
 async function* messagesOf(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<{ id: string; data: string }> {
@@ -128,7 +128,7 @@ async function* messagesOf(
   }
 }
 
-/** Whether one of the events may change the result of a query. A query of one account ignores the events of other accounts. */
+/** Whether one of the events can change the result of a query. A query of one account ignores the events of other accounts. */
 function concerns(queryKey: readonly unknown[], events: readonly LiveEvent[]): boolean {
   const [, path, init] = queryKey as [string, string, { params?: { path?: Record<string, number> } }?];
   if (typeof path !== 'string') return false;

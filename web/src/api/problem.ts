@@ -2,7 +2,7 @@ import type { ErrorCode } from '@account-management/client';
 
 /** Why a request failed. */
 export interface Problem {
-  /** CONNECTION: no answer came, so the service may have done the work. */
+  /** CONNECTION: no answer came. The service may have done the work. */
   code: ErrorCode | 'CONNECTION';
   /** The message of the service. Empty for CONNECTION. */
   message: string;

@@ -42,7 +42,7 @@ function asksToRepeat({ status, headers }: Response): boolean {
   return [429, 502, 503, 504].includes(status) || (status === 409 && headers.has('retry-after'));
 }
 
-/** Replaces an HTML page or an empty body of a proxy by an error body. openapi-fetch reports no error for an empty body. */
+/** Replaces the HTML page or the empty body of a proxy by an error body. openapi-fetch reports no error for an empty body. */
 async function withJsonBody(response: Response): Promise<Response> {
   const text = await response.text();
   const { status } = response;

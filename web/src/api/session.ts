@@ -14,10 +14,10 @@ interface Token {
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const SESSION_PATH = '/api/auth/session';
-/** A token is renewed before it expires, so that a request on a slow network does not arrive too late. */
+/** A token is renewed this long before it expires, so that a request on a slow network arrives before the expiry. */
 const RENEW_BEFORE_MS = 30_000;
 
-// The access token is only in memory. In storage, a later script or another user of the device could read it.
+// The access token is only in memory. In the storage of the browser, other scripts or users of the device could read it later.
 let token: Token | undefined;
 let session: Session | undefined;
 let hasEnded = false;
@@ -29,7 +29,7 @@ export function currentSession(): Session | undefined {
   return session;
 }
 
-/** Whether the session ended without a sign-out in this tab. */
+/** Whether the session ended although nobody signed out in this tab. */
 export function sessionHasEnded(): boolean {
   return hasEnded;
 }
@@ -60,7 +60,7 @@ export async function accessToken(): Promise<string | undefined> {
   return token?.value;
 }
 
-/** @returns a token in place of one that the service refused; undefined if the session has ended. */
+/** @returns a token that replaces the refused one; undefined if the session has ended. */
 export async function replaceToken(refused: string): Promise<string | undefined> {
   if (token?.value === refused) await renewSession();
   return token?.value;
@@ -85,8 +85,8 @@ export function renewSession(onSent?: () => void): Promise<void> {
 }
 
 /**
- * Runs `work` in one tab at a time. Each renewal replaces the refresh cookie of all tabs. The service ends the session if it gets a
- * cookie more than ten seconds after its replacement. Browsers have `navigator.locks` only in secure contexts.
+ * Runs `work` in one tab at a time. All tabs share one refresh cookie, and each renewal replaces it. If a tab sends a cookie that
+ * was replaced more than ten seconds ago, the service ends the session. Browsers have `navigator.locks` only in secure contexts.
  */
 function withSessionLock<Result>(work: () => Promise<Result>): Promise<Result> {
   return navigator.locks ? navigator.locks.request('session', work) : work();
@@ -95,7 +95,7 @@ function withSessionLock<Result>(work: () => Promise<Result>): Promise<Result> {
 async function call(method: string, path: string, body?: unknown): Promise<{ data: unknown }> {
   const init = body === undefined ? {} : { body: JSON.stringify(body), headers: JSON_HEADERS };
   const request = new Request(new URL(path, location.origin), { method, ...init });
-  // Only the sign-out and the renewal have no body. Both can be repeated: the service accepts an old cookie for ten seconds.
+  // Only the sign-out and the renewal have no body. Both can be repeated: the service accepts a replaced cookie for ten seconds.
   const response = await send(request, body === undefined);
   const answer: unknown = await response.json();
   if (isErrorBody(answer)) throw answer;

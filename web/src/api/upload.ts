@@ -42,7 +42,7 @@ function sendFile(
   onProgress: (share: number) => void,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
-    signal.throwIfAborted(); // The user may have stopped while the access token was renewed.
+    signal.throwIfAborted(); // The user may have stopped the upload while the access token was renewed.
     const exchange = new XMLHttpRequest();
     const abort = () => exchange.abort();
     exchange.open(method, url);

@@ -13,17 +13,17 @@ export interface Write<Init, Data> {
   send(init: Init): Promise<Data | undefined>;
   isSending: boolean;
   problem: Problem | undefined;
-  /** Aborts the request and its repeats. The service may already have done the work. */
+  /** Aborts the request and its retries. The service may already have done the work. */
   stop(): void;
 }
 
 /**
- * Sends a change. Two clicks send one request. If a request gets no answer, the next request with the same content has the same
- * Idempotency-Key, so that the service does not do the work twice. After the change, all queries on the page are read again.
- * @param options.isRepeatable - must be false for a POST that refuses an Idempotency-Key, such as one that returns a secret. The
- *   types require it there. The request is then sent only once.
- * @param options.waitsForQueries - if false, `send` resolves when the answer arrives, and does not wait for the queries. For pages
- *   that show the change by themselves.
+ * Sends a change. A second click while the request runs sends nothing. If a request gets no answer, the next request with the
+ * same content has the same Idempotency-Key, so that the service does not do the work twice. After the change, all queries on the
+ * page are read again.
+ * @param options.isRepeatable - must be false for a POST that refuses an Idempotency-Key, such as one that returns a secret. Its
+ *   request is sent only once.
+ * @param options.waitsForQueries - if false, `send` resolves when the answer arrives, before the queries are read again.
  */
 export function useWrite<Method extends WriteMethod, Path extends PathsWithMethod<Paths, Method>>(
   method: Method,

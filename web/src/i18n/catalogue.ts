@@ -12,7 +12,7 @@ type Arguments<Key extends MessageKey> = [Parameters<Key>] extends [never]
   ? []
   : [Readonly<Record<Parameters<Key>, string | number>>];
 
-/** The keys of messages with a singular and a plural, such as `list.rows.one` and `list.rows.other`. */
+/** The keys of messages with a singular and a plural, without the ending: `find.results` for `find.results.one`. */
 type CountedKey = MessageKey extends infer Key ? (Key extends `${infer Stem}.other` ? Stem : never) : never;
 
 /** The part of a key before the first dot, such as `accountStatus`. */
@@ -26,7 +26,7 @@ const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
   '!./*/{index,codes,common,fields,provider-answer,secrets,session,shared,values}.ts',
 ]);
 
-/** The name of a file, such as `account`. */
+/** The name of a file of messages, such as `account`. */
 export type MessageFile = string;
 
 let language: Language = 'en';
@@ -45,7 +45,6 @@ export async function loadPreferredLanguage(): Promise<void> {
   await switchTo(language);
 }
 
-/** Loads the messages of a page. */
 export async function loadMessages(file: MessageFile): Promise<void> {
   neededFiles.add(file);
   await load(language, file);
@@ -62,7 +61,7 @@ export function t<Key extends MessageKey>(key: Key, ...[parameters]: Arguments<K
   return fill(messages[language][key] ?? key, parameters);
 }
 
-/** The singular or the plural of a message, by the plural rules of the language. It may contain {count}. */
+/** The singular or the plural of a message, by the plural rules of the language. The message can contain {count}. */
 export function tCount(stem: CountedKey, count: number): string {
   const form = new Intl.PluralRules(language).select(count) === 'one' ? 'one' : 'other';
   const text = new Intl.NumberFormat(language).format(count);
@@ -78,7 +77,7 @@ export function tValue(
   return fill(messages[language][`${group}.${value}` as MessageKey] ?? nameOfKey(value), parameters);
 }
 
-/** Converts an identifier to words: "Home system" for `home_system`, "Panel watts" for `panelWatts`. Other names stay as they are. */
+/** Converts an identifier to words: "Panel watts" for `panelWatts` or `panel_watts`. Other names stay as they are. */
 export function nameOfKey(key: string): string {
   if (!/^[a-z]{2}[a-z\d]*((_[a-z\d]+)*|([A-Z][a-z\d]+)*)$/.test(key)) return key;
   const words = key.replace(/_/g, ' ').replace(/[A-Z]/g, (start) => ` ${start.toLowerCase()}`);

@@ -37,7 +37,7 @@ export function number(value: number): string {
   return numbers('number', {}).format(value);
 }
 
-/** "12.4K", or "elfu 12.4" in Swahili, for charts. The line can break at the space. */
+/** "12.4K", or "elfu 12.4" in Swahili, for charts. A line can break at the space. */
 export function compact(value: number): string {
   return numbers('compact', { notation: 'compact', maximumSignificantDigits: 3 })
     .format(value)

@@ -4,7 +4,7 @@ import { loadMessages, type MessageFile, type MessageKey } from '../i18n/index.t
 import type { IconName } from '../ui/icons.tsx';
 
 interface PageEntry {
-  /** A path of the router (wouter). The page gets the parameters of the path as properties, as text. */
+  /** A path of the router (wouter). The page gets the parameters of the path as string properties. */
   path: string;
   /** Users without this permission see neither the page nor its link. */
   permission: Permission;
@@ -18,7 +18,7 @@ interface PageEntry {
 
 type NavigationKey = Extract<MessageKey, `nav.${string}`>;
 
-/** Groups of the navigation, below the pages without a section. */
+/** Groups of links in the navigation, below the links of the pages without a section. */
 export const SECTIONS = ['catalogue', 'administration'] as const;
 export type Section = (typeof SECTIONS)[number];
 
@@ -245,7 +245,7 @@ export async function loadPage({ load, messages }: PageEntry) {
   return Page;
 }
 
-/** Loads the page for a URL while the session is restored. If the load fails, the route tries again and shows the failure. */
+/** Loads the page for a URL while the session is restored. If this fails, the route loads the page again and shows a failure. */
 export function preloadPage(pathname: string): void {
   const segments = pathname.split('/');
   const page = PAGES.find(({ path }) => {

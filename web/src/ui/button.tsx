@@ -5,7 +5,7 @@ interface ButtonProps extends Omit<ComponentProps<'button'>, 'className'> {
   /** A page or a dialog has at most one primary button. */
   kind?: 'primary' | 'secondary' | 'danger' | 'quiet';
   icon?: IconName;
-  /** True while the work of the button runs. Clicks are ignored. */
+  /** True while the action of the button runs. The button then ignores clicks. */
   isBusy?: boolean;
 }
 
@@ -46,7 +46,7 @@ export function IconButton({ icon, label, ...rest }: IconButtonProps) {
   );
 }
 
-/** Buttons in a row, which wraps. */
+/** Buttons in a row, on several lines if the page is narrow. */
 export function Actions({ children }: { children: ReactNode }) {
   return <div className="actions">{children}</div>;
 }

@@ -6,7 +6,7 @@ interface DialogProps {
   title: string;
   /** The text below the title. */
   lead?: ReactNode;
-  /** False while the work of the dialog runs: there is no close button, and Escape does nothing. */
+  /** False while the request of the dialog runs: there is no close button, and Escape does nothing. */
   canClose?: boolean;
   onClose(): void;
   children: ReactNode;

@@ -51,7 +51,7 @@ interface LoadedProps<Data> {
   children(data: Data): ReactNode;
 }
 
-/** The content of a query, its skeleton while it loads, or why it could not be loaded. */
+/** Shows the data of a query. Shows the skeleton while the query loads, and the reason if it fails. */
 export function Loaded<Data>(props: LoadedProps<Data>) {
   const { query, explain, skeleton = <Skeleton />, children } = props;
   if (query.data !== undefined) return children(query.data);

@@ -14,9 +14,9 @@ import { format, t } from '../i18n/index.ts';
 import { Button } from './button.tsx';
 import { Notice } from './feedback.tsx';
 
-/** The problem of a write, as far as a form needs it. */
+/** The fields of `Problem` (api/problem.ts) that a form needs. */
 interface FormProblem {
-  /** CONNECTION: it is not known whether the work was done. */
+  /** CONNECTION: no answer came. The service may have done the work. */
   code: string;
   message: string;
   fields: readonly { path: string; message: string }[];
@@ -50,7 +50,7 @@ export class FormValues {
     return this.raw(name).trim();
   }
 
-  /** The value, not trimmed: a password may begin or end with a space. */
+  /** The value, not trimmed: a password can begin or end with a space. */
   raw(name: string): string {
     return String(this.#data.get(name) ?? '');
   }
@@ -144,7 +144,7 @@ export function Form({ onSubmit, problem, isSending, connection = 'ok', onStop, 
   );
 }
 
-/** Says that no answer came, so that the change may have been made. */
+/** Says that no answer came, and that the change may have been made. */
 export function UnconfirmedNotice() {
   return (
     <Notice tone="warning" title={t('form.unconfirmed')}>
@@ -278,7 +278,7 @@ function Field({
 
 type InputProps = FieldProps & Omit<ComponentProps<'input'>, keyof FieldProps | 'className' | 'id'>;
 
-/** A labelled input for typed text. Its `type` may be `text`, `number`, `email` or the like. */
+/** A labelled input for typed text. `type` can be `text`, `number`, `email` or another type of text input. */
 export function TextField({ label, name, hint, isFirst, ...input }: InputProps) {
   return (
     <Field {...{ label, name, hint, isFirst }} isOptional={!input.required}>

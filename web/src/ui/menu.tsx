@@ -48,7 +48,7 @@ interface MoreActionsProps {
   actions: readonly { label: string; onChoose(): void }[];
 }
 
-/** Further actions of a page, behind a button beside its main actions. */
+/** A menu with further actions, beside the main actions of a page. */
 export function MoreActions({ label, actions }: MoreActionsProps) {
   return (
     <Menu label={label} button={<Icon name="more" />} buttonClass="button secondary square">

@@ -9,7 +9,6 @@ interface PanelProps {
   children: ReactNode;
 }
 
-/** A section of a page. */
 export function Panel({ title, actions, isFlush = false, children }: PanelProps) {
   const id = useId();
   return (
@@ -25,7 +24,7 @@ export function Panel({ title, actions, isFlush = false, children }: PanelProps)
 
 interface PageHeadProps {
   title: ReactNode;
-  /** Above the title, such as the kind of the page. */
+  /** Shown above the title, for example the kind of record. */
   eyebrow?: ReactNode;
   /** Below the title. */
   children?: ReactNode;
@@ -52,7 +51,7 @@ interface ColumnsProps {
   isSideFirst?: boolean;
 }
 
-/** A main column and a narrow side column. On a phone, the side column is below, unless `isSideFirst`. */
+/** A main column and a narrow side column. On a phone, the side column is below the main column, or above with `isSideFirst`. */
 export function Columns({ main, side, isSideFirst = false }: ColumnsProps) {
   const sideColumn = <div className="column side-column">{side}</div>;
   return (

@@ -14,12 +14,12 @@ interface Toast {
 
 let show: ((toast: Toast) => void) | undefined;
 
-/** Shows a message for some seconds. It replaces the previous message. */
+/** Shows a message for some seconds, in place of the previous message. */
 export function toast(message: Toast): void {
   show?.(message);
 }
 
-/** A popover, so that it lies on top of an open dialog. */
+/** Shows the messages in a popover, so that they lie on top of an open dialog. */
 export function Toasts() {
   const box = useRef<HTMLDivElement>(null);
   const [current, setCurrent] = useState<Toast>();
@@ -32,7 +32,7 @@ export function Toasts() {
   useEffect(() => {
     const popover = box.current;
     if (!current || !popover) return;
-    popover.hidePopover(); // Showing it again puts it on top of everything that was opened since.
+    popover.hidePopover(); // Showing the popover again puts it on top of a dialog that was opened later.
     popover.showPopover();
     const timer = setTimeout(() => setCurrent(undefined), 1000 * (current.seconds ?? 5));
     return () => {

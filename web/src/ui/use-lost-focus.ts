@@ -4,7 +4,7 @@ import { type RefObject, useLayoutEffect, useRef } from 'react';
  * When a button shows new content and disappears, the focus is lost. This hook then moves the focus to the new content.
  *
  * @param isShown - whether the new content is on the page.
- * @param selector - the element of the new content that gets the focus. It is inside the element of the returned ref.
+ * @param selector - selects the element that gets the focus, inside the element of the returned ref.
  */
 export function useLostFocus<Root extends HTMLElement>(
   isShown: boolean,

@@ -1,6 +1,6 @@
 import { useCallback, useSyncExternalStore } from 'react';
 
-/** Whether a media query matches. Use CSS if hiding is enough. Use this hook to render nothing at all on a phone. */
+/** Whether a media query matches. To hide content, use CSS. Use this hook for content that must not be rendered at all. */
 export function useMedia(query: string): boolean {
   const subscribe = useCallback(
     (listener: () => void) => {

@@ -295,7 +295,7 @@ export interface paths {
         };
         /**
          * Get the public settings
-         * @description The settings that a page needs before somebody signs in. They may be cached for a minute.
+         * @description The settings that a page needs before somebody signs in. Clients can cache them for a minute.
          *
          *     Needs no access token.
          */
@@ -652,7 +652,7 @@ export interface paths {
         get: operations["listKycHistory"];
         /**
          * Submit or decide a customer’s verification
-         * @description Each call adds a record to the history. A user who may decide (`kyc:decide`) sets the customer’s `kycStatus`. Other users may only submit `pending`, which does not replace an earlier `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
+         * @description Each call adds a record to the history. If a user can decide (`kyc:decide`), the call sets the customer’s `kycStatus`. Other users can only submit `pending`, which does not replace an existing `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
          *
          *     Needs the permission `kyc:submit` (roles: admin, manager, agent).
          */
@@ -811,7 +811,7 @@ export interface paths {
         };
         /**
          * Get the statement of an account
-         * @description from and to are business days, both included. A payment counts on its payment date. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest payments and incoming transfers, and this part of them covers no item. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
+         * @description from and to are business days, both included. A payment counts on its payment date. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest payments and incoming transfers. The part that is taken covers no item. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
          *
          *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
@@ -861,7 +861,7 @@ export interface paths {
         put?: never;
         /**
          * Record a received payment
-         * @description A payment is accepted whatever the status of its account, because the money has moved already. The part above the balance becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, is refused with DUPLICATE_ENTRY. To post a missing line of a statement, import the line from the statement. If the payment of the transaction was reversed, and no unreversed payment has the reference, users who may assign payments can record the transaction again with the reported amount. An `externalId` of an existing payment, even a reversed one, is refused with DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
+         * @description The account can have any status, because the money has moved already. The part of the payment that exceeds the balance becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, is refused with DUPLICATE_ENTRY. Exception: if the payment of the transaction was reversed, and no unreversed payment has the reference, users with the permission to assign payments can record the transaction again, with the reported amount. To post a payment that is only on a statement, import it from the statement. An `externalId` of an existing payment, even a reversed one, is refused with DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
          *
          *     Needs the permission `payments:record` (roles: admin, manager, finance, agent).
          */
@@ -883,7 +883,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 1,000 received payments
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, for example after a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation. Payments are posted in batches of up to 100. Each batch is one transaction. If the payment with the `externalId` of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, for example after a crash, repeat the call with the same key: the repeat creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and the existing row is not changed. For the rate limit, a call counts as one bulk operation. Payments are posted in batches of up to 100, each in one database transaction. If the payment with the `externalId` of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.
          *
          *     Needs the permission `payments:record` (roles: admin, manager, finance, agent).
          */
@@ -908,7 +908,7 @@ export interface paths {
         get: operations["getPayment"];
         /**
          * Change a payment’s external id or metadata
-         * @description No other field can be changed: reverse or assign the payment instead. A payment that the provider reported has no external id and no metadata at first.
+         * @description No other field can be changed. To correct a payment, reverse it, or unassign it and assign it to the right account. A payment that the provider reported has no external id and no metadata at first.
          *
          *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
@@ -949,7 +949,7 @@ export interface paths {
         };
         /**
          * List unmatched payments with suggestions
-         * @description Each payment has up to 10 suggested accounts with reasons, from the typed reference, the payer’s phone and the payer’s name.
+         * @description Each payment has up to 10 suggested accounts. The reasons come from the typed reference, the payer’s phone and the payer’s name.
          *
          *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
@@ -973,7 +973,7 @@ export interface paths {
         put?: never;
         /**
          * Assign an unmatched payment to an account
-         * @description If the payer’s exact number is known, the next notification with the same reference from the same payer matches this account. Exception: if the reference is the number of another open account, that next payment is unmatched, and both accounts are suggested.
+         * @description If the payer’s exact phone number is known, the next payment with the same reference from the same payer matches this account. Exception: if the reference is the number of another open account, the next payment stays unmatched, and both accounts are suggested.
          *
          *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
@@ -995,7 +995,7 @@ export interface paths {
         put?: never;
         /**
          * Unassign a payment from its account
-         * @description The payment is unmatched again and can be assigned to another account, even if it is reconciled. What the service learned from the assignment is deleted. Payments that were already matched with this knowledge stay matched (`filter[matchMethod]=learned`). An amount above APPROVAL_LIMIT is sent for approval (202).
+         * @description The payment is unmatched again and can be assigned to another account, even if it is reconciled. The service no longer matches payments by what it learned from the assignment. Payments that it has already matched in this way stay matched (to find them, use `filter[matchMethod]=learned`). If the amount is above APPROVAL_LIMIT, the request is sent for approval (202).
          *
          *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
@@ -1017,7 +1017,7 @@ export interface paths {
         put?: never;
         /**
          * Reverse a payment
-         * @description The payment stays in the list as reversed, and opposite ledger entries undo it. If a manual payment is reversed, notifications that were linked to it or conflicted with it are reprocessed in the same database transaction. An amount above APPROVAL_LIMIT is sent for approval (202).
+         * @description The payment stays in the list as reversed, and opposite ledger entries undo it. If a manual payment is reversed, notifications that were linked to it or conflicted with it are reprocessed in the same database transaction. If the amount is above APPROVAL_LIMIT, the request is sent for approval (202).
          *
          *     Needs the permission `payments:reverse` (roles: admin, manager, finance).
          */
@@ -1169,7 +1169,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve a notification in conflict
-         * @description Choose one of the manual payments with the same reference and amount. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. Every manual payment with this reference that you did not choose is reversed in the same transaction.
+         * @description Choose one of the manual payments that have the reference and the amount of the notification. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. All manual payments with this reference that you did not choose are reversed in the same database transaction.
          *
          *     Needs the permission `payments:reverse` (roles: admin, manager, finance).
          */
@@ -1515,7 +1515,7 @@ export interface paths {
         put?: never;
         /**
          * Reconcile up to 10,000 payments
-         * @description The service creates one batch of the payments that are not reconciled yet, and returns the result of each id. Unmatched payments can be reconciled. Reversed payments and payments dated after the batch cannot. Repeating the request changes nothing.
+         * @description The service creates one batch of the payments that are not reconciled yet, and returns the result of each id. Unmatched payments can be reconciled. Reversed payments and payments dated after the batch cannot be reconciled. Repeating the request changes nothing.
          *
          *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
@@ -1583,7 +1583,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a statement of the provider
-         * @description Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.
+         * @description Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.
          *
          *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
@@ -1692,8 +1692,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reconcile the payments that a statement matched
-         * @description A job puts the matched payments that are not yet in a batch into new batches of up to 10,000. It is safe to repeat the request. To list the batches, use GET /reconciliations?filter[providerStatementId]=:id.
+         * Reconcile the matched payments of a statement
+         * @description A job puts matched payments into new batches of up to 10,000. It leaves out payments that are already in a batch. It is safe to repeat the request. To list the batches, use GET /reconciliations?filter[providerStatementId]=:id.
          *
          *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
@@ -2173,7 +2173,7 @@ export interface paths {
         };
         /**
          * Search customers, accounts, payments and invoices
-         * @description At most 20 results: exact matches first, then matches at the beginning. Last come customers with the text within a name, phone, e-mail or national id. Results that the caller may not read (`customers:read`, `payments:read`, `invoices:read`) are left out.
+         * @description At most 20 results: first exact matches, then values that begin with the text, then customers with the text inside a name, phone, e-mail or national id. Results that the caller is not allowed to read (`customers:read`, `payments:read`, `invoices:read`) are left out.
          *
          *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
@@ -2195,7 +2195,7 @@ export interface paths {
         };
         /**
          * Summarise the portfolio for a period
-         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf, which is endDate or today, whichever is earlier. A payment counts from its value date. accountsUrl lists the accounts behind a figure. Most accountsUrl are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If your earlier summaries are still running, the answer is 429. If other callers use all slots for summaries, it is 503.
+         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf, which is endDate or today, whichever is earlier. A payment counts from its value date. accountsUrl lists the accounts behind a figure. Most accountsUrl are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If your earlier summaries are still running, the answer is 429. If other callers use all slots for summaries, the answer is 503.
          *
          *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
@@ -2239,7 +2239,7 @@ export interface paths {
         };
         /**
          * Export the whole portfolio
-         * @description A ZIP file with one CSV file for each kind of row, from one snapshot of the database, in the format of the import. It contains the personal data of all customers. If the stream fails, the connection is reset.
+         * @description A ZIP file with the CSV files that an import reads, such as customers.csv. All files come from one snapshot of the database. They contain the personal data of all customers. If the stream fails, the connection is reset.
          *
          *     Needs the permission `exports:read` (roles: admin).
          */
@@ -2260,8 +2260,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the template of a file
-         * @description A CSV file to fill in with a spreadsheet. It has the header and, for all files but credit_moves, an example row.
+         * Get the template of an import file
+         * @description A CSV file to fill in with a spreadsheet. It has the header and an example row. The template of credit_moves has only the header.
          *
          *     Needs the access token of a user with any role. API keys are refused.
          */
@@ -2459,7 +2459,7 @@ export interface paths {
         };
         /**
          * Run all checks on the books
-         * @description The service compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. This takes many seconds for large books. Only one proof runs at a time. A request that waits too long for another proof gets 503, or 429 if the same caller runs the other proof.
+         * @description A proof compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. For large books, a proof takes many seconds. Only one proof runs at a time, and other requests wait. A request that waits too long gets 503, or 429 if the same caller runs the current proof.
          *
          *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
@@ -2607,7 +2607,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of a webhook endpoint
-         * @description For `overlapSeconds`, each message has two signatures: one by the new secret and one by the previous secret. The receiver may verify with either. Older secrets are no longer used.
+         * @description For `overlapSeconds`, each message has two signatures: one by the new secret and one by the previous secret. The receiver can verify either signature. Older secrets are no longer used.
          *
          *     Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
@@ -2651,7 +2651,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver events again
-         * @description Only events of the types of the endpoint are delivered. If an event still waits for its first delivery to this endpoint, the call does not bring it forward.
+         * @description Only events of the types of the endpoint are delivered. If an event still waits for its first delivery to this endpoint, this call does not send it earlier.
          *
          *     Needs the permission `webhook-endpoints:administer` (roles: admin). API keys are refused.
          */
@@ -2781,7 +2781,7 @@ export interface paths {
         put?: never;
         /**
          * Validate a mobile-money payment
-         * @description The provider validates a payment before the money moves. The service accepts a payment that matches an account or names an existing account number, unless the account is completed, or is cancelled and owes nothing. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the answer is 503 within 2 seconds, and the provider applies the default action that you registered.
+         * @description Before the money moves, the provider asks whether to accept the payment. The service accepts a payment that matches an account, or whose reference is an existing account number. Exceptions: a completed account, and a cancelled account that owes nothing, are refused. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong amount, and C2B00015 the short code of another business. Nothing is stored. If the service fails, the answer is 503 within 2 seconds, and the provider applies the default action that you registered.
          *
          *     Needs no access token.
          */
@@ -3457,7 +3457,7 @@ export interface components {
                 date: string;
                 type: components["schemas"]["StatementRowType"];
                 description: string;
-                /** @description The amount of the item, payment or event, even if it is reversed. */
+                /** @description The amount of the item, payment or event, reversed or not. */
                 amount: number;
                 /** @description Added to dueSoFar. */
                 due: number;
@@ -3663,7 +3663,7 @@ export interface components {
                 contractValue: number;
                 accountsUrl: string | null;
             };
-            /** @description The sum for all accounts except cancelled ones. */
+            /** @description The sum of the totals of accounts that are not cancelled. */
             contractValue: number;
             /** @description The unreversed payments on accounts in the period, up to asOf, minus the refunds of credit in the same time. */
             collected: number;
@@ -3788,7 +3788,7 @@ export interface components {
             writeOffs: {
                 /** @description Accounts written off in the period, up to asOf. */
                 count: number;
-                /** @description The debt that was written off: what was unpaid after all payments of that day. */
+                /** @description The debt that was written off: the unpaid sum after all payments of the day of the write-off. */
                 amount: number;
                 /** @description The sum that was paid in the period, up to asOf, on written-off accounts after the day of their write-off. For each account it is at most the debt that was written off. */
                 recovered: number;
@@ -3852,7 +3852,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The names of the fields that were sent. */
+                /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
         };
@@ -4069,7 +4069,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The names of the fields that were sent. */
+                /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
         };
@@ -4131,7 +4131,7 @@ export interface components {
             paymentId: number | null;
             toAccountId: number | null;
             toAccountNumber: string | null;
-            /** @description The amount of the payment or credit, or the unpaid balance that a write-off or cancellation removes. In units of the currency. */
+            /** @description The amount of the payment or credit. For a write-off or cancellation: the unpaid balance of the account. In units of the currency. */
             amount: number;
             /** @description The amount that was compared with APPROVAL_LIMIT. For credit, it includes the other transfers and refunds from the account on the day of the request. For a payment on a written-off or cancelled account, it is the unpaid amount of the account after the payment is removed, but at least the amount of the payment. */
             countedAmount: number;
@@ -5085,7 +5085,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The names of the fields that were sent. */
+                /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
         };
@@ -5247,7 +5247,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The names of the fields that were sent. */
+                /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
         };
@@ -5402,7 +5402,7 @@ export interface components {
             /** @enum {string} */
             redis: "up" | "down" | "disabled";
             /**
-             * @description Reports read the primary unless the replica is up. `behind`: the replica is too far behind, or a failover has replaced the primary in the last minute.
+             * @description If the replica is not up, reports read the primary. `behind`: the replica is too far behind, or a failover has replaced the primary in the last minute.
              * @enum {string}
              */
             replica: "up" | "behind" | "not a standby" | "down" | "disabled";
@@ -6321,7 +6321,7 @@ export interface components {
                 /** @description The names of the checks with violations. */
                 failedChecks: string[];
             } | null;
-            /** @description Whether `last` is at most 26 hours old. False if there is no result, or if the daily job failed or the service was stopped. */
+            /** @description Whether `last` is at most 26 hours old. If false, there is no result, the daily check failed, or the service was off. */
             current: boolean;
         };
         ListPagination: {
@@ -6384,7 +6384,7 @@ export interface components {
             employeeId: number;
             /** @description YYYY-MM */
             period: string;
-            /** @description Each sale has an account or a product. An account earns commission only once. Several employees can share it. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000, each with the share that no other commission has. */
+            /** @description Each sale has an account or a product. An account earns commission only once. Several employees can share this commission. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000. Each sale then has the share that is not in another commission yet. */
             salesData?: {
                 accountId?: number;
                 productId?: number;
@@ -6573,7 +6573,7 @@ export interface components {
             /** @description Event types: a name such as `payment.received`, `payment.*` for all types that start with `payment.`, or `*` for all types. */
             types: components["schemas"]["EventTypeFilter"][];
             description?: string | null;
-            /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false. */
+            /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next event waits while an earlier event is retried. Default: false. */
             inOrder?: boolean;
         };
         NobodySignedIn: {
@@ -7041,7 +7041,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The names of the fields that were sent. */
+                /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
         };
@@ -7469,7 +7469,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The names of the fields that were sent. */
+                /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
         };
@@ -7661,7 +7661,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The names of the fields that were sent. */
+                /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
         };
@@ -7835,7 +7835,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The names of the fields that were sent. */
+                /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
         };
@@ -8305,7 +8305,7 @@ export interface components {
             progress: {
                 /** @description The number of lines after the header. */
                 lines: number;
-                /** @description The number of lines to compare: completed, paid in, without a linked transaction, and not a repeat of a receipt. */
+                /** @description The number of lines to compare with the books. Such a line is completed, paid money in, has no linked transaction, and does not repeat a receipt. */
                 payments: number;
                 compared: number;
                 /** @description The number of payments imported from this statement. */
@@ -8917,11 +8917,11 @@ export interface components {
             phoneCountryCode: string;
             identityProviders: components["schemas"]["IdentityProvider"][];
             approvalLimit: number | null;
-            /** @description Whether anyone may register without an invitation. */
+            /** @description Whether anyone can register without an invitation. */
             registrationOpen: boolean;
             /** @description Whether the service can send payment requests. */
             paymentRequests: boolean;
-            /** @description Whether transactions can be queried at the provider. */
+            /** @description Whether the service can query the status of transactions. */
             statusQueries: boolean;
             /** @description The version of the service. */
             version: string;
@@ -9555,9 +9555,9 @@ export interface components {
                 accountId: number;
                 accountNumber: string;
                 customerName: string;
-                /** @description Why this account is suggested. The reason from the reference comes first, then the payer’s phone, then the payer’s name. */
+                /** @description The reasons for this suggestion. The reason from the typed reference is first, then those from the payer’s phone and name. */
                 reason: string;
-                /** @description The same reasons as codes. `assignedOn` is the day of the earlier assignment. It is null if the reason is not an assignment. */
+                /** @description The same reasons as codes. If the reason is that staff assigned an earlier payment, `assignedOn` is the day of the assignment. Otherwise it is null. */
                 reasons: {
                     code: components["schemas"]["SuggestionReason"];
                     assignedOn: string | null;
@@ -9705,7 +9705,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The names of the fields that were sent. */
+                /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
         };
@@ -9884,7 +9884,7 @@ export interface components {
             /** @description Event types: a name such as `payment.received`, `payment.*` for all types that start with `payment.`, or `*` for all types. */
             types?: components["schemas"]["EventTypeFilter"][];
             description?: string | null;
-            /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false. */
+            /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next event waits while an earlier event is retried. Default: false. */
             inOrder?: boolean;
             /** @description `true` enables the endpoint, and delivers the events since it was disabled. Events older than 30 days were deleted, and are not delivered. */
             active?: boolean;
@@ -10035,7 +10035,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             data: {
-                /** @description The names of the fields that were sent. */
+                /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
         };
@@ -11274,7 +11274,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, email, firstName, lastName, role, active, employeeId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -11597,7 +11597,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, purpose, email, role, userId, status, expiresAt, createdAt, updatedAt. Default: createdAt:desc. */
@@ -12021,7 +12021,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, name, role, status, expiresAt, lastUsedAt, createdBy, createdAt, updatedAt. Default: createdAt:desc. */
@@ -12564,7 +12564,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -13204,7 +13204,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, verificationType, verificationStatus, createdAt. Default: createdAt:desc. */
@@ -13406,7 +13406,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, customerId, productId, payplanId, employeeId, status, activationDate, writtenOffDate, total, paid, credit, balance, nextDueDate, daysPastDue, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -14110,7 +14110,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, cause, createdAt. Default: createdAt:desc. */
@@ -14561,7 +14561,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -15098,7 +15098,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -15290,7 +15290,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -15958,7 +15958,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, phone, amount, status, reason, transactionRef, paymentId, createdAt. Default: createdAt:desc. */
@@ -16180,7 +16180,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, phone, amount, status, reason, transactionRef, paymentId, createdAt. Default: createdAt:desc. */
@@ -16381,7 +16381,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, status, outcome, flags, source, transactionRef, amount, reference, payer, paymentId, createdAt. Default: createdAt:desc. */
@@ -16766,7 +16766,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, provider, shortCode, state, from, until, difference, createdAt, explainedAt. Default: createdAt:desc. */
@@ -17062,7 +17062,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, paymentId, notificationId, transactionRef, state, createdAt, endedAt. Default: createdAt:desc. */
@@ -17550,7 +17550,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
@@ -17682,7 +17682,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
@@ -17810,7 +17810,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, action, status, accountId, paymentId, amount, requestedByUserId, endedAt, createdAt, updatedAt. Default: createdAt:desc. */
@@ -18470,7 +18470,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, reconciliationDate, paymentCount, total, providerStatementId, createdAt. Default: createdAt:desc. */
@@ -18626,7 +18626,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, status, shortCode, periodStart, periodEnd, createdAt, updatedAt. Default: createdAt:desc. */
@@ -19034,7 +19034,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, dayDiffers, createdAt. Default: createdAt:desc. */
@@ -19567,7 +19567,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, number, accountId, customerName, total, status, issuedOn, dueDate, voidedAt, createdAt, updatedAt. Default: createdAt:desc. */
@@ -20018,7 +20018,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, sku, name, category, price, active, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -20363,7 +20363,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, name, price, isDefault, createdAt, updatedAt. Default: createdAt:desc. */
@@ -20728,7 +20728,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, name, productId, frequency, active, createdAt, updatedAt. Default: createdAt:desc. */
@@ -21058,7 +21058,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, code, name, active, createdAt, updatedAt. Default: createdAt:desc. */
@@ -21285,7 +21285,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, name, phone, active, externalId, createdAt, updatedAt. Default: createdAt:desc. */
@@ -21855,7 +21855,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, employeeId, period, status, total, createdAt, updatedAt. Default: createdAt:desc. */
@@ -22122,7 +22122,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, category, version, rateBasisPoints, createdAt. Default: createdAt:desc. */
@@ -22278,7 +22278,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description A name, phone number in any spelling, e-mail, national id, external id, account number, invoice number or payment reference, or the beginning of one of these.
+                 * @description A name, phone number in national or international form, e-mail, national id, external id, account number, invoice number or payment reference, or the beginning of one of these.
                  * @example Wanjiru
                  */
                 q: string;
@@ -22682,7 +22682,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, status, createdAt, updatedAt. Default: createdAt:desc. */
@@ -23164,7 +23164,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, severity, file, line, createdAt. Default: createdAt:desc. */
@@ -23315,7 +23315,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, line, account, figure, createdAt. Default: createdAt:desc. */
@@ -23592,7 +23592,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, actor, userId, apiKeyId, action, resource, resourceId, requestId, createdAt. Default: createdAt:desc. */
@@ -23799,7 +23799,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, url, active, disabledReason, failingSince, createdAt, updatedAt. Default: createdAt:desc. */
@@ -24405,7 +24405,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: number;
-                /** @description Use `after` instead of `page`: empty for the first page, then the `pagination.nextCursor` of the previous page, with the same sort. All pages take the same time, and no total is counted. */
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, eventId, eventType, attempt, outcome, status, durationMs, createdAt. Default: createdAt:desc. */

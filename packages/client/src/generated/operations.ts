@@ -270,7 +270,7 @@ export interface ReconciliationsCalls {
   matchProviderStatement(id: number, options?: RepeatableCallOptions): Promise<DataOf<'matchProviderStatement'>>;
   /** Import missing payments of a statement */
   importProviderStatement(id: number, options?: RepeatableCallOptions): Promise<DataOf<'importProviderStatement'>>;
-  /** Reconcile the payments that a statement matched */
+  /** Reconcile the matched payments of a statement */
   reconcileProviderStatement(id: number, body?: BodyOf<'reconcileProviderStatement'>, options?: RepeatableCallOptions): Promise<DataOf<'reconcileProviderStatement'>>;
 }
 
@@ -393,7 +393,7 @@ export interface ReportsCalls {
 export interface PortfolioCalls {
   /** Export the whole portfolio */
   export(query?: NoQuery, options?: CallOptions): Promise<ServiceFile>;
-  /** Get the template of a file */
+  /** Get the template of an import file */
   getImportTemplate(file: string, query?: NoQuery, options?: CallOptions): Promise<string>;
   /** Start the import of a portfolio */
   createImport(options?: RepeatableCallOptions): Promise<DataOf<'createImport'>>;

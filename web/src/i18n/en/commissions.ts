@@ -1,7 +1,7 @@
 export const commissions = {
   'commissions.calculate': 'Calculate commission',
   'commissions.calculate.lead':
-    'Uses the sales of the employee in the month. Replaces an earlier calculation, unless the commission is paid.',
+    'Uses the sales of the employee in the month, and replaces an earlier calculation. A paid commission cannot be changed.',
   'commissions.calculate.submit': 'Calculate',
   'commissions.calculated': 'Commission calculated',
   'commissions.period.hint': 'Year and month, such as 2026-11.',

@@ -57,7 +57,7 @@ export const providerStatements = {
   'providerStatements.meaning.reversed_in_books':
     'The payment was reversed in the books, but the provider has the money. Find out why.',
   'providerStatements.meaning.reversed_at_provider':
-    'The provider took the money back. Reverse the payment, unless it is reversed already.',
+    'The provider took the money back. If the payment is not reversed yet, reverse it.',
   'providerStatements.meaning.missing_at_provider':
     'The books have this payment, but no statement does. Look for another short code, a wrong date or a payment that was recorded twice.',
   'providerStatements.meaning.contradictory':
@@ -66,7 +66,7 @@ export const providerStatements = {
     'The line could not be read. Correct the file, or record the payment by hand.',
   'providerStatements.meaning.matched': 'The books agree. Reconcile these payments.',
   'providerStatements.meaning.other': 'Withdrawals, fees and payments that failed. Nothing to do.',
-  'providerStatements.meaning.repeated': 'The same receipt again. Nothing to do.',
+  'providerStatements.meaning.repeated': 'An earlier line has the same receipt. Nothing to do.',
   'providerStatements.toConflicts': 'Resolve conflicts',
   'providerStatements.noLines': 'No lines.',
   'providerStatements.receipt': 'Receipt',
@@ -82,7 +82,7 @@ export const providerStatements = {
   'providerStatements.chooseNone': 'Choose none',
   'providerStatements.reconciled': '{count} reconciled.',
   'providerStatements.partly':
-    '{reconciled} reconciled, {left} not: they were reversed or already reconciled, or their date is after the day on which the money arrived.',
+    '{reconciled} reconciled. {left} could not be reconciled: they were reversed or already reconciled, or their date is after the day on which the money arrived.',
   'providerStatements.proof.day': 'Day',
   'providerStatements.proof.run': 'Prove the books',
   'providerStatements.proof.running': 'Checking…',

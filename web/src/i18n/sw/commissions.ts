@@ -3,7 +3,7 @@ import type { commissions as en } from '../en/commissions.ts';
 export const commissions: Record<keyof typeof en, string> = {
   'commissions.calculate': 'Kokotoa kamisheni',
   'commissions.calculate.lead':
-    'Hutumia mauzo ya mfanyakazi katika mwezi huo. Hesabu ya awali inabadilishwa, isipokuwa kamisheni ikiwa imelipwa.',
+    'Hutumia mauzo ya mfanyakazi katika mwezi huo. Hesabu ya awali inabadilishwa. Kamisheni iliyolipwa haiwezi kubadilishwa.',
   'commissions.calculate.submit': 'Kokotoa',
   'commissions.calculated': 'Kamisheni imekokotolewa',
   'commissions.period.hint': 'Mwaka na mwezi, kama 2026-11.',

@@ -44,7 +44,7 @@ export const imports: Record<keyof typeof en, string> = {
   'imports.warnings': 'Maonyo',
   'imports.differences': 'Tofauti',
   'imports.errors.hint': 'Yasahihishe kwenye faili',
-  'imports.warnings.hint': 'Yasome mara moja',
+  'imports.warnings.hint': 'Yasome kabla ya uingizaji',
   'imports.differences.hint': 'Linganisha na mfumo wa zamani',
   'imports.problems': 'Makosa na maonyo',
   'imports.problems.csv': 'Pakua orodha',

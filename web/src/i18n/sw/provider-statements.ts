@@ -68,7 +68,7 @@ export const providerStatements: Record<keyof typeof en, string> = {
     'Mstari haukuweza kusomwa. Sahihisha faili, au ingiza malipo kwa mkono.',
   'providerStatements.meaning.matched': 'Vitabu vinakubaliana. Suluhisha malipo haya.',
   'providerStatements.meaning.other': 'Pesa zilizotolewa, ada na malipo yaliyoshindikana. Hakuna la kufanya.',
-  'providerStatements.meaning.repeated': 'Risiti ile ile tena. Hakuna la kufanya.',
+  'providerStatements.meaning.repeated': 'Mstari wa awali una risiti ile ile. Hakuna la kufanya.',
   'providerStatements.toConflicts': 'Tatua migongano',
   'providerStatements.noLines': 'Hakuna mistari.',
   'providerStatements.receipt': 'Risiti',

@@ -11,7 +11,7 @@ import { useLostFocus } from '../../ui/use-lost-focus.ts';
 
 type Row = Schemas['AccountStatement']['rows'][number];
 
-/** The rows of the account statement, newest first. They are read on demand, because a statement of several years is long. */
+/** The rows of the account statement, newest first. They are read when the user asks for them, because they can be many. */
 export function Explanation({ accountId }: { accountId: number }) {
   const [isShown, setIsShown] = useState(false);
   return (

@@ -78,7 +78,7 @@ function RequestDialog({ account, onClose }: { account: Account; onClose(): void
   );
 }
 
-/** The amount due, or else the next instalment. A written-off account has neither, so the balance is suggested. */
+/** The amount due, or else the next instalment. A written-off account has neither, so its balance is suggested. */
 function suggestedAmount({ arrears, nextDueAmount, balance }: Account): number {
   return arrears > 0 ? arrears : (nextDueAmount ?? balance);
 }

@@ -9,7 +9,7 @@ type Item = Schemas['AccountSchedule']['items'][number];
 
 const LEGEND = ['paid', 'partly_paid', 'overdue', 'due', 'upcoming', 'not_owed'] as const;
 
-/** A cell for the deposit and each instalment, in the order in which payments are applied. */
+/** One cell for the deposit and one for each instalment, in the order in which payments are applied. */
 export function Timeline({ accountId }: { accountId: number }) {
   const schedule = api.useQuery('get', '/api/accounts/{id}/schedule', {
     params: { path: { id: accountId } },

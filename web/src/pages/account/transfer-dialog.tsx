@@ -61,7 +61,7 @@ export function TransferDialog({ account, onClose }: TransferDialogProps) {
       <SelectField
         label={t('account.transfer.to')}
         name="toAccountId"
-        // Empty if the chosen account is no longer found, so that the browser does not select another account.
+        // Empty if the search no longer finds the chosen account, so that the browser does not select another account.
         value={isFound ? chosen : ''}
         onChange={(event) => setChosen(event.target.value)}
         required

@@ -16,7 +16,7 @@ import { ACCOUNT_TONES } from '../shared/tones.ts';
 
 type Account = Schemas['Account'];
 
-/** The choices of the filter, with their first and last number of days past due. */
+/** The choices of the filter, each with its first and last number of days past due. */
 const LATENESS: Readonly<Record<string, readonly [from: number, to: number]>> = {
   '0': [0, 0],
   '1+': [1, 100_000],

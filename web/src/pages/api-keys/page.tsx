@@ -23,7 +23,7 @@ type ApiKey = Schemas['ApiKey'];
 type KeyPermission = NonNullable<Schemas['NewApiKey']['permissions']>[number];
 
 const TONES: Record<ApiKey['status'], Tone> = { active: 'good', expired: 'warning', revoked: 'neutral' };
-/** The value of the field `role` if the user chooses single permissions. */
+/** The value of the field `role` if the user chooses permissions instead of a role. */
 const NO_ROLE = 'permissions';
 /** Permissions that no API key can have. */
 const USER_ONLY: Readonly<Record<Exclude<Permission, KeyPermission>, true>> = {

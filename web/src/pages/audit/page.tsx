@@ -19,7 +19,7 @@ export function Page() {
   const list = useList({ name: 'id', isDescending: true }, [
     choiceFilter('resource', t('audit.resource'), AUDITED, (value) => tValue('resource', value)),
     { name: 'resourceId', label: t('audit.resourceId'), type: 'number' },
-    // By user id, not by `actor`: the actor is an e-mail, which must not be in the URL.
+    // By user id, not by `actor`: the actor can be an e-mail address, which must not be in the URL.
     {
       name: 'userId',
       label: t('field.user'),

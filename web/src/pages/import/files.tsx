@@ -10,7 +10,6 @@ import { Table } from '../../ui/table.tsx';
 import { DropBox, type Sending, SPREADSHEET } from '../shared/drop-box.tsx';
 import { FILES, type Import, type ImportFile } from '../shared/imports.ts';
 
-/** The files of an import, with a box to add more. */
 export function Files({ importRecord: { id, files, rows } }: { importRecord: Import }) {
   return (
     <>
@@ -55,7 +54,7 @@ function UploadBox({ id }: { id: number }) {
   const [sending, setSending] = useState<Sending>();
   const [problems, setProblems] = useState<string[]>([]);
 
-  /** Sends the files one after the other, even if some are refused. */
+  /** Sends the files one after the other. Continues if the service refuses a file. */
   async function send(files: readonly File[]) {
     if (sending) return;
     const controller = new AbortController();

@@ -22,7 +22,7 @@ export function Page({ id }: { id: string }) {
     'get',
     '/api/imports/{id}',
     { params: { path: { id: Number(id) } } },
-    // Asks again while a job runs, because no event reports its progress.
+    // Reads the import again while a job runs, because no event reports the progress of a job.
     { refetchInterval: ({ state }) => (state.data && hasRunningJob(state.data.data) ? REFRESH_MS : false) },
   );
   return (

@@ -24,7 +24,7 @@ type Query = NonNullable<Paths['/api/accounts']['get']['parameters']['query']>;
 const ROWS_SHOWN = 25;
 const ROWS_PER_DOWNLOADED_PAGE = 100;
 
-/** The late accounts of a range of days past due: whom to call, and what they owe. */
+/** The late accounts of a range of days past due, with the phone numbers to call. */
 export function Page() {
   const { page, sort, filters, setPage, sortBy } = useListState(['status', 'from', 'to'], {
     name: 'daysPastDue',
@@ -170,8 +170,8 @@ async function readAll(query: Query): Promise<readonly Account[]> {
 }
 
 /**
- * Reads by cursor, because page numbers can skip an account: if an account is paid between two reads, the account after it moves to
- * a page that was already read.
+ * Reads with a cursor, because page numbers could skip an account: if an account is paid between two reads, a later account moves
+ * to a page that was already read.
  */
 function readPage(list: Query, after: string) {
   const query: Query = { ...list, after, limit: ROWS_PER_DOWNLOADED_PAGE };

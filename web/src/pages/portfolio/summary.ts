@@ -25,9 +25,9 @@ export function useSummary() {
 }
 
 /**
- * The rates of the last 12 months, oldest first. The months are read singly, because the service makes only a few summaries at a
- * time. The newest is read first. At the first load, each month is shown as soon as it is read. The query key is no path of the
- * API, so an event such as a payment does not cause all months to be read again.
+ * The rates of the last 12 months, oldest first. The months are read one after the other, the newest first, because the service
+ * makes only a few summaries at a time. At the first load, each month is shown as soon as it is read. The query key is not a path
+ * of the API, so an event such as a payment does not cause all months to be read again.
  */
 export function useTrend() {
   const queries = useQueryClient();

@@ -81,7 +81,7 @@ export function TrendChart({ months }: { months: readonly MonthRates[] }) {
             </g>
           ))}
           {months.map(({ month }, index) => (
-            // Only for the pointer. For the keyboard there is the slider.
+            // Only for the pointer. Keyboard users choose the month with the slider.
             <rect
               key={month}
               className="trend-target"

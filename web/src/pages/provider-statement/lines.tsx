@@ -22,7 +22,7 @@ type Line = Schemas['ProviderStatementLine'];
 const PAGE_SIZE = 25;
 const DIFFERENCE_NAMES: ReadonlySet<Result> = new Set(DIFFERENCES);
 
-/** A table of the results with their numbers of lines, and the lines of the chosen result. */
+/** A table with the number of lines of each result, and the lines of the chosen result. */
 export function Lines({ statement }: { statement: Statement }) {
   const { filters, page, setPage } = useListState(['result'], { name: 'id', isDescending: false });
   const shown = RESULTS.filter((result) => result === 'matched' || linesOf(statement, result).lines > 0);

@@ -16,8 +16,8 @@ type Method = ProofData['day']['byMethod'][number];
 type Check = ProofData['checks'][number];
 
 /**
- * Compares the payments of a day with the ledger, and runs all checks of the books. The proof takes long for large books, so it runs
- * on demand. The query key is no path of the API, so an event such as a payment does not repeat the proof.
+ * Compares the payments of a day with the ledger, and runs all checks of the books. This can take long, so it runs only when the
+ * user asks for it. The query key is not a path of the API, so an event such as a payment does not repeat the proof.
  */
 export function Proof() {
   const { today } = settings();

@@ -86,7 +86,7 @@ export function UploadBox() {
   );
 }
 
-/** Why the service would refuse the file. The user learns this before an upload that may take minutes. */
+/** Why the service would refuse the file. The user learns this before an upload that can take minutes. */
 function refusalOf({ name, size }: File): string | undefined {
   if (SPREADSHEET.test(name)) return t('providerStatements.spreadsheet');
   if (size > MOST_MIB * MIB)

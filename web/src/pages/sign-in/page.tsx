@@ -114,7 +114,7 @@ function RegisterForm({ invitation }: { invitation?: string }) {
   );
 }
 
-/** A password may begin or end with spaces. */
+/** A password can begin or end with spaces. */
 function credentialsOf(values: FormValues) {
   return { email: values.text('email'), password: values.raw('password') };
 }

@@ -57,7 +57,7 @@ function Conflicts() {
   );
 }
 
-/** Counts recent days only, because a notification stays rejected after the work is done. */
+/** Counts only recent days, because a notification stays rejected after staff have dealt with it. */
 function Rejected() {
   const from = format.addDays(settings().today, 1 - REJECTED_DAYS);
   const query = {
@@ -112,7 +112,7 @@ function LastNotification() {
   );
 }
 
-/** Does not rely on `silentSince` alone, because the service sets it only after notifications of several weeks. */
+/** Does not use only `silentSince`, because the service sets it only for a provider that has sent notifications for weeks. */
 function isSilent(lastHeardAt: string | null, silentSince: string | null): boolean {
   const hours = (Date.now() - Date.parse(lastHeardAt ?? '')) / 3_600_000;
   return silentSince !== null || hours > SILENT_AFTER_HOURS;
@@ -142,7 +142,7 @@ function LastProof() {
 }
 
 interface CountProps {
-  /** The page for this work. */
+  /** The page on which staff do this work. */
   href: string;
   label: string;
   /** The tone of a count above zero. */

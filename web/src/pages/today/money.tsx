@@ -59,9 +59,9 @@ interface MoneyStatProps {
   of: 'day' | 'week';
   rate: Ratio | undefined;
   received: number | undefined;
-  /** The queries for this figure. The summary of today is not one of them, because all figures wait for it. */
+  /** The queries for this figure, without the summary of today, for which all figures wait. */
   queries: readonly { data: unknown; error: unknown; refetch(): unknown }[];
-  /** The money of the same day or days one week before. */
+  /** The money received on the same day or days of the week before. */
   before: number | undefined;
   /** The last day of `before`. */
   until: string;

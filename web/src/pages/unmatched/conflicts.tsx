@@ -25,7 +25,7 @@ const MOST_ROWS = 50;
 /** The value of the choice "None of them". */
 const NONE = 'none';
 
-/** Notifications that contradict manual payments, the oldest first. */
+/** Notifications that contradict manual payments, oldest first. */
 export function Conflicts() {
   const conflicts = api.useQuery('get', '/api/notifications', {
     params: { query: { 'filter[outcome]': { eq: 'conflict' }, sort: 'id:asc', limit: MOST_ROWS } },

@@ -41,7 +41,7 @@ export function Page() {
   );
 }
 
-/** The numbers of rows that need work. Rejected notifications stay in their list after the work is done, so they are not counted. */
+/** The numbers of rows that need work. Rejected notifications are left out: they stay in their list after the work is done. */
 function useCounts(): Partial<Record<View, string>> {
   const payments = api.useQuery('get', '/api/payments', {
     params: { query: { 'filter[status]': { eq: 'unmatched' }, limit: 1 } },

@@ -16,7 +16,7 @@ interface QueueProps<Row> {
   showItem(row: Row): ReactNode;
   /** The title of the work on a row. */
   titleOf(row: Row): ReactNode;
-  /** The work on a row. It is created again for each row, so that no choice of the previous row remains. */
+  /** The work on a row, such as a form. It is created again for each row, so no choice of the previous row remains. */
   children(row: Row): ReactNode;
   /** Shown instead of the work if there are no rows. */
   empty: ReactNode;
@@ -28,9 +28,9 @@ interface QueueProps<Row> {
 }
 
 /**
- * A list and the work on one of its rows. When the row is gone, the next one takes its place. The keys work while the focus is in
- * the queue, but not in a text field: a digit chooses a candidate, 0 goes to the search, N and P go to other rows, U undoes. On a
- * phone a button opens the list.
+ * A list and the work on its current row. When this row leaves the list, the next row becomes current. The keys work while the
+ * focus is in the queue but not in a text field: 1 to 9 choose a candidate, 0 goes to the search, N and P go to the next and the
+ * previous row, U undoes. On a phone a button opens the list.
  */
 export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
   const { label, rows, total, showItem, titleOf, children, empty, foot, onUndo, returnedId } = props;

@@ -38,7 +38,7 @@ export function useUndo(onUndone: (paymentId: number) => void): Undo {
     show([t('unmatched.undone'), lastAssigned()?.text].join(' ').trim());
   }
 
-  /** Shows the text. If an assignment is not older than ten seconds, adds a button that undoes the latest one. */
+  /** Shows the text. If an assignment is not older than ten seconds, adds a button that undoes the latest assignment. */
   function show(text: string) {
     const last = lastAssigned();
     const seconds = last && (last.untilMs - Date.now()) / 1000;

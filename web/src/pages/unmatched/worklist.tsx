@@ -17,7 +17,7 @@ type Payment = Schemas['UnmatchedPayment'];
 const PAGE_SIZE = 20;
 const OLDEST_FIRST = 'paymentDate:asc,id:asc';
 
-/** Payments without an account, the oldest first. */
+/** Payments without an account, oldest first. */
 export function Worklist() {
   const { page, setPage } = useListState([], { name: 'paymentDate', isDescending: false });
   const query = { sort: OLDEST_FIRST, limit: PAGE_SIZE, page };
@@ -46,10 +46,10 @@ interface PaymentsProps {
 }
 
 function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
-  // Hides assigned payments, because a list that is already being read may still contain them.
+  // Hides assigned payments, because a list that was requested before the assignment can still contain them.
   const [assigned, setAssigned] = useState<ReadonlySet<number>>(new Set());
   const rows = payments.filter(({ id }) => !assigned.has(id));
-  // The payments that this page assigns. Each is added before its request: the list may be read again before the answer arrives.
+  // The payments that this page assigns. Each is added before its request, because the list can change before the answer arrives.
   const ownIds = useRef(new Set<number>());
   const [returnedId, setReturnedId] = useState<number>();
   const undo = useUndo((id) => {
