@@ -1,17 +1,17 @@
 /**
- * Compares the service with PostgreSQL alone. For each workload that reads, it runs in turns: (a) the service over HTTP as it runs
- * in production, (b) pgbench with the statements that the service sends, (c) Fastify and pg with the same statements and nothing
- * else. Figures are medians of the rounds; a/b and a/c are medians of the ratios in each round. Payments are compared with programs
- * that do not use the statements of this service, see writes.mjs.
+ * Measures the service, and compares it with simpler programs on the same database. Each round of a read runs (a) the service
+ * over HTTP as in production, (b) pgbench with the statements that the service sends, and (c) a handler of Fastify and pg that
+ * only runs these statements. The figures are medians of all rounds. The ratios a/b and a/c are computed in each round. For
+ * payments, see writes.mjs.
  *
  *   npm run bench -- [--payments=1000000 | --database=URL] [--rounds=3] [--seconds=5] [--connections=32] [--only=TEXT]
  *     [--write]
  *
- * At least 500,000 payments are needed, because a run with 3 rounds reconciles 320,000.
- * --database: the URL of a database that bench/lib/load.mjs has filled. The database is not verified first.
- * --only: run the workloads whose name contains the text. --write: write the tables to bench/RESULTS.md.
- * Needs wrk, pgbench, psql and a PostgreSQL server that no other program uses. BENCH_DATABASE_URL is its URL for a superuser
- * (default postgres://postgres@localhost:55432/postgres). Redis is used if BENCH_REDIS_URL is set.
+ * --payments: at least 500,000, because a run with 3 rounds reconciles 320,000.
+ * --database: the URL of a database that bench/lib/load.mjs has filled. The run then does not verify the books first.
+ * --only: runs only the workloads whose name contains TEXT. --write: writes the report to bench/RESULTS.md.
+ * Needs wrk, pgbench, psql and a PostgreSQL server that no other program uses. BENCH_DATABASE_URL is the URL of this server for a
+ * superuser (default postgres://postgres@localhost:55432/postgres). If BENCH_REDIS_URL is set, the service uses this Redis.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ const start = performance.now();
 const { scratch, programs, redis, url, size, database, close } = await openBench('run', options);
 log(`${JSON.stringify(size)} after ${Math.round((performance.now() - start) / 1000)} s`);
 
-/** Short calls get five times the rounds, because their times vary more. */
+/** Short calls get five times as many rounds, because their times vary more. */
 const short = { times: rounds * 5 };
 
 try {
@@ -57,7 +57,7 @@ try {
 async function measure() {
   const reading = workloads(size).filter(({ method }) => method === 'GET');
   const chosen = [...reading, byUsers(reading[0])].filter(({ name }) => name.includes(options.only ?? ''));
-  // Starts the service from its sources, because the built service contains its own copy of pg.
+  // Starts the service from its sources. The built service contains its own copy of pg, which record.mjs cannot change.
   const recorder = await programs.startService(
     url,
     { BENCH_RECORD: scratchFile('seen') },
@@ -137,14 +137,14 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
 }
 
 /**
- * A random user makes each call. There are as many users as connections. If one user made all calls, the service would find the
- * session in its cache, and count concurrent calls together for the rate limit.
+ * The same workload, but a random user makes each call. There are as many users as connections. For a single user, the service
+ * always finds the session in its cache, and counts concurrent calls for the rate limit together.
  */
 function byUsers(workload) {
   return { ...workload, name: `${workload.name}, by ${connections} users`, isByUsers: true };
 }
 
-/** Measures requests that are sent one at a time, some of them also without the service. */
+/** Sends requests one at a time, and measures their times. For some, also measures the same work without the service. */
 async function measureSingle({ base }, headers) {
   const day = today({ config: readConfig({ NODE_ENV: 'test' }), clock: systemClock });
   const get = async (path) => {
@@ -200,7 +200,7 @@ async function measureSingle({ base }, headers) {
     },
     { prepare: nextBatch, ...short },
   );
-  // The number of days that together have about one million payments. The loader spreads the payments over a year.
+  // The loader spreads the payments over a year. This number of days has about one million payments.
   const days = Math.min(364, Math.round((365 * 1_000_000) / size.payments));
   const period = {
     startDate: addDays(day, -days),
@@ -231,7 +231,7 @@ async function measureSingle({ base }, headers) {
   return lines;
 }
 
-/** Sends the call twice, and records the statements of the second call, which finds warm caches. */
+/** Sends the call twice. @returns the statements of the second call, which finds warm caches. */
 async function record({ base }, workload, headers) {
   const marks = {
     account: Math.floor(size.accounts * 0.7317) + FIRST_OPEN_ACCOUNT,
@@ -256,7 +256,7 @@ async function record({ base }, workload, headers) {
 
 async function startBare(chosen, templates) {
   const port = await freePort();
-  // Each route has its own prefix, because several workloads may have the same path.
+  // Each route has a prefix of its own, because several workloads can have the same path.
   const routes = chosen.map(({ bare }, i) => ({
     ...bare,
     path: `/${i}${bare.path}`,

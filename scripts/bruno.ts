@@ -5,13 +5,12 @@ const { jsonToBruV2, envJsonToBruV2, jsonToCollectionBru } = createRequire(impor
   '@usebruno/lang',
 ) as Record<'jsonToBruV2' | 'envJsonToBruV2' | 'jsonToCollectionBru', (json: object) => string>;
 
-/** Folder of the collection. */
 export const BRUNO_FOLDER = 'docs/bruno';
 
 type Parameter = OpenAPIV3_1.ParameterObject & { schema: { default?: unknown } };
 type Media = { example?: unknown; examples?: Record<string, { value: unknown }> };
 
-/** A Bruno collection: a folder for each tag, and a request with its example for each operation. @returns texts by path. */
+/** A Bruno collection: a folder for each tag, and for each operation a request with its example. @returns file texts, by path. */
 export function brunoCollection({
   paths = {},
   info,
@@ -80,7 +79,7 @@ function requestOf(
   };
 }
 
-/** The requests have no filters, because filters take objects. The API reference lists them. */
+/** The requests have no filters, because the value of a filter is an object. The API reference lists the filters. */
 function isFilter({ name }: Parameter): boolean {
   return name.startsWith('filter[');
 }

@@ -1,11 +1,11 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
 
 /**
- * Writes the calls of packages/client. A tag is a group, and a method is the operationId without the name of the group:
- * `recordPayment` of the tag Payments is `payments.record`, `listAccountStatusChanges` of Accounts is `accounts.listStatusChanges`.
+ * Writes the methods of packages/client. Each tag of the API description is a group of methods. The name of a method is the
+ * operationId without the noun of its group: `recordPayment` with the tag Payments is `payments.record`.
  */
 
-/** Groups whose name or noun cannot be derived from the tag. */
+/** By tag: the groups whose name or noun cannot be derived from the tag. */
 const GROUPS: Record<string, { name: string; noun: string }> = {
   Authentication: { name: 'auth', noun: 'User' },
   Webhook: { name: 'providerWebhooks', noun: '' },
@@ -14,7 +14,7 @@ const GROUPS: Record<string, { name: string; noun: string }> = {
   Reconciliation: { name: 'reconciliations', noun: 'Reconciliation' },
 };
 
-/** Exceptions to the rule for the names of methods. */
+/** By operationId: the names of methods that do not follow the rule above. */
 const METHODS: Record<string, string> = {
   getSignedInUser: 'getSignedInUser',
   listAccountPayments: 'listOfAccount',
@@ -26,10 +26,10 @@ const METHODS: Record<string, string> = {
   searchEverything: 'everything',
 };
 
-/** Operations that only a browser calls, because it follows the redirects between this service and an identity provider. */
+/** Operations without a method. Only a browser calls them: they redirect it between this service and an identity provider. */
 const BROWSER_STEPS = new Set(['startProviderSignIn', 'finishProviderSignIn']);
 
-/** Feeds: their answers have `after` and `hasMore`, and the next call sends this `after`. */
+/** Operations that read a feed. An answer has `hasMore`, and the value of `after` that the next call must send. */
 const FEEDS = new Set(['listEvents']);
 
 type Parameter = OpenAPIV3_1.ParameterObject & { schema: OpenAPIV3_1.SchemaObject };
@@ -37,9 +37,9 @@ type Parameter = OpenAPIV3_1.ParameterObject & { schema: OpenAPIV3_1.SchemaObjec
 interface Method {
   group: string;
   name: string;
-  /** Lines of the interface. */
+  /** The lines of the method in the interface of its group. */
   declaration: string[];
-  /** The line in `OPERATIONS`. */
+  /** The line of the method in `OPERATIONS`. */
   entry: string;
 }
 
@@ -113,7 +113,7 @@ function methodsOf(
   const query = parameters.filter((parameter) => parameter.in === 'query' && !isSecret(parameter));
   const bodyType = hasFields(operation) ? contentOf(operation.requestBody)[0] : undefined;
   const success = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1];
-  // A client reads a stream of events as pages; see `iterate`.
+  // No method reads the stream of events. The method `iterate` reads the events in pages.
   const types = contentOf(success).filter((type) => type !== 'text/event-stream');
   const schema = (success as OpenAPIV3_1.ResponseObject).content?.['application/json']?.schema;
   const { properties = {} } = resolve(schema ?? {}, schemas) as OpenAPIV3_1.SchemaObject;
@@ -136,7 +136,7 @@ function methodsOf(
         ...[...path.matchAll(/\{(\w+)\}/g)].map(([, key = '']) => `${key}: ${pathType(parameters, key)}`),
         ...(bodyType === undefined ? [] : [`body${isBodyOptional(operation) ? '?' : ''}: BodyOf<'${id}'>`]),
         ...(query.length > 0 ? [`query${isOptional ? '?' : ''}: ${queryType}<'${id}'>`] : []),
-        // Reserves the argument, so that query parameters can be added later without a breaking change.
+        // Reserves the argument. If a later version adds query parameters, existing calls remain correct.
         ...(query.length === 0 && verb === 'get' ? ['query?: NoQuery'] : []),
         `options?: ${takesKey ? 'RepeatableCallOptions' : 'CallOptions'}`,
       ].join(', ')}): ${result};`,
@@ -174,7 +174,7 @@ function methodsOf(
   }
   if (FEEDS.has(id)) {
     const pages = `AsyncGenerator<DataOf<'${id}'>, void, undefined>`;
-    const text = `${summary}: yields each event and ends. With wait, it continues until the signal aborts, and then throws the reason of the signal.`;
+    const text = `${summary}: yields each event, and ends after the newest one. With wait, it then waits for new events until the signal aborts, and throws the reason of the signal.`;
     const pagesText = `${summary}: page after page. A page with hasMore: false means that you are up to date.`;
     methods.push(
       method('iterate', 'feed', 'QueryOf', 'AsyncGenerator<EventOf, void, undefined>', text),
@@ -188,7 +188,7 @@ function methodsOf(
   return methods;
 }
 
-/** `Pay plans` → payPlans, with the noun PayPlan. */
+/** For the tag `Pay plans`: the group `payPlans` with the noun `PayPlan`. */
 function groupOf(tag: string): { name: string; noun: string } {
   const words = tag.split(' ').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
   const pascal = words.join('');
@@ -200,7 +200,7 @@ function groupOf(tag: string): { name: string; noun: string } {
   );
 }
 
-/** The operationId without the first noun of the group, singular or plural, after the verb: `listPayments` → `list`. */
+/** Removes the noun of the group, in the singular or plural, where it first occurs after the verb: `listPayments` → `list`. */
 function methodName(id: string, noun: string): string {
   if (noun === '') return id;
   const plural = /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
@@ -228,13 +228,13 @@ function isBodyOptional({ requestBody }: OpenAPIV3_1.OperationObject): boolean {
   return (requestBody as OpenAPIV3_1.RequestBodyObject).required !== true;
 }
 
-/** The schema that a reference names; any other schema unchanged. */
+/** Returns the schema that a reference names. Returns a schema that is not a reference unchanged. */
 function resolve(schema: object, schemas: Record<string, object>): object {
   const name = '$ref' in schema ? String(schema.$ref).split('/').at(-1) : undefined;
   return name === undefined ? schema : (schemas[name] ?? {});
 }
 
-/** False if the request has no body, or if its body can only be `{}`. */
+/** Whether the request has a body with content. A body that can only be `{}` has none. */
 function hasFields({ requestBody }: OpenAPIV3_1.OperationObject): boolean {
   const [media] = Object.values((requestBody as OpenAPIV3_1.RequestBodyObject | undefined)?.content ?? {});
   const { properties, $ref, type } = { ...media?.schema } as {
@@ -245,7 +245,7 @@ function hasFields({ requestBody }: OpenAPIV3_1.OperationObject): boolean {
   return $ref !== undefined || type === 'string' || Object.keys(properties ?? {}).length > 0;
 }
 
-/** Secrets belong in headers, not in addresses, which are logged. */
+/** The methods have no parameters for secrets, because servers log the addresses of requests. */
 function isSecret({ name }: Parameter): boolean {
   return name === 'token';
 }

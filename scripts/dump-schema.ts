@@ -1,8 +1,8 @@
 import type { ClientBase } from 'pg';
 
 /**
- * The schema of a database as text, from PostgreSQL's own descriptions of its objects. It shows the result of all migrations. The
- * embedded PostgreSQL has no pg_dump.
+ * Returns the schema of a database as SQL. Asks PostgreSQL for the definition of each object, because the embedded PostgreSQL has
+ * no pg_dump.
  */
 export async function dumpSchema(client: ClientBase): Promise<string> {
   const parts = [

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Runs before every command of package.json that needs dist/. With the development packages installed, it builds what has
- * changed. Without them, it uses the existing build, and fails if that is missing or older than the sources. It is plain
- * JavaScript without packages, because it runs in both kinds of installation.
+ * Runs before every command of package.json that needs dist/. If the development packages are installed, builds each part whose
+ * build is missing or outdated. Otherwise builds nothing, and fails if a needed build is missing or older than its sources. This script
+ * is plain JavaScript and uses no packages, because it also runs without the development packages.
  */
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = join(ROOT, 'node_modules');
@@ -13,13 +13,13 @@ const COMPILER = join(PACKAGES, 'typescript', 'bin', 'tsc');
 const BUNDLER = join(PACKAGES, 'rolldown', 'bin', 'cli.mjs');
 const VITE = join(PACKAGES, 'vite', 'bin', 'vite.js');
 
-/** The parts of the build. `command` writes the file `build` last. */
+/** The parts of the build. `command` writes the file `build` last. If an optional part has no sources, it needs no build. */
 const CLIENT = {
   sources: 'packages/client/src',
   settings: ['packages/client/tsconfig.json', 'packages/client/package.json', 'package-lock.json'],
   build: 'packages/client/dist/.tsbuildinfo',
   command: [COMPILER, '-b', 'packages/client'],
-  isOptional: true, // Only the console and the simulator need it.
+  isOptional: true, // Only the console and the simulator use the client.
 };
 const SERVICE = {
   sources: 'src',
@@ -33,14 +33,12 @@ const CONSOLE = {
   settings: ['web/index.html', 'web/vite.config.ts', 'web/package.json', 'package-lock.json'],
   build: 'web/dist/.built',
   command: [VITE, 'build', 'web', '--logLevel', 'warn'],
-  isOptional: true, // An installation without its sources has only the API.
+  isOptional: true, // Without the console, the service has only the API.
 };
 const PARTS = [CLIENT, SERVICE, SIMULATOR, CONSOLE];
 
 const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-/**
- * All development packages are needed. The compiler may be installed without the others, as an optional peer of another package.
- */
+// Checks all development packages: npm can install the compiler alone, as an optional peer of another package.
 const canBuild = Object.keys(devDependencies).every((name) => existsSync(join(PACKAGES, name)));
 const HOW_TO_BUILD =
   'Run "npm ci && npm run build" with the development packages; "npm prune --omit=dev" removes them afterwards.';
@@ -52,13 +50,13 @@ if (canBuild && present.length > 0) {
   for (const part of present) if (!isThere(part.build) || isOutdated(part)) run(...part.command);
 } else {
   const missing = PARTS.find((part) => !isThere(part.build) && (!part.isOptional || isThere(part.sources)));
-  // `npm prune` writes package-lock.json, so the settings say nothing about the age of the build.
+  // Ignores the settings: after a build, `npm prune` writes package-lock.json, which then looks newer than the build.
   const outdated = missing ? undefined : present.find((part) => isOutdated({ ...part, settings: [] }));
   if (missing) fail(`The service is not built: there is no ${join(ROOT, missing.build)}. ${HOW_TO_BUILD}`);
   if (outdated) fail(`The build is older than the sources in ${outdated.sources}/. ${HOW_TO_BUILD}`);
 }
 
-/** Ends this process if the program fails. */
+/** Runs a Node.js program. If it fails, ends this process with the same status. */
 function run(...command) {
   const { status } = spawnSync(process.execPath, command, { cwd: ROOT, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);

@@ -15,7 +15,7 @@ function dataOf(type: EventType): string {
     .join(', ');
 }
 
-/** The fields of the data, as a table in Markdown. */
+/** A table in Markdown: the fields in the data of events, each with its description. */
 export function eventFieldsTable(): string {
   const described = new Map(
     EVENT_TYPES.flatMap(fieldsOf).flatMap(([field, schema]) => {
@@ -29,7 +29,7 @@ export function eventFieldsTable(): string {
   return ['| field | meaning |', '| --- | --- |', ...rows].join('\n');
 }
 
-/** The description of a schema. If the schema is a union with null, the description of the other part. */
+/** The description of a schema. For a union that has none, the description of the first part that has one. */
 function descriptionOf(schema: object): string | undefined {
   const { description, anyOf = [] } = schema as { description?: string; anyOf?: object[] };
   return description ?? anyOf.map(descriptionOf).find((text) => text !== undefined);

@@ -8,7 +8,7 @@
  *   from bench/RESULTS.md      the table of docs/scaling.md
  *   from the code              the catalogue of docs/events.md, the columns of docs/portfolio-import.md
  *
- * With --check it writes nothing, and fails if one of the files differs.
+ * With --check, writes nothing, and fails if one of the files is out of date.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -97,7 +97,7 @@ async function generateTables(): Promise<string> {
   const options = ['--dialect', 'postgres', '--url', url, '--out-file', out, '--type-mapping', typeMapping];
   const patterns = ['--include-pattern', 'public.*', '--exclude-pattern', 'public.kysely_*'];
   execFileSync('node_modules/.bin/kysely-codegen', [...options, ...patterns, '--log-level', 'error']);
-  // The type `Metadata` of core/http/fields.ts, written out.
+  // The same type as `Metadata` in core/http/fields.ts.
   const metadata = 'metadata: Generated<Record<string, string>>';
   const text = (await readFile(out, 'utf8')).replaceAll('metadata: Generated<Json>', metadata);
   const imports = [
@@ -175,7 +175,7 @@ function generateEnvironment(): string {
   return `# Every setting with its default. Copy to .env and uncomment what you change.\n\n${parts.join('\n')}`;
 }
 
-/** A page of the documentation with a new text between the comments `<!-- <name>: … -->` and `<!-- end of <name> -->`. */
+/** @returns the page with the new text between the comments `<!-- <name>: … -->` and `<!-- end of <name> -->`. */
 async function fillIn(file: string, name: string, text: string): Promise<string> {
   const page = await readFile(file, 'utf8');
   const part = new RegExp(`(?<=<!-- ${name}: .* -->\\n)[\\s\\S]*(?=<!-- end of ${name} -->)`);

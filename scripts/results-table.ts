@@ -1,4 +1,4 @@
-/** The figures of docs/scaling.md, from bench/RESULTS.md: the rate, its ratio to a plain handler, and the 99th percentile. */
+/** Makes the table and the list of conditions for docs/scaling.md. @param results - the text of bench/RESULTS.md. */
 export function resultsTable(results: string): string {
   const conditions: string[] = [];
   const rows: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Takes pictures of every page of the staff console with the demo company, at 1280 and 360 px, in both themes, and replaces the
- * pictures of the README.
+ * Takes pictures of every page of the staff console with the data of the demo company, at widths of 1280 and 360 px, in the light
+ * and the dark theme. Replaces the pictures of the README.
  *
  *   npm run screenshots              # writes to screenshots/; needs chromium-headless-shell or chromium
  *   DATA_DIR=~/demo npm run screenshots    # keeps the demo company for the next time
@@ -20,7 +20,7 @@ const NAMES = { firstName: 'Amina', lastName: 'Otieno' };
 const SIZES = { 1280: { width: 1280, height: 860 }, 360: { width: 360, height: 740 } };
 const LONGEST_START_MS = 300_000;
 
-/** The pictures of the README: page, width and theme. */
+/** The page, width and theme of each picture in the README. */
 const SHOWN = [
   ['today', 1280, 'light'],
   ['account', 1280, 'light'],
@@ -60,13 +60,13 @@ async function startService() {
   const origin = `http://127.0.0.1:${port}`;
   for (const start = Date.now(); Date.now() - start < LONGEST_START_MS; await delay(200)) {
     if (program.exitCode !== null) throw new Error(`The service ended with ${program.exitCode}.`);
-    const response = await fetch(`${origin}/readyz`).catch(() => undefined); // It does not listen yet.
+    const response = await fetch(`${origin}/readyz`).catch(() => undefined); // The service does not listen yet.
     if (response?.ok) return origin;
   }
   throw new Error('The service did not start in five minutes.');
 }
 
-/** Registers the first user, who is the admin, or signs in if the user exists. @returns the access token. */
+/** Registers the first user, who becomes the admin. If this user exists, signs in. @returns the access token. */
 async function signUp(origin) {
   const post = async (path, body) => {
     const headers = { 'content-type': 'application/json' };
@@ -85,7 +85,7 @@ async function read(origin, path, token) {
   return answer.data;
 }
 
-/** The pages in the order of the navigation: name, path, and what to do before the picture. */
+/** The pages in the order of the navigation. Each has a name and a path, and some have a function to run before the picture. */
 async function pagesOf(get) {
   const [late] = await get('/accounts?filter[daysPastDue][gt]=0&sort=daysPastDue:asc&limit=1');
   const [invoice] = await get('/invoices?limit=1');
@@ -137,7 +137,7 @@ async function pagesOf(get) {
   ];
 }
 
-/** Goes to the step of a sale in which the product is chosen. */
+/** Goes to the step of a sale for the product, and chooses a product. */
 async function openProducts(page) {
   await page.getByRole('button', { name: 'New customer' }).click();
   await page.locator('input[name=firstName]').fill('Mercy');
@@ -170,7 +170,7 @@ async function takeAll(origin, pages, width) {
     await page.locator('h1').waitFor();
     await prepare?.(page);
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
-    await delay(300); // Until results of a search are requested, and transitions have ended.
+    await delay(300); // Wait until the page has requested the results of a search, and transitions have ended.
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
     await takeThemes(page, name, width);
   }
@@ -189,7 +189,7 @@ async function takeThemes(page, name, width) {
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
-/** The browser encodes the picture, because Node.js cannot. */
+/** Converts a picture in the browser, because Node.js cannot write WebP. */
 async function asWebp(png) {
   const page = await browser.newPage();
   const base64 = await page.evaluate(async (source) => {

@@ -1,13 +1,13 @@
 /**
- * Loads books of any size into a new database. They pass the checks of `npm run verify`.
+ * Creates a database, and fills it with books of any size, which pass the checks of `npm run verify`.
  *
  *   npm run build && node bench/lib/load.mjs [--payments=1000000] [--accounts=payments/10] [--customers=accounts/10]
  *
- * The last line of the output is the URL of the database. Drop the database when you no longer need it. The other scripts of bench/
- * use the functions below and drop their databases.
+ * The last line of the output is the URL of the database. Drop the database when you no longer need it. Other scripts of bench/
+ * import the functions below. They drop the databases that they create.
  *
- * BENCH_DATABASE_URL is a server on which the script may create a database (default:
- * postgres://postgres@localhost:55432/postgres). The user must be a superuser, because loading turns off foreign key checks.
+ * BENCH_DATABASE_URL is the URL of a PostgreSQL server (default postgres://postgres@localhost:55432/postgres). Its user must be a
+ * superuser, because the script turns off the checks of foreign keys.
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -25,7 +25,7 @@ export async function createDatabase(name) {
   return created;
 }
 
-/** @param options - of `create database`. @param server - the URL of any database on the server. */
+/** @param options - the options of the SQL command `create database`. @param server - the URL of an existing database. */
 export async function createEmptyDatabase(name, options = '', server = SERVER) {
   const database = `ams_bench_${name}_${process.pid}`;
   const url = new URL(server);
@@ -40,7 +40,7 @@ export function sizes({ payments = 1_000_000, accounts = Math.ceil(payments / 10
 
 /**
  * Opens the books for a benchmark. Without `database`, loads new books into a new database. With `database`, uses the books in
- * this database; the rows that the benchmark adds remain in them.
+ * this database. `drop` then does nothing, and the rows that the benchmark adds remain.
  */
 export async function openBooks(name, { database, payments, accounts, customers }) {
   if (database) return { url: database, size: await sizeOf(database), drop: async () => {} };
@@ -64,10 +64,10 @@ async function sizeOf(url) {
   return rows[0];
 }
 
-/** Accounts with this id or a higher id are open. Accounts with a lower id have the rare status `repossessed`. */
+/** The lowest id of the open accounts. Accounts with a lower id have the rare status `repossessed`. */
 export const FIRST_OPEN_ACCOUNT = 301;
 
-/** Some thousands of the open accounts with their numbers, one per line, in the form that wrk.mjs reads. */
+/** Some thousands of lines for wrk.mjs, each with the id and the account number of an open account. */
 export function linesOfOpenAccounts({ accounts }) {
   const step = Math.max(1, Math.floor((accounts - FIRST_OPEN_ACCOUNT) / 5_000));
   const count = Math.floor((accounts - FIRST_OPEN_ACCOUNT) / step);
@@ -75,12 +75,12 @@ export function linesOfOpenAccounts({ accounts }) {
   return ids.map((id) => `${id} ${formatAccountNumber(id)}\n`).join('');
 }
 
-/** A part of a name that 1% of the customers have. */
+/** A part of a last name that 1% of the customers have. */
 export const SEARCHED_NAME = 'tieno';
 
 /**
- * Fills the database. 70% of the accounts are active, 30% are suspended, and a few are repossessed. Each payment has a notification
- * and entries. 1% of the payments are unmatched, 1% were assigned and 1% are reversed. 10% are reconciled, in batches of 10,000.
+ * Fills the database. 70% of the accounts are active, 30% suspended, and a few repossessed. Each payment has a notification and
+ * ledger entries. 1% of the payments are unmatched, 1% assigned, and 1% reversed. 10% are reconciled, in batches of 10,000.
  */
 export async function fill(url, { payments, accounts, customers }) {
   const client = new pg.Client({ connectionString: url });
@@ -108,7 +108,7 @@ function statements({ payments, accounts, customers }) {
           || (array['jiru', 'chumba', 'eno', 'oni', 'ri', 'nyi', 'rotich', 'mba', 'aka', 'koech'])[1 + n / 10 % 10]
           as last,
         '+2547' || lpad(n::text, 8, '0') as phone) names`,
-    // The totals are above the paid amounts, so that no account has credit.
+    // The total of each account is above the sum of its payments, so that no account has credit.
     `insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor,
       instalment_minor, instalment_count, frequency, grace_days, receivable_minor, created_at)
     select 1 + n * 7 % ${customers}, 1 + n % 5, p.id, current_date - (n % 365 + 365)::int,
@@ -178,12 +178,12 @@ function statements({ payments, accounts, customers }) {
         from payments where status = 'matched' group by 1, 2) p on p.account_id = a.id
       group by a.id) m
     where m.id = a.id`,
-    // The update left two versions of every row.
+    // Remove the old row versions, which the update left.
     'vacuum full accounts',
   ];
 }
 
-/** Drops the indexes, because building them at the end is much faster. @returns the statements that build them. */
+/** Drops the indexes, because it is much faster to build them after the rows. @returns the statements that build them. */
 async function dropIndexes(client) {
   const { rows } = await client.query(`
     select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition
@@ -192,7 +192,7 @@ async function dropIndexes(client) {
       and not exists (select from pg_constraint k where k.conindid = i.indexrelid)
     order by 1`);
   for (const { name } of rows) await client.query(`drop index ${name}`);
-  // `ON ONLY` would build the index of a partitioned table without those of its partitions.
+  // With `ON ONLY`, PostgreSQL would build no index on the partitions of a partitioned table.
   return rows.map(({ definition }) => definition.replace(' ON ONLY ', ' ON '));
 }
 

@@ -5,10 +5,10 @@ import { freePort, waitUntilAnswering } from './programs.mjs';
 const NGINX = process.env.BENCH_NGINX ?? '/usr/sbin/nginx';
 
 /**
- * Starts nginx with the proxy headers of deploy/nginx.conf, without a service manager and with its files in the scratch folder.
- * Each group of instances has an address, and the instances of a group get the calls in turn.
+ * Starts nginx with the proxy headers of deploy/nginx.conf. Its files are in the scratch folder. For each group of instances,
+ * nginx listens on one address, and sends each call to the next instance of the group.
  *
- * @param groups - lists of the ports of instances.
+ * @param groups - for each group, the ports of its instances.
  * @returns the program, and the address of each group.
  */
 export async function startNginx({ programs, scratch, groups }) {

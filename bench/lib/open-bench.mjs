@@ -1,4 +1,3 @@
-/** The common set-up of the benchmarks: their options, books and programs. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +8,8 @@ import { openBooks } from './load.mjs';
 import { openPrograms } from './programs.mjs';
 
 /**
- * @param further - names of additional options of this benchmark.
- * @param defaults - default numbers that replace the common defaults.
+ * @param further - the names of additional options.
+ * @param defaults - numbers that replace the defaults below.
  */
 export function readOptions(further = [], defaults = {}) {
   const usual = { rounds: 3, seconds: 5, connections: 32, ...defaults };
@@ -30,8 +29,8 @@ export function readOptions(further = [], defaults = {}) {
 }
 
 /**
- * Opens books, a database client that is not connected yet, a Redis client if BENCH_REDIS_URL is set, and programs in a scratch
- * folder. `close` ends and removes all of them.
+ * Opens everything that a benchmark needs. `database` is a client that is not connected yet. `redis` is undefined if
+ * BENCH_REDIS_URL is not set. `close` ends all programs and connections, and removes the new database and the scratch folder.
  */
 export async function openBench(name, options) {
   const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));

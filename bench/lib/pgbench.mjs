@@ -6,7 +6,7 @@ const run = promisify(execFile);
 
 /**
  * Runs one round of pgbench.
- * @param defines - texts for the variables of the script, as `name=text`.
+ * @param defines - the values of the variables of the script, as `name=text`.
  * @returns transactions per second.
  */
 export async function pgbench({ script, defines = [], url, connections, seconds, scratch }) {

@@ -1,4 +1,4 @@
-/** A Fastify and pg handler that runs only one plain insert for each call, see plain.mjs. */
+/** A handler of Fastify and pg that runs one insert for each call, see plain.mjs. */
 import fastify from 'fastify';
 import pg from 'pg';
 import { PLAIN_INSERT } from './plain.mjs';

@@ -1,11 +1,8 @@
-/**
- * Reference costs of writing a payment without checks. They are measured without the statements of this service: on plain tables,
- * with a handler that inserts one row, and with the smallest transaction that updates a balance.
- */
+// Tables and statements for programs that record a payment with little work. The figures of the service are compared with theirs.
 
 /**
- * Creates tables of the same size as the books, in the schema `plain`, which `dropPlainTables` drops. Accounts have a balance.
- * Payments have foreign keys, and indexes on the account, the time and the reference.
+ * Creates tables with as many rows as the books, in the schema `plain`. Accounts have a balance. Payments have foreign keys, and
+ * indexes on the account, the time and the reference.
  */
 export async function createPlainTables(database, { payments, accounts }) {
   await dropPlainTables(database);
@@ -37,11 +34,11 @@ export async function dropPlainTables(database) {
   await database.query('drop schema if exists plain cascade');
 }
 
-/** The only statement of the plain handler. Its parameters are the account and the reference. */
+/** The only statement of plain-handler.mjs. Its parameters are the account and the reference. */
 export const PLAIN_INSERT =
   'insert into plain.payments (account_id, amount, method_id, reference) values ($1, 1234, 2, $2) returning *';
 
-/** The smallest transaction that updates a balance: lock the account, insert the payment, update the balance. */
+/** A pgbench script. Its transaction locks an account, inserts a payment, and updates the balance of the account. */
 export function minimalTransaction([from, to]) {
   return `\\set account random(${from}, ${to})
 \\set reference random(1, 9000000000000000000)

@@ -1,4 +1,4 @@
-/** The programs that a benchmark starts, each on a free loopback port. The benchmark that started a program ends it. */
+/** Starts and ends the programs of a benchmark. Each program listens on a free port of the loopback address. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -10,14 +10,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 export const SECRET = 'a secret of the bench only';
 const TICKS_PER_SECOND = 100;
 
-/** Chromium as Debian packages it. The headless shell needs less CPU for a page. */
+/** The path of Debian's Chromium. The headless shell comes first, because it needs less CPU for a page. */
 export const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync);
 
 /** @param scratch - a folder without a .env file, in which the programs run. */
 export function openPrograms(scratch) {
   const programs = [];
 
-  /** Discards the standard output of the program. A log file would use the disk that the database needs. */
+  /** Discards the standard output of the program, because a log file would use the disk that the database needs. */
   function start(command, args, environment = {}) {
     const program = spawn(command, args, {
       env: {
@@ -34,7 +34,7 @@ export function openPrograms(scratch) {
   const startScript = (script, environment, nodeOptions = []) =>
     start(process.execPath, [...nodeOptions, join(import.meta.dirname, script)], environment);
 
-  /** Starts an instance with the production defaults, and waits until it is ready. Rate limits are counted but never reached. */
+  /** Starts an instance with the defaults of production, and waits until it is ready. No call reaches its rate limits. */
   async function startService(url, extra = {}, { script = '../../dist/server.js', nodeOptions = [] } = {}) {
     const port = await freePort();
     const started = performance.now();
@@ -97,7 +97,7 @@ export async function signIn(base, name = 'bench') {
   return answer.data.accessToken;
 }
 
-/** CPU time of a process since its start. With `endedChildren`, the CPU time of its ended children instead. */
+/** The CPU time of a process since its start. With `endedChildren`, only the CPU time of its children that have ended. */
 export function cpuMsOf(pid, { endedChildren = false } = {}) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ').map(Number);
   const [user, system, childrenUser, childrenSystem] = fields.slice(11, 15);

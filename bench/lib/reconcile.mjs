@@ -1,6 +1,6 @@
 export const BATCH = 10_000;
 
-/** @returns a function that finds the next payments to reconcile. Each call of `reconcile` needs new ones. */
+/** @returns a function that finds the next payments for `reconcile`, because a payment can be reconciled only once. */
 export function unreconciledOf(database) {
   let last = 0;
   return async () => {

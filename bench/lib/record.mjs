@@ -1,6 +1,6 @@
 /**
- * Preloaded into the service (node --import). Appends each successful statement with its values to the file BENCH_RECORD, as one
- * line of JSON. Statements that are sent as a plain string or a stream are not recorded.
+ * `node --import` loads this file before the service. It appends each successful statement and its values to the file that
+ * BENCH_RECORD names, as one line of JSON. It does not record statements that are sent as a plain string or as a stream.
  */
 import { appendFileSync } from 'node:fs';
 import pg from 'pg';
@@ -19,7 +19,7 @@ pg.Client.prototype.query = function recorded(...given) {
   });
 };
 
-/** A parameter in the form in which pg sends it. */
+/** A value in the form in which pg sends it. */
 function textOf(value) {
   const prepared = prepareValue(value);
   return Buffer.isBuffer(prepared) ? `\\x${prepared.toString('hex')}` : prepared;

@@ -1,4 +1,3 @@
-/** The common parts of the benchmark reports. */
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
 
@@ -23,7 +22,7 @@ export async function conditions(database) {
   );
 }
 
-/** The load of the machine. Call it before the benchmark adds load. If the load is high, the figures are not reliable. */
+/** The load of the machine before the benchmark adds its own. If it is high, the figures of the benchmark are not reliable. */
 export function loadBefore() {
   return loadavg()[0].toFixed(1);
 }

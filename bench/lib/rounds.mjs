@@ -1,15 +1,15 @@
-/** Runs the rounds of a benchmark. */
 import { usage, usedPerRequest } from './usage.mjs';
 import { wrk } from './wrk.mjs';
 
 const WARM_UP_SECONDS = 8;
 
 /**
- * Runs all programs in each round. Each round starts with a different program, because the first program after a checkpoint has
- * more work: the first change of a page writes the whole page to the WAL. One more round, before the others, only warms up.
+ * Runs all programs in each round. Before the first round, an additional round warms up. The programs take turns to be the first
+ * of a round, because the first one after a checkpoint has more work: after a checkpoint, the first change of a table page writes
+ * the whole page to the WAL.
  *
- * @param programs - name of a program → a function that runs it for some seconds.
- * @returns for each round, what each function has returned, by name.
+ * @param programs - for each name of a program, a function that runs the program for the given number of seconds.
+ * @returns for each round, the results of the functions, by name.
  */
 export async function measureRounds({ rounds, seconds }, programs) {
   const names = Object.keys(programs);
@@ -24,7 +24,7 @@ export async function measureRounds({ rounds, seconds }, programs) {
   return takes;
 }
 
-/** Runs one round of wrk. @returns its result, with `used`: what each request used in the `running` programs, see usage.mjs. */
+/** Runs one round of wrk. @returns its result, and `used`: the average resources for one request, see usage.mjs. */
 export async function wrkAndUsage(running, options) {
   const before = await usage(running);
   const take = await wrk(options);

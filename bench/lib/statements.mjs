@@ -1,11 +1,7 @@
 /**
- * Converts recorded statements to templates. Values that differ between calls become variables. Then pgbench and the bare handler
- * can run the statements with other accounts and references.
- */
-
-/**
- * @param marks - name of a variable → its text in the recorded call.
- * @returns the statements. Each value is null, or a list of parts: a text, or `{ name }` for a variable.
+ * Replaces values in recorded statements by variables, so that pgbench and bare.mjs can run the statements with other ids.
+ * @param marks - for each name of a variable, its value in the recorded call.
+ * @returns the statements. Each of their values is null, or a list of parts. A part is a text, or `{ name }` for a variable.
  */
 export function templateOf(recorded, marks) {
   const names = new Map(Object.entries(marks).map(([name, text]) => [String(text), name]));
@@ -50,9 +46,10 @@ export async function typesOf(database, statements) {
 }
 
 /**
- * Returns a pgbench script, and the texts that it uses. pgbench gets them with -D, because `\set` can only set numbers.
+ * Returns a pgbench script, and the texts in its statements. pgbench gets the texts by its option -D, because `\set` can only set
+ * numbers.
  * @param types - see `typesOf`.
- * @param ranges - name of a variable → [lowest, highest].
+ * @param ranges - for each name of a variable, its lowest and its highest value.
  */
 export function pgbenchScript(statements, types, ranges) {
   const constants = [];
@@ -69,7 +66,7 @@ export function pgbenchScript(statements, types, ranges) {
       });
       if (terms.length > 0)
         return terms.length > 1 ? `(${terms.join(' || ')})::${types[i][Number(number) - 1]}` : terms[0];
-      constants.push(''); // the empty text
+      constants.push('');
       return `:text${constants.length - 1}`;
     });
     lines.push(`${sql};`);

@@ -1,10 +1,10 @@
-/** The resources that the parts of a running service use. The figures come from /proc, PostgreSQL and Redis. */
 import { processesOf } from './nginx.mjs';
 import { cpuMsOf } from './programs.mjs';
 
 /**
- * Reads what each part has used since its start. Subtract two results to get the use between them. `postgres` is the CPU time of
- * the connections to this database and of the server's background processes, so no other program should use the server.
+ * Reads which resources each part has used since its start. `usedPerRequest` computes the difference of two results. `postgres`
+ * is the CPU time of the connections to this database and of the server's background processes, so no other program should use
+ * the server.
  */
 export async function usage({ database, redis, services, nginx }) {
   const { rows } = await database.query(
@@ -25,12 +25,12 @@ export async function usage({ database, redis, services, nginx }) {
     redis: cpuOf(redisPid ? [redisPid] : []),
     wrk: new Map([['ended', cpuMsOf('self', { endedChildren: true })]]),
     walBytes: wal,
-    // Each check of a rate limit runs one script. Only scripts are counted, not the commands inside.
+    // The number of scripts, not of the Redis commands in them. Each check of a rate limit runs one script.
     redisScripts: Number(/cmdstat_evalsha:calls=(\d+)/.exec(commands)?.[1] ?? 0),
   };
 }
 
-/** @returns the average use per request: the CPU of each part in ms, the WAL bytes and the Redis scripts. */
+/** @returns the averages for one request: the CPU time of each part in ms, the bytes of WAL, and the number of Redis scripts. */
 export function usedPerRequest(before, after, requests) {
   return Object.fromEntries(
     Object.entries(after).map(([part, amount]) => {
@@ -40,7 +40,7 @@ export function usedPerRequest(before, after, requests) {
   );
 }
 
-/** The CPU time of each process that still runs. PostgreSQL may end a process at any time. */
+/** The CPU time of each process. Leaves out processes that have ended, because PostgreSQL can end a process at any time. */
 function cpuOf(pids) {
   return new Map(
     pids.flatMap((pid) => {

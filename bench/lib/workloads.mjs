@@ -1,11 +1,11 @@
 import { FIRST_OPEN_ACCOUNT, SEARCHED_NAME } from './load.mjs';
 
 /**
- * The requests of the benchmark. `{account}`, `{customer}`, `{accountNumber}` and `{reference}` are variables that differ between
- * calls.
+ * The workloads of the benchmarks. `{account}`, `{customer}`, `{accountNumber}` and `{reference}` are variables, which have a new
+ * value in each call.
  *
- * @returns the workloads. `ranges`: the lowest and the highest account or customer. `bare`, only for reads: the same request on the
- *   handler in bare.mjs. Its `variables` map each variable to the parameter in the path or query of this handler.
+ * @returns the workloads. `ranges` has the lowest and the highest id of an account or a customer. `bare` is the same request to
+ *   bare.mjs, only for reads. For each variable, `bare.variables` has the name of its parameter in the path or query.
  */
 export function workloads({ accounts, customers }) {
   const account = [FIRST_OPEN_ACCOUNT, accounts];

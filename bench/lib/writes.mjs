@@ -1,7 +1,7 @@
 /**
- * Measures how fast payments are recorded, compared with programs that do not use the statements of this service: (d) a plain
- * Fastify and pg handler with one insert, and (e) pgbench with the smallest transaction that updates a balance (plain.mjs). All
- * checks of the service are on: token, rights, limits, ledger, audit, access log. Part of run.mjs, where (a) is the service.
+ * Measures how fast (a) the service records payments, with token, rights, limits, ledger, audit and access log. Compares it with
+ * two programs that have simpler statements (plain.mjs): (d) a handler of Fastify and pg with one insert, and (e) pgbench with the
+ * smallest transaction that updates a balance. The letters (b) and (c) are programs for reads, see run.mjs.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { measureRounds, wrkAndUsage } from './rounds.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
 
-/** @returns a line for each workload that writes. Each ratio is the median of the ratios of all rounds. */
+/** @returns the figures of each workload that writes, as medians of all rounds. The ratios are computed in each round. */
 export async function measureWrites({
   options,
   scratch,
@@ -71,7 +71,7 @@ export async function measureWrites({
   return results;
 }
 
-/** The write workloads with all connections, and one workload with a single connection that records one payment at a time. */
+/** The workloads that write. Only the last one has a single connection, and so records one payment at a time. */
 function writing(size, connections) {
   const all = workloads(size)
     .filter(({ method }) => method === 'POST')

@@ -7,9 +7,9 @@ let scripts = 0;
 
 /**
  * Runs one round of wrk. Returns requests per second and latencies in ms. Throws if a request failed.
- * @param prefix - the text before the path, needed for the bare handler (bare.mjs).
- * @param tokens - access tokens. Each call replaces `{token}` by a random one of them.
- * @param numbers - a file of `<account> <account number>` lines, because Lua cannot easily compute the check digit.
+ * @param prefix - a text before each path. Only bare.mjs needs it.
+ * @param tokens - access tokens. In each call, a random token replaces `{token}`.
+ * @param numbers - a file with lines `<account> <account number>`, because Lua cannot easily compute the check digit.
  */
 export async function wrk({
   base,
@@ -73,7 +73,7 @@ end
 `;
 }
 
-/** Converts a text with {names} to a Lua expression that joins its parts. */
+/** Converts a text with variables such as `{account}` to a Lua expression that joins its parts. */
 function lua(text) {
   const parts = text.split(/\{(account|accountNumber|customer|reference|token)\}/);
   return parts.map((part, i) => (i % 2 === 1 ? part : JSON.stringify(part))).join(' .. ');

@@ -1,13 +1,13 @@
 /**
- * Measures when the account page of the console is usable on a slow phone: 400 kbit/s, 400 ms of latency, a CPU four times slower.
- * Builds the console with Preact and with React, and opens the page with each in turns, first with an empty cache and then again.
+ * Measures when the account page of the console is usable on a slow phone: 400 kbit/s, 400 ms of latency, a CPU four times
+ * slower. Builds the console with Preact and with React. Each round opens the page with both builds, first with an empty cache
+ * ("cold") and then with a full cache ("cached").
  *
  *   npm run build && node bench/studies/console.mjs [--rounds=5]
  *
  * Needs chromium-headless-shell or chromium. The build with Preact remains in web/dist.
- *
- * Result (a quiet machine with two cores, medians of 5 rounds): 4.9 s cold and 2.1 s with a full cache with React, 3.4 s and 1.9 s
- * with Preact. On a busy machine, Preact needed 4.7 s cold.
+ * Result (an idle machine with two cores, medians of 5 rounds): React 4.9 s cold and 2.1 s cached, Preact 3.4 s cold and 1.9 s
+ * cached. On a busy machine: Preact 4.7 s cold.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { loadBefore, log, medianOf, table } from '../lib/report.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const DIST = join(ROOT, 'web', 'dist');
-const LIBRARIES = ['react', 'preact']; // Preact last, because its build remains.
+const LIBRARIES = ['react', 'preact']; // Preact is last, because the last build remains in web/dist.
 const USER = { email: 'bench@example.com', password: 'a long enough password' };
 const NETWORK = {
   offline: false,
@@ -48,7 +48,7 @@ try {
       accountId ??= await createAccount(base);
       const take = { library, ...(await openTwice(base, `/accounts/${accountId}`)) };
       await stop(program);
-      if (round > 0) takes.push(take); // The first round warms the caches of the machine.
+      if (round > 0) takes.push(take); // The first round only fills the caches of the machine.
       log(`round ${round}: ${library} cold ${take.cold} ms, cached ${take.cached} ms`);
     }
   }
@@ -99,7 +99,7 @@ async function createAccount(base) {
   return account.id;
 }
 
-/** Milliseconds until the button that records a payment is there: with an empty cache, and again with a full one. */
+/** @returns the milliseconds until the page has the button that records a payment: with an empty cache, and with a full one. */
 async function openTwice(base, path) {
   const context = await browser.newContext({ viewport: { width: 360, height: 740 } });
   const page = await context.newPage();

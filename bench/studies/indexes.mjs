@@ -1,14 +1,14 @@
 /**
- * Shows which filters and sorts have no index, and which indexes are never used. Requests every list over HTTP in every order and
- * with every filter: all values of an enumeration, one value of every other field except metadata. Asks PostgreSQL to explain the
- * statements. Then it sends most other GET requests and the changes that open accounts or move money, and
- * prints the indexes that were never scanned.
+ * Shows which filters and sorts have no index, and which indexes are never used. First requests every list over HTTP: in every
+ * order, with all values of each enumeration, and with one value of each other field except metadata. PostgreSQL explains the
+ * statements of these requests. Then sends most other GET requests, and changes that open accounts or move money. Prints the
+ * indexes that were never scanned.
  *
  *   npm run build && node bench/studies/indexes.mjs [--payments=200000 | --database=URL] [--slow=50] [--all]
  *
- * --database: the URL of a database that bench/lib/load.mjs has filled. It must have no users, because the study registers the
- * first one as admin. Nobody else may be connected to it, because the study copies it. The copy is dropped afterwards.
- * --slow: the number of milliseconds above which an answer is slow. --all prints every answer.
+ * --database: the URL of a database that bench/lib/load.mjs has filled. It must have no users and no connections. The study works
+ * with a copy of it, in which it registers the first user, and drops the copy afterwards.
+ * --slow: the number of milliseconds above which an answer is slow. --all: prints every answer.
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -23,9 +23,9 @@ const { values: options } = parseArgs({
   options: { payments: text, database: text, slow: text, all: { type: 'boolean' } },
 });
 const SLOW_MS = Number(options.slow ?? 50);
-/** A filter that matches at most this share of the rows should not read a whole table. */
+/** A filter is narrow if it matches at most this share of the rows. It should not read a whole table. */
 const NARROW = 0.01;
-/** Smaller tables may be read as a whole. */
+/** A table is large if it has more rows than this. Only for large tables is it a problem if a statement reads all rows. */
 const LARGE_TABLE = 10_000;
 
 const sentStatements = [];
@@ -36,7 +36,7 @@ await database.connect();
 let service;
 
 try {
-  // The loader inserts no audit rows, so this adds one for each payment.
+  // The loader writes no audit entries. Add one for each payment.
   await database.query(`
     insert into audit_entries overriding system value
     select id, null::bigint, 'mobilemoney', 'payment.record', 'payment', id, null::jsonb,
@@ -92,7 +92,7 @@ try {
   );
 
   await service.stop();
-  // Otherwise PostgreSQL would read small tables as a whole, and their indexes would seem unused.
+  // Otherwise PostgreSQL would read small tables as a whole, and report their indexes as never scanned.
   await database.query(`alter database "${new URL(url).pathname.slice(1)}" set enable_seqscan = off`);
   await database.query('update pay_plans set auto_suspend = true where id = 1');
   service = await start();
@@ -125,7 +125,7 @@ function start() {
   );
 }
 
-/** Records every statement of the service with its values. The service runs in this process. */
+/** Records every statement of the service, and its values. This works because the service runs in this process. */
 function recordStatements() {
   const query = pg.Client.prototype.query;
   pg.Client.prototype.query = function recorded(...given) {
@@ -143,7 +143,7 @@ async function databaseToUse() {
   }
   const server = new URL(options.database);
   const template = server.pathname.slice(1);
-  server.pathname = '/postgres'; // A database with a connection cannot be copied.
+  server.pathname = '/postgres'; // Connects to another database: PostgreSQL copies no database that has a connection.
   return createEmptyDatabase('indexes', `template ${template}`, server.href);
 }
 
@@ -154,7 +154,7 @@ async function largeTables() {
   return new Set(rows.map(({ relname }) => relname));
 }
 
-/** Every list of the API description with its filters. The id in the path of a list is always the same, see `withParent`. */
+/** Every list of the API description, with its filters. `withParent` puts a fixed id into the path of a list. */
 function listsOf({ paths }) {
   return Object.entries(paths).flatMap(([path, { get }]) => {
     const filters = (get?.parameters ?? []).flatMap(({ name, description }) => {
@@ -173,7 +173,7 @@ function withParent(path) {
 async function askAll({ path, filters }, token, large) {
   const whole = await ask(path, '', token, large);
   if (whole.status !== 200) {
-    console.log(`${path} answers ${whole.status}: its filters are skipped`);
+    console.log(`${path} answers ${whole.status}, so its filters are not requested.`);
     return [];
   }
   const answers = [whole];
@@ -193,7 +193,7 @@ async function askAll({ path, filters }, token, large) {
   return answers.map((answer) => ({ ...answer, isNarrow: answer.total <= whole.total * NARROW }));
 }
 
-/** @returns the time of the faster of two requests, and the large tables that statements of the second request read as a whole. */
+/** Sends the request twice. @returns the shorter time, and the large tables that the second request reads as a whole. */
 async function ask(path, query, token, large) {
   const takes = [];
   let answer;
@@ -226,7 +226,7 @@ async function seqScansOf({ text: statement, values }) {
   return found;
 }
 
-/** Sends the other GET requests except sign-in, and changes that open accounts or move money. Then reads each list again. */
+/** Sends the GET requests that return no list (except sign-in), and changes. Then requests each list again. */
 async function sendOtherRequests({ paths }, token) {
   const date = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   const period = `startDate=${date(-60)}&endDate=${date(0)}`;

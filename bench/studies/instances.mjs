@@ -1,17 +1,18 @@
 /**
- * Measures one, two and four instances behind nginx, with PostgreSQL, Redis and wrk on the same machine: the rate, the latencies,
- * the share of each instance, and the CPU time of each part for one request. The requests are a read, a list and a payment.
+ * Measures one, two and four instances of the service behind nginx. PostgreSQL, Redis and wrk are on the same machine. The
+ * requests are a read, a list and a payment. For each, the study prints the rate, the latencies, the share of the requests that
+ * an instance gets, and the CPU time of each part for one request.
  *
  *   npm run build && BENCH_REDIS_URL=redis://localhost:6379 node bench/studies/instances.mjs [--instances=1,2,4]
  *     [--payments=1000000] [--rounds=3] [--seconds=5] [--connections=32] [--database=URL]
  *
- * --database: the URL of a database that bench/lib/load.mjs has filled. The new payments stay in it. Needs wrk, nginx
- * (/usr/sbin/nginx, or BENCH_NGINX), and PostgreSQL as `npm run bench` does, on this machine and without other users.
+ * --database: the URL of a database that bench/lib/load.mjs has filled. The new payments remain in it. Needs wrk, nginx
+ * (/usr/sbin/nginx, or the path in BENCH_NGINX), and a PostgreSQL server on this machine as for bench/run.mjs.
  *
- * Result (at 7735f54, before payments were posted in batches; 10,250,511 payments, two cores for everything): nginx gave each of
- * four instances 24.6 to 25.4 % of the calls. A read cost 0.129 ms of CPU with one instance and 0.276 ms with four, a payment
- * 0.951 and 1.996 ms, because four processes share two cores. One core of the services carried 501 payments a second, one
- * core of PostgreSQL 641, one core of nginx 11,650.
+ * Result (at 7735f54, before payments were posted in batches; 10,250,511 payments, two cores for everything): nginx sent 24.6 to
+ * 25.4 % of the calls to each of four instances. CPU time of the service with one instance: 0.129 ms for a read, 0.951 ms for a
+ * payment. With four instances, which share two cores: 0.276 ms and 1.996 ms. Payments a second that one core could serve: 501 as
+ * a core of the service, 641 of PostgreSQL, 11,650 of nginx.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { startNginx } from '../lib/nginx.mjs';
@@ -40,7 +41,7 @@ try {
   await close();
 }
 
-/** All instances run all the time. Instances that are not in the measured group are idle. */
+/** Starts all instances at the beginning. While a group is measured, the instances outside the group are idle. */
 async function measure() {
   const services = await Promise.all(
     Array.from({ length: Math.max(...counts) }, () =>
@@ -65,7 +66,7 @@ async function measure() {
   )) {
     const call = { workload, headers, connections, scratch };
     await database.query('checkpoint');
-    await wrk({ ...call, base: nginx.bases.at(-1), seconds: 4 * services.length }); // until all instances are warm
+    await wrk({ ...call, base: nginx.bases.at(-1), seconds: 4 * services.length }); // warms up all instances
     const takes = targets.map(() => []);
     for (let n = 0; n < rounds; n += 1) {
       for (const [i, target] of targets.entries()) {
@@ -76,7 +77,7 @@ async function measure() {
     for (const line of lines) log(`${workload.name}, ${line.name}: ${round(line.perSecond)} /s`);
     results.push({ name: workload.name, lines });
   }
-  await delay(10_000); // without load, to measure the memory that remains in use
+  await delay(10_000); // Without load, to measure the memory that remains in use.
   return { results, memory: services.map(({ program }) => memoryMbOf(program.pid)) };
 }
 
@@ -95,7 +96,7 @@ async function measureOne(call, { base, services }, running) {
   };
 }
 
-/** How many calls an instance has answered, according to its own metrics. */
+/** The number of API calls that an instance has answered, from its metrics. */
 async function countAnswers({ base }) {
   const response = await fetch(`${base}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
   const lines = (await response.text()).matchAll(/^http_request_duration_seconds_count\{(.*)\} (\d+)$/gm);

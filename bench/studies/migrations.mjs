@@ -1,13 +1,14 @@
 /**
- * Measures what each migration locks, and for how long, on large books. The books are loaded at an early version, and then migrated.
+ * Measures which tables each migration locks on large books, and how long it takes. Applies the migrations up to `--from`, loads
+ * the books, and then measures each later migration.
  *
  *   npm run build && node bench/studies/migrations.mjs [--payments=1000000] [--from=0008]
  *
- * --from: the version at which the books are loaded. 0001 is too early, because it lacks columns that the loader fills.
+ * --from must be later than 0001, because after 0001 the tables lack columns that the loader fills.
  *
- * The time is the processor time of the session until the commit, so that other programs on the machine make no difference.
- * If the session never waits for the disk, a lock is held for at most this time. Linux only, with PostgreSQL on the same machine;
- * see bench/lib/load.mjs for BENCH_DATABASE_URL.
+ * The measured time is the processor time of the database session until the commit. Other programs on the machine do not change
+ * it. A lock is held for at most this time, plus the time that the disk needs. Needs Linux, and PostgreSQL on the same machine
+ * (BENCH_DATABASE_URL, see bench/lib/load.mjs).
  */
 import { parseArgs } from 'node:util';
 import { Kysely, PostgresDialect } from 'kysely';
@@ -21,9 +22,7 @@ const text = { type: 'string' };
 const { values: options } = parseArgs({ options: { payments: text, from: text } });
 const size = sizes({ payments: Number(options.payments ?? 1_000_000) });
 const from = options.from ?? '0008';
-/**
- * The lock modes, strongest first, and which requests wait while a migration holds such a lock. Weaker modes stop no request.
- */
+/** For each lock mode, strongest first: which requests wait during such a lock. For weaker modes, no request waits. */
 const MODES = {
   AccessExclusiveLock: 'all',
   ExclusiveLock: 'changes',
@@ -82,7 +81,7 @@ async function measure({ statements, isTransaction }, pid) {
   return { seconds: (cpuMsOf(pid) - start) / 1000, locks };
 }
 
-/** The strongest lock of each of the tables. */
+/** The strongest lock of the session on each of the tables. */
 async function readLocks(tables) {
   const { rows } = await client.query(
     `select distinct on (c.relname) c.relname as name, l.mode

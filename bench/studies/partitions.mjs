@@ -1,7 +1,7 @@
 /**
- * Measures what partitions of ledger and audit cost. Runs the same calls in turns on two equal databases. One has its rows in
- * 24 partitions, as after two years of a monthly `npm run partition`. Then the study divides the other database, adds ledger
- * entries, and removes the partitions.
+ * Measures what partitions of ledger and audit cost. Runs the same calls in turns on two databases with equal rows. One has the
+ * rows in 24 partitions, as after two years of a monthly `npm run partition`. The other has no partitions. At the end, the study
+ * partitions the second database, adds ledger entries, and removes its partitions again.
  *
  *   npm run build && node bench/studies/partitions.mjs [--payments=500000] [--rounds=5] [--seconds=5] [--connections=16]
  *
@@ -55,8 +55,8 @@ try {
 }
 
 /**
- * Divides the empty tables. The ledger entries of the loader then fill all partitions of the ledger. The loader writes no audit
- * entries, so the first partitions of the audit trail stay empty. The calls write to the last partition, as in operation.
+ * Partitions the empty tables. The ledger entries of the loader then fill all partitions of the ledger. The loader writes no audit
+ * entries. As in operation, the calls write only to the last partition of each table.
  */
 async function divide(client) {
   for (const [name, rows] of [
@@ -86,7 +86,7 @@ function calls() {
   return [...all, statement];
 }
 
-/** @returns a row of the table: the partitioned books relative to the plain ones. */
+/** @returns a row of the table: the figures of the database with partitions, relative to the other database. */
 async function compare(workload, books, numbers) {
   const takes = [];
   for (let turn = 0; turn <= rounds; turn += 1) {
@@ -117,7 +117,7 @@ async function compare(workload, books, numbers) {
   return row;
 }
 
-/** Measures how long `npm run partition` and its reverse take on the plain books. */
+/** Measures how long `npm run partition`, and then its option `--revert`, would take on the database without partitions. */
 async function convert() {
   for (const name of TABLES) {
     const { rows } = await database.query(`select count(*) from ${name}`);

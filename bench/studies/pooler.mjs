@@ -1,17 +1,17 @@
 /**
- * Measures the cost of a pooler in transaction mode. Runs the service in turns directly on PostgreSQL with named statements,
- * directly without them, and behind PgBouncer. Prints medians of the rounds.
+ * Measures the cost of a pooler in transaction mode. Each round measures three instances of the service: `direct` uses PostgreSQL
+ * with named statements and pipelined reads, `direct, unnamed` uses neither of these, and `pooler` uses PgBouncer.
  *
  *   npm run build && node bench/studies/pooler.mjs [--payments=100000 | --database=URL] [--rounds=5] [--seconds=5]
  *     [--connections=32]
  *
- * --database: the URL of a database that bench/lib/load.mjs has filled. The new payments stay in it. Needs wrk,
- * pgbouncer (which runs as `postgres` if root starts it) and a PostgreSQL server. BENCH_DATABASE_URL is its URL (default
- * postgres://postgres@localhost:55432/postgres) for a superuser who may log in by trust from the loopback.
+ * --database: the URL of a database that bench/lib/load.mjs has filled. The new payments remain in it. Needs wrk, pgbouncer and a
+ * PostgreSQL server. If root starts this study, pgbouncer runs as the user `postgres`. BENCH_DATABASE_URL is the URL of this
+ * server for a superuser (default postgres://postgres@localhost:55432/postgres). Logins from the loopback address need `trust`.
  *
- * Result (before payments were posted in batches; 10,600,000 payments, two cores): through PgBouncer 0.45 of the direct
- * rate for GET /accounts/:id and 0.66 for a payment. Directly, but without named statements and shared connections,
- * the rates were 0.54 and 0.70. So most of the loss comes from doing without these two.
+ * Result (before payments were posted in batches; 10,600,000 payments, two cores), relative to the rate of `direct`: for GET
+ * /accounts/:id 0.54 with `direct, unnamed` and 0.45 with `pooler`; for a payment 0.70 and 0.66. So most of the loss comes from
+ * the absence of named statements and pipelined reads.
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ import { wrk } from '../lib/wrk.mjs';
 
 const options = readOptions([], { payments: 100_000, rounds: 5 });
 const { rounds, seconds, connections } = options;
-const POOL_SIZE = 8; // the same number of connections as the service without a pooler, so that only the way to PostgreSQL differs
+const POOL_SIZE = 8; // As many connections as the service has without a pooler.
 const NAMES = ['GET /accounts/:id', 'POST /payments with an Idempotency-Key'];
 const ROLE = `ams_bench_pooler_${process.pid}`;
 

@@ -1,17 +1,15 @@
-// Writes a folder of CSV files for `npm run import`, of any size:
+// Writes a portfolio of any size for `npm run import`: a folder of CSV files.
 //   node bench/studies/portfolio-import.mjs <folder> [accounts] [payments per account]
 //
-// Measured on 2026-11-23: npm run import -- <folder> --run, PostgreSQL 15 with shared_buffers 1GB, on two cores shared with other
-// programs (load 17).
-// - 1,000,000 payments of 200,000 accounts: 67 s of CPU time in Node.js and 180 s in PostgreSQL, mostly one after the other. Node.js
-//   used at most 243 MB, a connection of PostgreSQL 208 MB. With only one other program (load 2 to 4), the run took 256 s.
-// - 100,000 payments of 20,000 accounts: 8 s of CPU time in Node.js and 17 s in PostgreSQL, at most 236 MB and 169 MB.
+// Results of `npm run import -- <folder> --run` on 2026-11-23: PostgreSQL 15 with shared_buffers 1GB, on two cores that other
+// programs also used (load 17). About a third of the time in PostgreSQL is for checks of foreign keys.
+// - 1,000,000 payments of 200,000 accounts: 67 s of CPU time in Node.js and 180 s in PostgreSQL, with little overlap. Memory: at most
+//   243 MB in Node.js, 208 MB in a connection of PostgreSQL. With one other program (load 2 to 4): 256 s in total.
+// - 100,000 payments of 20,000 accounts: 8 s of CPU time in Node.js and 17 s in PostgreSQL. Memory: at most 236 MB and 169 MB.
 //
-// An earlier import used `work_mem` 128MB, and had no index by which a batch finds its accounts. It took 270 s for 1,000,000
-// payments on two almost idle cores (load 1 to 5). 29 s of them went to batches that read the whole table of accounts. The
+// An older version of the import used `work_mem` 128MB, and had no index with which a batch finds its accounts. It took 270 s for
+// 1,000,000 payments on two almost idle cores (load 1 to 5). For 29 s of this time, batches read the whole table of accounts. A
 // connection used 474 MB, because sorts and hash tables grew with the import.
-//
-// About a third of the time of PostgreSQL is spent on checks of foreign keys.
 
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync } from 'node:fs';
