@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 /**
  * Runs before every command of package.json that needs dist/. If the development packages are installed, builds each part whose
- * build is missing or outdated. Otherwise builds nothing, and fails if a needed build is missing or older than its sources. This script
- * is plain JavaScript and uses no packages, because it also runs without the development packages.
+ * build is missing or outdated. Otherwise builds nothing, and fails if a needed build is missing or older than its sources. This
+ * script is plain JavaScript and uses no packages, because it also runs without the development packages.
  */
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = join(ROOT, 'node_modules');

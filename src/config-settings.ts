@@ -142,7 +142,7 @@ export const settingsSchema = Type.Object({
   MOBILEMONEY_SHORT_CODE: setting(
     Type.String({ pattern: '^([0-9]{3,12})?$' }),
     '',
-    'Short code that payment requests and status queries use. Required with MOBILEMONEY_PASSKEY and MOBILEMONEY_INITIATOR.',
+    'Short code that payment requests and status queries use. Required if MOBILEMONEY_PASSKEY or MOBILEMONEY_INITIATOR is set.',
   ),
   MOBILEMONEY_CALLBACK_URL: text(
     'Address at which the mobile-money provider reaches this service. Empty: PUBLIC_URL.',
@@ -202,7 +202,7 @@ export const settingsSchema = Type.Object({
   RATE_LIMIT_GENERAL: setting(
     Type.Integer({ minimum: 0 }),
     100,
-    'All other calls per minute of each user or, without a valid token, of each address. 0: no limit.',
+    'All other calls per minute of each user, or of each address if a call has no valid token. 0: no limit.',
   ),
   RATE_LIMIT_API_KEY: setting(
     Type.Integer({ minimum: 0 }),

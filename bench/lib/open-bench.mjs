@@ -29,8 +29,9 @@ export function readOptions(further = [], defaults = {}) {
 }
 
 /**
- * Opens everything that a benchmark needs. `database` is a client that is not connected yet. `redis` is undefined if
- * BENCH_REDIS_URL is not set. `close` ends all programs and connections, and removes the new database and the scratch folder.
+ * Opens everything that a benchmark needs. Fills a new database, unless the options name one. `database` is a client that is not
+ * connected yet. `redis` is undefined if BENCH_REDIS_URL is not set. `close` ends all programs and connections, and removes the
+ * scratch folder and the new database.
  */
 export async function openBench(name, options) {
   const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));

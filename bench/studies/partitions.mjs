@@ -1,7 +1,7 @@
 /**
  * Measures what partitions of ledger and audit cost. Runs the same calls in turns on two databases with equal rows. One has the
  * rows in 24 partitions, as after two years of a monthly `npm run partition`. The other has no partitions. At the end, the study
- * partitions the second database, adds ledger entries, and removes its partitions again.
+ * partitions the database without partitions, adds ledger entries to it, and removes the partitions again.
  *
  *   npm run build && node bench/studies/partitions.mjs [--payments=500000] [--rounds=5] [--seconds=5] [--connections=16]
  *

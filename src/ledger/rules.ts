@@ -216,8 +216,8 @@ function unpaid({ totalMinor, paidMinor }: Pick<AccountBooks, 'totalMinor' | 'pa
 }
 
 /**
- * The amount that the customer owes. After a cancellation, the customer owes only money that was first refunded or transferred as
- * credit, and whose payment was then reversed.
+ * The amount that the customer owes. After a cancellation, the customer owes something only if credit was refunded or
+ * transferred, and a payment of the account was then reversed.
  */
 export function balanceOf(books: Pick<AccountBooks, 'status' | 'totalMinor' | 'paidMinor'>): Minor {
   return unpaid(isStatusIn(books.status, 'saleUndone') ? { ...books, totalMinor: 0n } : books);
@@ -355,7 +355,7 @@ export interface PaidMonth {
   minor: Minor;
 }
 
-/** @param amountMinor - negative for money that leaves the account. A reversed payment leaves on its payment date. */
+/** @param amountMinor - negative for money that leaves the account. A reversal counts on the date of its payment. */
 export function paidMonthAfter(paid: PaidMonth, valueDate: PlainDate, amountMinor: Minor): PaidMonth {
   if (amountMinor === 0n) return paid;
   const month = firstOfMonth(valueDate);

@@ -319,7 +319,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'cause',
         { kind: 'choice', values: ['non_payment', 'payment'] },
-        'For an automatic suspension of a late account: non_payment. If a payment ended such a suspension: payment. Otherwise empty.',
+        '"non_payment" for an automatic suspension of a late account, "payment" if a payment ended such a suspension. Otherwise empty.',
       ),
       optional('changed_at', timestamp, 'When the change was made. Empty: 00:00 on changed_on.'),
     ],
@@ -367,7 +367,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'earlier_assignments',
         { kind: 'assignments' },
-        'The earlier accounts of the payment in the order of time, as a JSON array of objects: account (by external_id), assigned_at (null: when the payment was recorded) and unassigned_at.',
+        'The earlier accounts of the payment in the order of time, as a JSON array of objects with account (its external_id), assigned_at and unassigned_at. assigned_at can be null for the time when the payment was recorded.',
       ),
       optional('reversed_at', timestamp, 'When the payment was reversed. Empty: it was not reversed.'),
       optional('reversal_reason', text(500), 'Why the payment was reversed. Needed with reversed_at.'),

@@ -196,7 +196,7 @@ export const LEDGER_CHECKS: readonly Check[] = [
         ('entries in recovery', case when written_off_minor = 0 then 0
           else written_off_minor - greatest(0, sold_minor - paid_minor) end, recovered),
         -- A reversal reduces the recovered amount, but not below 0. The rest of the reversal adds to the loss.
-        ('entries in recovery, which must not be negative', greatest(0, recovered), recovered)
+        ('sum of the entries in recovery, which must not be negative', greatest(0, recovered), recovered)
       ) as v (what, expected, found)
       where v.expected <> v.found`,
   },

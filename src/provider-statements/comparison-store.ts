@@ -16,7 +16,7 @@ export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number)
 }
 
 /**
- * Finds, among the next lines to compare, those whose transaction staff have recorded and no notification has reported. Excludes
+ * Finds the lines, among the next lines to compare, with a payment that staff recorded and no notification reported. Excludes
  * transactions that the provider reversed, because staff must reverse the payments of these transactions.
  */
 export async function findUnreportedLines(

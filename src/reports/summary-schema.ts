@@ -106,7 +106,7 @@ export const AccountSummary = Type.Object(
         count: Type.Integer({ description: 'Accounts written off in the period, up to asOf.' }),
         amount: Type.Number({
           description:
-            'The debt that was written off: the unpaid sum after all payments of the day of the write-off.',
+            'The debt that was written off: the sum that was unpaid at the end of the day of the write-off.',
         }),
         recovered: Type.Number({
           description:

@@ -151,7 +151,7 @@ async function searchInvoices(db: Db, text: string, showsNames: boolean): Promis
 
 type How = Pick<Found, 'matchedOn' | 'match'>;
 
-/** Empty if the value does not begin with the text. `beginningWith` in store.ts also finds values after the matching ones. */
+/** Empty if the value does not begin with the text: `beginningWith` in store.ts also returns values that sort after these. */
 function matched(
   value: string | null,
   text: string,

@@ -81,7 +81,7 @@ export function differencesOf(
 
 /** A status query without an answer after this time is unanswered. The provider usually answers within seconds. */
 export const ANSWER_WITHIN_MS = 10 * 60_000;
-/** If the next attempt would be later than this after the creation of a status query, the query fails: staff need not wait. */
+/** A status query is sent again for at most this time after its creation. Then it fails, so that staff do not wait longer. */
 const SEND_WITHIN_MS = 15 * 60_000;
 
 export function isTooLateToSend(

@@ -65,7 +65,7 @@ interface DeliveryParts {
 export interface DeliveryLoop {
   /** Checks for new events. */
   wake(): void;
-  /** Changes whenever the loop itself has read the settings of the endpoint. */
+  /** Changes whenever the loop, and not its caller, has read the settings of the endpoint. */
   version(): number;
   /** Uses settings that the caller has read. */
   update(endpoint: LeasedEndpoint, leasedAtMs: number): void;

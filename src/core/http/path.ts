@@ -7,7 +7,7 @@ export function pathOf(url: string): string {
 
 /**
  * Makes paths that are safe to log: they have only ids, and words that occur in routes. Any other part can contain a secret such
- * as `;token=…`. The name of the route's parameter replaces such a part, or an ellipsis if the path has no route.
+ * as `;token=…`. Such a part becomes the name of the route's parameter. If the path has no route, it becomes an ellipsis.
  */
 export function createPathLogger(app: FastifyInstance): (request: FastifyRequest) => string {
   const words = new Set(['']);

@@ -8,7 +8,7 @@ import {
 
 /**
  * Reads a phone number as a person writes it. Accepts `+` and 8..15 digits without further checks. Reads any other form by the
- * rules of the country (without a country code: the region). These rules must allow the length.
+ * rules of the country of its country code, or of `region` if it has no country code. These rules must allow the length.
  * @returns E.164 (`+254712345678`), or undefined when it cannot be a phone number.
  */
 export function readPhone(text: string, region: string): string | undefined {

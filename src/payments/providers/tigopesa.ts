@@ -63,7 +63,7 @@ export const tigopesa: PaymentProvider = {
     operationId: 'receiveTigoPesaPayment',
     summary: 'Receive a Tigo Pesa bill payment',
     description:
-      'A payment is posted if its account is certain and has room for the whole amount. Otherwise the payment is refused, and the ' +
+      'A payment is posted if its account is certain, and if the paid amount does not become larger than the largest allowed amount. Otherwise the payment is refused, and the ' +
       'payer gets the money back. The service checks the secret (X-Webhook-Secret or ?token=) and the network address, if they are ' +
       'configured. Each TXNID is posted once. A repeat of a posted payment gets the same answer.',
     body: { contentType: 'text/xml', schema: BillPayment },

@@ -17,7 +17,7 @@ const POLL_INTERVAL_MS = 2_000;
 const RESTART_DELAY_MS = 5_000;
 /**
  * A task of `everyMinute` also runs once when the instance starts. A start job that still waits would be merged with the first
- * minute job, because both have the same key. So the first minute job is added after this delay, when the start job runs.
+ * minute job, because both have the same key. So the first minute job is added only after this delay: the start job runs by then.
  */
 const FIRST_MINUTE_JOB_MS = 5_000;
 /** Less than a minute, so that no minute is left out. */

@@ -60,7 +60,7 @@ const TIME = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?$/;
 const AMBIGUOUS = `is ambiguous: the day or the month may come first, and no date of this column in the first ${SAMPLED_ROWS.toLocaleString('en')} rows shows which`;
 /** What to write instead of dates whose order of day and month is not known. */
 export const ISO_DATES =
-  'dates such as 2026-12-31 in the whole column: format it as YYYY-MM-DD, and save the file again';
+  'dates such as 2026-12-31. Format the whole column as YYYY-MM-DD, and save the file again';
 const MAX_METADATA_KEYS = 20;
 const MAX_METADATA_VALUE = 500;
 

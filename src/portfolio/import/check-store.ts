@@ -471,7 +471,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
         where n.reversed_at is null and (m.code = n.payment_method and p.provider is not distinct from n.provider
           or (p.provider is null) <> (n.provider is null))`,
       (id) => `is the reference of a payment in the database (id ${id})`,
-      'a reference that no payment in the database has. If it is the same payment, delete the row',
+      'a reference that no payment in the database has. If the row is this payment, delete the row',
       { detail: sql`p.id` },
     ),
     check(
@@ -479,7 +479,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       'provider_transaction_id',
       sql`join payments p on p.provider_trans_id = n.transaction_key and p.provider = n.provider`,
       (id) => `is the transaction of a payment in the database (id ${id})`,
-      'a transaction that no payment in the database has. If it is the same payment, delete the row',
+      'a transaction that no payment in the database has. If the row is this payment, delete the row',
       { detail: sql`p.id` },
     ),
     check(
@@ -487,7 +487,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
       'transaction_ref',
       sql`where n.provider is null and n.reference_key is not null and is_reported_transaction(n.reference_key)`,
       'is a transaction that a provider has reported to this service',
-      'a reference that no provider has reported. If it is the same payment, delete the row',
+      'a reference that no provider has reported. If the provider reported this payment, delete the row',
     ),
   ];
 }

@@ -31,7 +31,7 @@ export const IMPORT_TASK = 'portfolio-import';
 
 const MAX_BYTES = 1024 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
-/** This number is also in docs/portfolio-import.md, in the API description and in the event `import.files_deleted`. */
+/** This number is also in docs/portfolio-import.md, and in the descriptions of the API and of the event `import.files_deleted`. */
 const ABANDONED_AFTER_DAYS = 30;
 
 export function createImport(context: Context, actor: Actor): Promise<ImportRow> {

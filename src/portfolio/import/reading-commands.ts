@@ -342,7 +342,10 @@ function asUnreadable(error: unknown): UnreadableFile {
   const { lines } = error as CsvError & { lines?: number };
   const line = lines ?? null;
   if (error.code === 'CSV_QUOTE_NOT_CLOSED')
-    return new UnreadableFile('has a quote that is opened but not closed', 'two quotes around a cell');
+    return new UnreadableFile(
+      'has a quote that is opened but not closed',
+      'a quote before the cell and a quote after it',
+    );
   if (error.code === 'CSV_MAX_RECORD_SIZE') {
     return new UnreadableFile(
       `has a row of more than ${MAX_LINE_BYTES / 1024} KB`,

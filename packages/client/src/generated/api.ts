@@ -2825,7 +2825,7 @@ export interface paths {
         put?: never;
         /**
          * Receive a Tigo Pesa bill payment
-         * @description A payment is posted if its account is certain and has room for the whole amount. Otherwise the payment is refused, and the payer gets the money back. The service checks the secret (X-Webhook-Secret or ?token=) and the network address, if they are configured. Each TXNID is posted once. A repeat of a posted payment gets the same answer.
+         * @description A payment is posted if its account is certain, and if the paid amount does not become larger than the largest allowed amount. Otherwise the payment is refused, and the payer gets the money back. The service checks the secret (X-Webhook-Secret or ?token=) and the network address, if they are configured. Each TXNID is posted once. A repeat of a posted payment gets the same answer.
          *
          *     Needs no access token.
          */
@@ -3788,7 +3788,7 @@ export interface components {
             writeOffs: {
                 /** @description Accounts written off in the period, up to asOf. */
                 count: number;
-                /** @description The debt that was written off: the unpaid sum after all payments of the day of the write-off. */
+                /** @description The debt that was written off: the sum that was unpaid at the end of the day of the write-off. */
                 amount: number;
                 /** @description The sum that was paid in the period, up to asOf, on written-off accounts after the day of their write-off. For each account it is at most the debt that was written off. */
                 recovered: number;

@@ -433,7 +433,7 @@ export interface AuditCalls {
 export interface EventsCalls {
   /** Read the events after an id */
   list(query?: QueryOf<'listEvents'>, options?: CallOptions): Promise<DataOf<'listEvents'>>;
-  /** Read the events after an id: yields each event, and ends after the newest one. With wait, yields new events until the signal aborts, and then throws the reason of the signal. */
+  /** Read the events after an id: yields each event, and ends after the newest one. With wait, it then waits for new events until the signal aborts, and throws the reason of the signal. */
   iterate(query?: QueryOf<'listEvents'>, options?: CallOptions): AsyncGenerator<EventOf, void, undefined>;
   /** Read the events after an id: page after page. A page with hasMore: false means that you are up to date. */
   iteratePages(query?: QueryOf<'listEvents'>, options?: CallOptions): AsyncGenerator<DataOf<'listEvents'>, void, undefined>;

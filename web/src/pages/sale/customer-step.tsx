@@ -11,7 +11,7 @@ import { useDebounced } from '../../ui/use-debounced.ts';
 import { chooseCustomer, keepTyped, type Sale, type StepProps } from './sales.ts';
 
 const SHORTEST_TEXT = 2;
-/** A search with fewer digits would also find customers whose number only contains them. */
+/** With fewer digits, the search would also find other phone numbers that contain these digits. */
 const SHORTEST_PHONE = 9;
 const TYPING_MS = 300;
 const MOST_RESULTS = 6;
