@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import {
   programEnvironment,
   type SystemAccount,
 } from '../../src/platform/embedded-postgres/run-as.ts';
-import { freePort, newFolder } from '../acceptance/process.ts';
+import { freePort, newFolder, untilNoProcessIn } from '../acceptance/process.ts';
 import { executes, runStatement } from '../support/statements.ts';
 
 /** A PostgreSQL server that a test may stop, freeze and kill. */
@@ -87,9 +87,12 @@ async function manage(
       ...['-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=100'],
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ];
-    server = spawn(postgres, args, { ...optionsOf(account, folder), stdio: 'ignore' });
+    const log = join(folder, 'postgres.log');
+    const logFile = openSync(log, 'w');
+    server = spawn(postgres, args, { ...optionsOf(account, folder), stdio: ['ignore', 'ignore', logFile] });
+    closeSync(logFile);
     while (!(await executes(address('postgres'), 'select 1'))) {
-      if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode}.`);
+      if (hasEnded(server)) throw new Error(`PostgreSQL does not start: ${readFileSync(log, 'utf8')}`);
       await sleep(25);
     }
   }
@@ -115,6 +118,7 @@ async function manage(
       return address(name);
     },
     async stop(mode) {
+      if (hasEnded(server)) return;
       const ended = once(server, 'exit');
       server.kill(SIGNALS[mode]);
       await ended;
@@ -124,6 +128,7 @@ async function manage(
       server.kill('SIGSTOP'); // First the server itself is frozen, so that it starts no process while its children are listed.
       for (const pid of familyOf(server.pid ?? 0).reverse()) killNow(pid);
       await ended;
+      await untilNoProcessIn(folder); // PostgreSQL does not start while a process of the killed server has its shared memory.
     },
     freeze() {
       frozen = familyOf(server.pid ?? 0);
@@ -133,6 +138,10 @@ async function manage(
       for (const pid of frozen) process.kill(pid, 'SIGCONT');
     },
   };
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 function killNow(pid: number): void {
