@@ -1,3 +1,7 @@
+-- The tables that each payment reads, in the order in which a payment reads them. With another order, the migration and a payment
+-- would wait for each other.
+lock table payments, payment_methods, accounts, customers in access exclusive mode;
+
 -- A portfolio of another system is imported from CSV files. The files are kept until the import is done.
 
 create type import_status as enum
