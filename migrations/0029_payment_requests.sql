@@ -1,6 +1,6 @@
--- Requests read notifications before they write accounts and payments. So this lock comes before the locks of the foreign keys.
--- Otherwise the migration and a payment would wait for each other.
-lock table notifications in access exclusive mode;
+-- In the version before this migration, payments read this table first. Without this lock, the migration and a payment would
+-- wait for each other.
+lock table payments in access exclusive mode;
 
 -- How the account was found: the payer was asked to pay for it.
 alter type match_method add value 'payment_request';

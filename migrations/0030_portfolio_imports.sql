@@ -1,6 +1,6 @@
--- The tables that each payment reads, in the order in which a payment reads them. With another order, the migration and a payment
--- would wait for each other.
-lock table payments, payment_methods, accounts, customers in access exclusive mode;
+-- In the version before this migration, payments read this table first. Without this lock, the migration and a payment would
+-- wait for each other.
+lock table payments in access exclusive mode;
 
 -- A portfolio of another system is imported from CSV files. The files are kept until the import is done.
 

@@ -205,11 +205,12 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
   const externalIds = batch.map((incoming) => ('manual' in incoming ? incoming.manual.externalId : null));
   const interpretations = batch.flatMap((incoming) => incoming.interpretations ?? []);
   const namedIds = idsOf(batch.map(({ namedAccountId }) => namedAccountId));
-  const [busyLocks, answers, transactions, byExternalId, methods, candidates, accounts] = await Promise.all([
+  const [busyLocks, methods, answers, transactions, byExternalId, candidates, accounts] = await Promise.all([
     tryLockNames(
       tx,
       batch.map(({ locks }) => locks),
     ),
+    findPaymentMethods(tx), // the first table that every payment reads: migrations lock it first
     findAnswers(tx, usedKeys),
     findTransactions(
       tx,
@@ -220,7 +221,6 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
       tx,
       externalIds.flatMap((externalId) => externalId ?? []),
     ),
-    findPaymentMethods(tx),
     findCandidates(tx, interpretations),
     tryLockAccounts(tx, namedIds),
   ]);
