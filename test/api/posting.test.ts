@@ -313,6 +313,24 @@ describe('two instances', () => {
   });
 });
 
+describe('a migration that locks payment_methods first', () => {
+  it('can lock all other tables, because a payment that waits for payment_methods holds no lock on a table', async () => {
+    const { id } = await newAccount(service);
+    let sent: Sent | undefined;
+    await whileHolding(service, EVERY_POSTING_WAITS, async (client) => {
+      sent = record(id, { externalId: 'locks' }, 'a key of the test');
+      await until(async () => (await waitingForLock(client)).length === 1);
+      const { rows } = await client.query(
+        `select relname from pg_locks join pg_class c on c.oid = relation
+        where granted and relnamespace = 'public'::regnamespace and pid = any($1)`,
+        [await waitingForLock(client)],
+      );
+      expect(rows).toEqual([]);
+    });
+    expect((await sent)?.status).toBe(201);
+  });
+});
+
 describe('a stop', () => {
   it('posts and answers all waiting payments', async () => {
     const accounts = await Promise.all(Array.from({ length: 100 }, () => newAccount(service)));
