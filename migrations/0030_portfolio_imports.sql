@@ -1,5 +1,5 @@
--- In the version before this migration, payments read this table first. Without this lock, the migration and a payment would
--- wait for each other.
+-- Before this migration, a payment with a reference read this table first. Without this lock, the migration and such a payment
+-- would wait for each other.
 lock table payments in access exclusive mode;
 
 -- A portfolio of another system is imported from CSV files. The files are kept until the import is done.

@@ -66,7 +66,7 @@ async function divide(client) {
     const month = BigInt(Math.ceil(rows / MONTHS));
     const sequence = `${name}_id_seq`;
     for (let i = 1n; i < BigInt(MONTHS); i += 1n) {
-      await addPartition(client, name, month);
+      await addPartition(client, name, { idsAhead: month });
       await client.query('select setval($1, $2)', [sequence, String(i * (month + 1n))]);
     }
     if (name === 'ledger_entries') await client.query('select setval($1, 1, false)', [sequence]);

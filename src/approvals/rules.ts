@@ -67,11 +67,11 @@ export type Facts = SubjectState;
  * valid if only the balance changes. For a reversal or unassignment, the status and credit of the account do not matter.
  */
 export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
-  const endsDebt = action === 'write_off_account' || action === 'cancel_account';
+  const isForBalance = action === 'write_off_account' || action === 'cancel_account';
   const isOnPayment = action === 'reverse_payment' || action === 'unassign_payment';
   return {
     ...state,
-    balanceMinor: endsDebt ? state.balanceMinor : null,
+    balanceMinor: isForBalance ? state.balanceMinor : null,
     ...(isOnPayment && { accountStatus: null, creditMinor: null }),
   };
 }

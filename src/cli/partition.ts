@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { isLockRefused } from '../core/database/lock-attempts.ts';
 import { addPartition, readPartitions, removePartitions } from '../core/database/partitions.ts';
 import { withPreparationLock } from '../database-preparation.ts';
+import { FIRST_TABLE_OF_PAYMENTS } from '../payments/posting/rules.ts';
 import { readArguments, runCommand, UsageError, withConnection } from './connect.ts';
 
 const USAGE =
@@ -11,6 +12,7 @@ const USAGE =
 
 /** Notifications stay in one table: across partitions, no unique index could refuse a repeated one (decision 0014). */
 const TABLES = ['ledger_entries', 'audit_entries'];
+const LOCKING = { lockFirst: FIRST_TABLE_OF_PAYMENTS };
 
 await runCommand(async (config) => {
   const { revert } = readArguments(USAGE, {
@@ -32,8 +34,8 @@ async function run(client: pg.ClientBase, isRevert: boolean): Promise<void> {
   // No time limit, because the work reads or copies whole tables.
   await client.query('set statement_timeout = 0; set search_path = public');
   for (const table of TABLES) {
-    if (isRevert) console.log(`${table}: ${await removePartitions(client, table)} rows moved.`);
-    else if (!(await addPartition(client, table)))
+    if (isRevert) console.log(`${table}: ${await removePartitions(client, table, LOCKING)} rows moved.`);
+    else if (!(await addPartition(client, table, LOCKING)))
       console.log(`${table}: no partition was added, because the last one is empty.`);
     await print(client, table);
   }

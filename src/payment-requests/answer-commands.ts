@@ -117,7 +117,7 @@ async function problemOfReceipt(
   if (await isReceiptTaken(tx, row, receipt)) return `another payment request has the transaction ${receipt}`;
   const payment = await findPayment(tx, row.provider, receipt);
   return payment && mayBeUnrelated(payment, row, region)
-    ? `the transaction ${receipt} is payment ${payment.id}, which is not on the account of the request, and perhaps not from its phone`
+    ? `the transaction ${receipt} is payment ${payment.id}, which is not on the account of the request, and perhaps not from the phone of the request`
     : undefined;
 }
 

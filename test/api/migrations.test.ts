@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openDatabase } from '../../src/core/database/db.ts';
-import { readMigrationNames } from '../../src/platform/migrations/files.ts';
+import { FIRST_TABLE_OF_PAYMENTS } from '../../src/payments/posting/rules.ts';
+import {
+  parseMigration,
+  readMigrationFiles,
+  readMigrationNames,
+} from '../../src/platform/migrations/files.ts';
 import { migrate } from '../../src/platform/migrations/runner.ts';
 import { databaseOn } from '../support/statements.ts';
 
@@ -29,6 +34,48 @@ afterAll(async () => {
 
 const rowsOf = async (query: string) => (await earlier.query(query)).rows;
 
+/** From this migration on, a migration that locks several tables of payments must lock FIRST_TABLE_OF_PAYMENTS first. */
+const FIRST_WITH_LOCK_ORDER = '0040';
+/** The tables that the posting queue writes, and those that it only reads. */
+const WRITTEN = [
+  'accounts',
+  'audit_entries',
+  'events',
+  'idempotency_keys',
+  'ledger_entries',
+  'notifications',
+  'payments',
+];
+const READ = [
+  'api_keys',
+  'customers',
+  'learned_references',
+  'payment_methods',
+  'provider_statement_lines',
+  'users',
+];
+const GATE = `lock table ${FIRST_TABLE_OF_PAYMENTS} in access exclusive mode`;
+
+/** The tables for which payments and the statements of a migration wait for each other. Leaves the database as it was. */
+async function tablesOfConflict(client: pg.Client, statements: readonly string[]): Promise<string[]> {
+  await client.query('begin');
+  try {
+    const [first = ''] = statements.map((statement) => statement.replaceAll(/^\s*(--.*)?\n/gm, '').trim());
+    for (const statement of statements) await client.query(statement);
+    const { rows } = await client.query<{ relname: string }>(
+      `select distinct relname from pg_locks join pg_class c on c.oid = relation
+      where pid = pg_backend_pid() and (mode = 'AccessExclusiveLock' and relname = any($1)
+        or mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') and relname = any($2))
+      order by 1`,
+      [READ, WRITTEN],
+    );
+    const tables = rows.map(({ relname }) => relname);
+    return tables.length < 2 || first.toLowerCase().startsWith(GATE) ? [] : tables;
+  } finally {
+    await client.query('rollback');
+  }
+}
+
 describe('0013_sales_and_imports', () => {
   it('leaves each account in one commission, keeps paid commissions, dates late activations, and links imports to statements', async () => {
     const before = (await readMigrationNames()).filter((name) => name < '0013');
@@ -53,7 +100,7 @@ describe('0013_sales_and_imports', () => {
       insert into notifications (provider, raw_body, status, source)
         values ('p', '{"StatementId":1}', 'pending', 'import'), ('p', 'no JSON', 'pending', 'webhook')`);
 
-    await migrate(opened.db);
+    await migrate(opened.db, { last: FIRST_WITH_LOCK_ORDER });
 
     expect(await rowsOf('select changed_on::text from account_status_changes order by id')).toEqual([
       { changed_on: '2025-12-01' },
@@ -79,5 +126,29 @@ describe('0013_sales_and_imports', () => {
     expect(
       await rowsOf('select provider_statement_id::int as id from notifications order by notifications.id'),
     ).toEqual([{ id: 1 }, { id: null }]);
+  });
+});
+
+describe('a migration that locks several tables of payments', () => {
+  it.each([
+    ['alter table accounts add x text; alter table customers add x text;', ['accounts', 'customers']],
+    [
+      'create table x (a bigint references notifications, b bigint references accounts);',
+      ['accounts', 'notifications'],
+    ],
+    ['create index on accounts (id); alter table if exists public.users add x text;', ['accounts', 'users']],
+    [`-- First.\n${GATE};\nalter table accounts add x text; alter table users add x text;`, []],
+    ['create table x (a bigint references users, b bigint references accounts);', []],
+    ['alter table accounts add x text;', []],
+  ])('begins with the lock of the table that they read first: %j', async (text, tables) => {
+    expect(await tablesOfConflict(earlier, parseMigration('0040_example', text).statements)).toEqual(tables);
+  });
+
+  it(`begins with this lock, from ${FIRST_WITH_LOCK_ORDER} on`, async () => {
+    for (const { name, isTransaction, statements } of await readMigrationFiles()) {
+      if (name < FIRST_WITH_LOCK_ORDER) continue;
+      if (isTransaction) expect(await tablesOfConflict(earlier, statements), name).toEqual([]);
+      await migrate(opened.db, { last: name });
+    }
   });
 });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { dumpSchema } from '../../scripts/dump-schema.ts';
 import { openDatabase } from '../../src/core/database/db.ts';
 import { addPartition, readPartitions, removePartitions } from '../../src/core/database/partitions.ts';
+import { FIRST_TABLE_OF_PAYMENTS } from '../../src/payments/posting/rules.ts';
 import { readMigrationNames } from '../../src/platform/migrations/files.ts';
 import { migrate } from '../../src/platform/migrations/runner.ts';
 import { expectBooksToBalance } from '../support/books.ts';
@@ -63,7 +64,8 @@ describe('ledger and audit in partitions', () => {
     accountId = (await newAccount(service)).id;
     for (const part of [2, 3]) {
       const statuses = await payDuring(accountId, async () => {
-        for (const table of PARTITIONED) expect(await addPartition(client, table)).toBe(true);
+        for (const table of PARTITIONED)
+          expect(await addPartition(client, table, { lockFirst: FIRST_TABLE_OF_PAYMENTS })).toBe(true);
       });
       expect(statuses).toEqual([201]);
       for (const table of PARTITIONED) await goTo(table, part);

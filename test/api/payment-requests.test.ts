@@ -814,7 +814,7 @@ describe('an answer that does not fit', () => {
       await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber: receipt, PhoneNumber });
       await postPaid();
       expect((await rejected())[0].failure).toBe(
-        `payment request ${request.id}: the transaction ${receipt} is payment ${payment.id}, which is not on the account of the request, and perhaps not from its phone`,
+        `payment request ${request.id}: the transaction ${receipt} is payment ${payment.id}, which is not on the account of the request, and perhaps not from the phone of the request`,
       );
       expect(await paymentsOf(other.id)).toMatchObject([
         { id: payment.id, matchMethod: payment.matchMethod },

@@ -210,22 +210,12 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
 
   it.each(SIZES)('searches all pages of products, and keeps the choice (%s)', async (_name, viewport) => {
     const page = await openSale({ viewport });
-    let usual: object[] = [];
-    await page.route('**/api/products*', async (route) => {
-      const response = await route.fetch();
-      const answer = (await response.json()) as { data: object[]; pagination: object };
-      if (answer.data.length > 0) usual = answer.data;
-      const televisions = Array.from({ length: 20 }, (_, at) => ({
-        ...usual[0],
+    await addSecondPage(page, 'products', (row) =>
+      Array.from({ length: 20 }, (_, at) => ({
+        ...row,
         ...{ id: 1_000 + at, sku: `TV-${at}`, name: `Television ${20 + at}″`, category: 'television' },
-      }));
-      const isSecondPage = new URL(route.request().url()).searchParams.get('page') === '2';
-      const pagination = { ...answer.pagination, totalPages: 2 };
-      await route.fulfill({
-        response,
-        json: { ...answer, data: isSecondPage ? televisions : usual, pagination },
-      });
-    });
+      })),
+    );
     await page.reload();
     await fillCustomer(page, newBuyer());
     await page.getByRole('button', { name: 'Next' }).click();
@@ -251,6 +241,25 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.getByText('0 found').waitFor();
     expect(await page.locator('input[name=productId]').count()).toBe(1); // The choice.
     await expectAccessible(page);
+  });
+
+  it('offers the pay plans and payment methods of all pages', async () => {
+    const page = await openSale();
+    await addSecondPage(page, 'payplans', (row) => [
+      { ...row, id: 1_000, name: 'Plan of page 2', productId: null },
+    ]);
+    await addSecondPage(page, 'payment-methods', (row) => [
+      { ...row, id: 1_000, name: 'Method of page 2', active: true },
+    ]);
+    await page.reload();
+    await fillCustomer(page, newBuyer());
+    await type(page, 'Number of the document', 'ID-1', newEffort());
+    await page.getByRole('button', { name: 'Next' }).click();
+    await choose(page, 'Home system 40 W', newEffort());
+    await choose(page, 'Plan of page 2', newEffort());
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('button', { name: /^Deposit: / }).click();
+    await page.getByLabel('Payment method').selectOption({ label: 'Method of page 2' });
   });
 
   it('sells to a customer who is registered', async () => {
@@ -539,4 +548,23 @@ async function choose(page: Page, title: string, effort: Effort): Promise<void> 
 /** 1 becomes Aq, 2 becomes Bq. No result contains another. */
 function letters(number: number): string {
   return `${String.fromCharCode(64 + number)}q`;
+}
+
+/** Adds a second page to the answers of a list. @param rowsOf - makes its rows from the first row of the first page. */
+async function addSecondPage(
+  page: Page,
+  list: string,
+  rowsOf: (row: object | undefined) => object[],
+): Promise<void> {
+  let first: { data: object[]; pagination: object } | undefined;
+  await page.route(`**/api/${list}?*`, async (route) => {
+    if (new URL(route.request().url()).searchParams.get('after') === 'second') {
+      const pagination = { ...first?.pagination, nextCursor: null };
+      return route.fulfill({ json: { ...first, data: rowsOf(first?.data[0]), pagination } });
+    }
+    const response = await route.fetch();
+    first = (await response.json()) as { data: object[]; pagination: object };
+    const pagination = { ...first.pagination, nextCursor: 'second' };
+    await route.fulfill({ response, json: { ...first, pagination } });
+  });
 }

@@ -76,7 +76,7 @@ async function manage(
   const data = join(folder, 'data');
   const port = await freePort();
   const address = (name: string) => `postgres://${USER}@127.0.0.1:${port}/${name}`;
-  let server: ChildProcess;
+  let server: ChildProcess | undefined;
   let frozen: number[] = [];
   let databases = 0;
 
@@ -88,11 +88,15 @@ async function manage(
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ];
     const log = join(folder, 'postgres.log');
-    const logFile = openSync(log, 'w');
-    server = spawn(postgres, args, { ...optionsOf(account, folder), stdio: ['ignore', 'ignore', logFile] });
+    const logFile = openSync(log, 'a');
+    const started = spawn(postgres, args, {
+      ...optionsOf(account, folder),
+      stdio: ['ignore', 'ignore', logFile],
+    });
+    server = started;
     closeSync(logFile);
     while (!(await executes(address('postgres'), 'select 1'))) {
-      if (hasEnded(server)) throw new Error(`PostgreSQL does not start: ${readFileSync(log, 'utf8')}`);
+      if (!isRunning(started)) throw new Error(`PostgreSQL does not start: ${readFileSync(log, 'utf8')}`);
       await sleep(25);
     }
   }
@@ -118,12 +122,13 @@ async function manage(
       return address(name);
     },
     async stop(mode) {
-      if (hasEnded(server)) return;
+      if (!isRunning(server)) return;
       const ended = once(server, 'exit');
       server.kill(SIGNALS[mode]);
       await ended;
     },
     async kill() {
+      if (!isRunning(server)) return;
       const ended = once(server, 'exit');
       server.kill('SIGSTOP'); // First the server itself is frozen, so that it starts no process while its children are listed.
       for (const pid of familyOf(server.pid ?? 0).reverse()) killNow(pid);
@@ -131,7 +136,7 @@ async function manage(
       await untilNoProcessIn(folder); // PostgreSQL does not start while a process of the killed server has its shared memory.
     },
     freeze() {
-      frozen = familyOf(server.pid ?? 0);
+      frozen = familyOf(server?.pid ?? 0);
       for (const pid of frozen) process.kill(pid, 'SIGSTOP');
     },
     thaw() {
@@ -140,8 +145,8 @@ async function manage(
   };
 }
 
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null;
+function isRunning(server: ChildProcess | undefined): server is ChildProcess {
+  return server !== undefined && server.exitCode === null && server.signalCode === null;
 }
 
 function killNow(pid: number): void {

@@ -26,19 +26,19 @@ import { buildCommit, earlierCommits, migrationsSince, startsOnNewerDatabase } f
 cleanUpAfterwards();
 
 const HAPROXY = '/usr/sbin/haproxy';
+if (!existsSync(HAPROXY))
+  throw new Error('These tests need HAProxy: apt-get install --no-install-recommends haproxy');
 const INSTANCES = 3;
 const CLIENTS = 20;
 
 let postgres: FragilePostgres;
 
 beforeAll(async () => {
-  if (!existsSync(HAPROXY))
-    throw new Error('These tests need HAProxy: apt-get install --no-install-recommends haproxy');
   postgres = await createPostgres();
   await postgres.start();
 });
 
-afterAll(() => postgres?.stop('fast'));
+afterAll(() => postgres.stop('fast'));
 
 describe.each(earlierCommits())('from commit %s', (commit) => {
   let earlier: string;

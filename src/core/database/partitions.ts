@@ -51,16 +51,25 @@ export async function readPartitions(client: pg.ClientBase, table: string): Prom
   return rows;
 }
 
+interface Locking {
+  /** The table that concurrent transactions read first. If it is locked first, they and this work never wait for each other. */
+  lockFirst?: string;
+}
+
+interface AddOptions {
+  /** How far the bound is from the last id. Default: as many ids as in the last 30 days, and at least FEWEST_IDS. */
+  idsAhead?: bigint;
+}
+
 /**
  * Gives the last partition (or the table, if it has no partitions) an upper bound, and adds a partition after this bound. Does
  * nothing while the last partition is empty.
- * @param idsAhead - how far the bound is from the last id. Default: as many ids as in the last 30 days, and at least FEWEST_IDS.
  * @returns whether a partition was added.
  */
 export async function addPartition(
   client: pg.ClientBase,
   table: string,
-  idsAhead?: bigint,
+  { idsAhead, lockFirst }: Locking & AddOptions = {},
 ): Promise<boolean> {
   const partitions = await readPartitions(client, table);
   const last = partitions.at(-1);
@@ -87,7 +96,7 @@ export async function addPartition(
   try {
     await client.query(`alter table ${quoted(unbounded)} validate constraint ${quoted(bound)}`);
     const shape = await readShape(client, table);
-    await locked(client, locksOf(table, shape), async () => {
+    await locked(client, locksOf(table, shape, lockFirst), async () => {
       if (last) await client.query(`alter table ${quoted(table)} detach partition ${quoted(unbounded)}`);
       const first = last ? unbounded : await replaceByParent(client, table, shape);
       const from = last?.from ?? 'minvalue';
@@ -122,13 +131,17 @@ export async function addPartition(
  * then, other connections wait for the table.
  * @returns the number of rows that moved.
  */
-export async function removePartitions(client: pg.ClientBase, table: string): Promise<number> {
+export async function removePartitions(
+  client: pg.ClientBase,
+  table: string,
+  { lockFirst }: Locking = {},
+): Promise<number> {
   const [first, ...others] = await readPartitions(client, table);
   if (!first) return 0;
   const shape = await readShape(client, table);
   const columns = await readColumns(client, table);
   let moved = 0;
-  await locked(client, locksOf(table, shape), async () => {
+  await locked(client, locksOf(table, shape, lockFirst), async () => {
     const { rows: names } = await client.query<{ name: string; parent: string }>(
       `select c.relname as name, p.relname as parent
        from pg_index i join pg_inherits h on h.inhrelid = i.indexrelid
@@ -315,9 +328,14 @@ async function countIdsOfMonth(client: pg.ClientBase, table: string, lastId: big
 }
 
 /** Later statements also lock the tables that foreign keys refer to. Locking all of them first avoids a deadlock. */
-function locksOf(table: string, { foreignKeys }: Shape): string[] {
-  const referenced = [...new Set(foreignKeys.map(({ references }) => references))].sort();
-  return [...referenced, quoted(table)].map((name) => `lock table ${name} in access exclusive mode`);
+function locksOf(table: string, { foreignKeys }: Shape, lockFirst?: string): string[] {
+  const referenced = foreignKeys.map(({ references }) => references).sort();
+  const names = new Set([
+    ...(lockFirst === undefined ? [] : [quoted(lockFirst)]),
+    ...referenced,
+    quoted(table),
+  ]);
+  return [...names].map((name) => `lock table ${name} in access exclusive mode`);
 }
 
 /**

@@ -210,7 +210,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
       tx,
       batch.map(({ locks }) => locks),
     ),
-    findPaymentMethods(tx), // the first table that every payment reads: migrations lock it first
+    findPaymentMethods(tx), // FIRST_TABLE_OF_PAYMENTS
     findAnswers(tx, usedKeys),
     findTransactions(
       tx,

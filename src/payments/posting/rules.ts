@@ -17,6 +17,12 @@ import type { PaymentRow } from '../rules.ts';
 // Types and functions that manual payments and notifications share. The decisions are in manual-payment-rules.ts and
 // ../notifications/rules.ts.
 
+/**
+ * The first table that the posting queue reads for a payment. If a transaction locks this table before other tables, it and the
+ * payments of the queue never wait for each other.
+ */
+export const FIRST_TABLE_OF_PAYMENTS = 'payment_methods';
+
 export interface ManualPayment extends Required<ExternalValues> {
   actor: Actor;
   accountId: number;

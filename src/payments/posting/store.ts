@@ -48,7 +48,7 @@ export async function lockExternalId(tx: Tx, externalId: string): Promise<void> 
   await takeLock(tx, lockName('payment external id', externalId));
 }
 
-/** Finds all payment methods, active and inactive. A company has only a few. */
+/** Finds all payment methods, active and inactive. */
 export function findPaymentMethods(tx: Tx): Promise<Row<'payment_methods'>[]> {
   return run(tx, 'select * from payment_methods', []);
 }

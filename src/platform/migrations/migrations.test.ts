@@ -9,12 +9,6 @@ import { isUsable } from './version-rules.ts';
 const BREAKING =
   /squawk-ignore(-file)?.*(ban-drop|renaming|changing-column-type|adding-required-field|adding-not-nullable-field)/;
 
-/** The tables that a payment reads or writes. */
-const PAYMENT_TABLES =
-  'accounts|api_keys|customers|idempotency_keys|ledger_entries|notifications|payment_methods|payments|users';
-/** The first migration that must follow the rule for `PAYMENT_TABLES`. */
-const FIRST_WITH_LOCK_ORDER = '0040';
-
 /** Rules that squawk does not know. */
 function problemsOf(name: string, text: string, names: readonly string[]): string[] {
   const problems: string[] = [];
@@ -25,26 +19,12 @@ function problemsOf(name: string, text: string, names: readonly string[]): strin
     if (!text.includes(`drop index concurrently if exists ${index};`))
       problems.push(`an interrupted build leaves an invalid index: drop ${index} first, if it exists`);
   }
-  const altered = tablesAfter('alter table(?: only)?|trigger [^;]*? on', text);
-  const locked = new Set([...altered, ...tablesAfter('references|create (?:unique )?index [^;]*? on', text)]);
-  const locksFirst = text
-    .replaceAll(/^--.*\n|^\s*\n/gm, '')
-    .startsWith('lock table payment_methods in access exclusive mode;');
-  if (name > FIRST_WITH_LOCK_ORDER && altered.size > 0 && locked.size > 1 && !locksFirst)
-    problems.push(
-      'payments would wait for the migration, and it for them: begin with "lock table payment_methods in access exclusive mode;"',
-    );
   const excluded = /oldest_usable_migration\(\)[\s\S]*?'(\w+)'/.exec(text)?.[1];
   if (excluded !== undefined && (!names.includes(excluded) || excluded > name))
     problems.push(`oldest_usable_migration() returns ${excluded}, which is not this or an earlier migration`);
   if (BREAKING.test(text) && excluded === undefined)
     problems.push('the migration can break earlier versions: replace oldest_usable_migration()');
   return problems;
-}
-
-function tablesAfter(words: string, text: string): Set<string> {
-  const found = text.matchAll(new RegExp(`\\b(?:${words})\\s+(${PAYMENT_TABLES})\\b`, 'gi'));
-  return new Set([...found].map(([, table = '']) => table));
 }
 
 describe('migrations', async () => {
@@ -72,14 +52,6 @@ describe('migrations', async () => {
       `create or replace function oldest_usable_migration() returns text language sql return '0099_later';`,
       1,
     ],
-    ['alter table accounts add column a text;\nalter table customers add column a text;', 1],
-    ['create table a (b bigint references users);\nalter table accounts add column a text;', 1],
-    [
-      '-- First.\nlock table payment_methods in access exclusive mode;\nalter table accounts add a text;\nalter table users add a text;',
-      0,
-    ],
-    ['create table a (b bigint references users, c bigint references accounts);', 0],
-    ['alter table accounts add column a text;', 0],
   ])('with the text %j break %i of these rules', (text, count) => {
     expect(problemsOf('0040_example', text, names)).toHaveLength(count);
   });

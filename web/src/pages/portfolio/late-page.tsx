@@ -14,6 +14,7 @@ import { PageHead, Panel } from '../../ui/panel.tsx';
 import { type Column, Pager, Table } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { readAllRows } from '../shared/all-rows.ts';
 import { codeColumn, moneyColumn } from '../shared/columns.tsx';
 import { csvOf } from './csv.ts';
 import { callListOf, nameOfBucket, useSummary } from './summary.ts';
@@ -144,7 +145,7 @@ function ListDownload({ query }: { query: Query }) {
   async function save() {
     setIsBusy(true);
     try {
-      const csv = csvOf(await readAll(query));
+      const csv = csvOf(await readAllRows((after) => readPage(query, after)));
       saveFile(`late-accounts-${settings().today}.csv`, new Blob([csv], { type: 'text/csv' }));
     } catch (error) {
       toast({ tone: 'bad', text: `${t('portfolio.late.failed')} ${explain(error)}` });
@@ -158,21 +159,6 @@ function ListDownload({ query }: { query: Query }) {
   );
 }
 
-async function readAll(query: Query): Promise<readonly Account[]> {
-  const rows: Account[] = [];
-  for (let after: string | null = ''; after !== null; ) {
-    const { data, error }: Awaited<ReturnType<typeof readPage>> = await readPage(query, after);
-    if (!data) throw error;
-    rows.push(...data.data);
-    after = data.pagination.nextCursor ?? null;
-  }
-  return rows;
-}
-
-/**
- * Reads with a cursor, because page numbers could skip an account: if an account is paid between two reads, a later account moves
- * to a page that was already read.
- */
 function readPage(list: Query, after: string) {
   const query: Query = { ...list, after, limit: ROWS_PER_DOWNLOADED_PAGE };
   return client.GET('/api/accounts', { params: { query } });

@@ -11,12 +11,12 @@ export function useCatalogue() {
   return {
     products: useAllRows(
       ['/api/products', 'active'],
-      (page) => client.GET('/api/products', { params: { query: { ...page, ...ACTIVE } } }),
+      (page, signal) => client.GET('/api/products', { signal, params: { query: { ...page, ...ACTIVE } } }),
       { isKept: true },
     ),
     plans: useAllRows(
       ['/api/payplans', 'active'],
-      (page) => client.GET('/api/payplans', { params: { query: { ...page, ...ACTIVE } } }),
+      (page, signal) => client.GET('/api/payplans', { signal, params: { query: { ...page, ...ACTIVE } } }),
       { isKept: true },
     ),
     methods: usePaymentMethods().filter(({ active }) => active),

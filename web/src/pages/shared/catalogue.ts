@@ -1,13 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { client } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
+import { type Page, readAllRows } from './all-rows.ts';
 
-const PAGE_SIZE = 100;
-
-interface Page<Row> {
-  data?: { data: Row[]; pagination: { totalPages?: number } };
-  error?: unknown;
-}
+const ROWS_PER_PAGE = 100;
 
 interface Options {
   /** Whether the rows are read. The default is true. */
@@ -16,10 +12,12 @@ interface Options {
   isKept?: boolean;
 }
 
-/** A query that reads all pages of a list, to fill a select field or to show names instead of ids. */
+type ReadPage<Row> = (query: { after: string; limit: number }, signal: AbortSignal) => Promise<Page<Row>>;
+
+/** A query that reads all rows of a list, to fill a select field or to show names instead of ids. */
 export function useAllRows<Row>(
-  [path, ...rest]: readonly string[],
-  readPage: (page: { page: number; limit: number }) => Promise<Page<Row>>,
+  [path, ...rest]: readonly [string, ...string[]],
+  readPage: ReadPage<Row>,
   { isEnabled = true, isKept = false }: Options = {},
 ) {
   return useQuery({
@@ -28,31 +26,22 @@ export function useAllRows<Row>(
     enabled: isEnabled,
     staleTime: 5 * 60_000,
     ...(isKept && { gcTime: Number.POSITIVE_INFINITY }),
-    queryFn: async () => {
-      const rows: Row[] = [];
-      for (let page = 1, pages = 1; page <= pages; page++) {
-        const { data, error } = await readPage({ page, limit: PAGE_SIZE });
-        if (!data) throw error;
-        rows.push(...data.data);
-        pages = data.pagination.totalPages ?? 1;
-      }
-      return rows;
-    },
+    queryFn: ({ signal }) => readAllRows((after) => readPage({ after, limit: ROWS_PER_PAGE }, signal)),
   });
 }
 
 /** The products. Empty until they are loaded. */
 export function useProducts(): Schemas['Product'][] {
-  const products = useAllRows(['/api/products'], (page) =>
-    client.GET('/api/products', { params: { query: { ...page, sort: 'name:asc' } } }),
+  const products = useAllRows(['/api/products'], (page, signal) =>
+    client.GET('/api/products', { signal, params: { query: { ...page, sort: 'name:asc' } } }),
   );
   return products.data ?? [];
 }
 
 /** The employees. Empty until they are loaded. */
 export function useEmployees(): Schemas['Employee'][] {
-  const employees = useAllRows(['/api/employees'], (page) =>
-    client.GET('/api/employees', { params: { query: { ...page, sort: 'name:asc' } } }),
+  const employees = useAllRows(['/api/employees'], (page, signal) =>
+    client.GET('/api/employees', { signal, params: { query: { ...page, sort: 'name:asc' } } }),
   );
   return employees.data ?? [];
 }
@@ -61,7 +50,8 @@ export function useEmployees(): Schemas['Employee'][] {
 export function useUsers(isEnabled = true): Schemas['User'][] {
   const users = useAllRows(
     ['/api/users'],
-    (page) => client.GET('/api/users', { params: { query: { ...page, sort: 'lastName:asc' } } }),
+    (page, signal) =>
+      client.GET('/api/users', { signal, params: { query: { ...page, sort: 'lastName:asc' } } }),
     { isEnabled },
   );
   return users.data ?? [];
@@ -71,7 +61,7 @@ export function useUsers(isEnabled = true): Schemas['User'][] {
 export function usePaymentMethods(): Schemas['PaymentMethod'][] {
   const methods = useAllRows(
     ['/api/payment-methods'],
-    (page) => client.GET('/api/payment-methods', { params: { query: page } }),
+    (page, signal) => client.GET('/api/payment-methods', { signal, params: { query: page } }),
     { isKept: true },
   );
   return methods.data ?? [];
