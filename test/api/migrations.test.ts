@@ -11,7 +11,7 @@ import {
 import { migrate } from '../../src/platform/migrations/runner.ts';
 import { databaseOn } from '../support/statements.ts';
 
-/** Migrates rows as earlier versions wrote them. */
+/** Migrates rows as earlier versions wrote them, and checks which locks migrations hold. */
 const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
 const connection = databaseOn(inject('server'), database);
 const server = new pg.Client(inject('server'));
@@ -56,7 +56,10 @@ const READ = [
 ];
 const GATE = `lock table ${FIRST_TABLE_OF_PAYMENTS} in access exclusive mode`;
 
-/** The tables for which payments and the statements of a migration wait for each other. Leaves the database as it was. */
+/**
+ * The tables of payments that the statements lock, if the statements and a payment could wait for each other. They could not if
+ * the statements lock only one of these tables, or FIRST_TABLE_OF_PAYMENTS first. Leaves the database as it was.
+ */
 async function tablesOfConflict(client: pg.Client, statements: readonly string[]): Promise<string[]> {
   await client.query('begin');
   try {
@@ -129,7 +132,7 @@ describe('0013_sales_and_imports', () => {
   });
 });
 
-describe('a migration that locks several tables of payments', () => {
+describe('a migration', () => {
   it.each([
     ['alter table accounts add x text; alter table customers add x text;', ['accounts', 'customers']],
     [
@@ -140,11 +143,16 @@ describe('a migration that locks several tables of payments', () => {
     [`-- First.\n${GATE};\nalter table accounts add x text; alter table users add x text;`, []],
     ['create table x (a bigint references users, b bigint references accounts);', []],
     ['alter table accounts add x text;', []],
-  ])('begins with the lock of the table that they read first: %j', async (text, tables) => {
-    expect(await tablesOfConflict(earlier, parseMigration('0040_example', text).statements)).toEqual(tables);
-  });
+  ])(
+    'that locks several tables of payments must begin with the lock of payment_methods: %j',
+    async (text, tables) => {
+      expect(await tablesOfConflict(earlier, parseMigration('0040_example', text).statements)).toEqual(
+        tables,
+      );
+    },
+  );
 
-  it(`begins with this lock, from ${FIRST_WITH_LOCK_ORDER} on`, async () => {
+  it(`from ${FIRST_WITH_LOCK_ORDER} on begins with this lock if it needs it`, async () => {
     for (const { name, isTransaction, statements } of await readMigrationFiles()) {
       if (name < FIRST_WITH_LOCK_ORDER) continue;
       if (isTransaction) expect(await tablesOfConflict(earlier, statements), name).toEqual([]);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { FIRST_TABLE_OF_PAYMENTS } from '../../src/payments/posting/rules.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
@@ -37,7 +38,7 @@ function record(accountId: number, fields: Record<string, unknown> = {}, key?: s
   return service.call('POST', '/payments', body, key ? { headers: { 'idempotency-key': key } } : {});
 }
 
-const EVERY_POSTING_WAITS = 'lock table payment_methods in access exclusive mode';
+const EVERY_POSTING_WAITS = `lock table ${FIRST_TABLE_OF_PAYMENTS} in access exclusive mode`;
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await delay(10);
@@ -313,17 +314,21 @@ describe('two instances', () => {
   });
 });
 
-describe('a migration that locks payment_methods first', () => {
-  it('can lock all other tables, because a payment that waits for payment_methods holds no lock on a table', async () => {
+describe('a payment that waits for payment_methods', () => {
+  it('holds no lock on a table, so that a migration can lock payment_methods first, and then the others', async () => {
     const { id } = await newAccount(service);
     let sent: Sent | undefined;
+    let waiting: number[] = [];
     await whileHolding(service, EVERY_POSTING_WAITS, async (client) => {
       sent = record(id, { externalId: 'locks' }, 'a key of the test');
-      await until(async () => (await waitingForLock(client)).length === 1);
+      await until(async () => {
+        waiting = await waitingForLock(client);
+        return waiting.length === 1;
+      });
       const { rows } = await client.query(
         `select relname from pg_locks join pg_class c on c.oid = relation
         where granted and relnamespace = 'public'::regnamespace and pid = any($1)`,
-        [await waitingForLock(client)],
+        [waiting],
       );
       expect(rows).toEqual([]);
     });
