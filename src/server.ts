@@ -10,7 +10,7 @@ const LONGEST_CLOSE_MS = 10_000;
 /** How many percent the heap may grow between two garbage collections. V8 allows up to 300, without a measurable gain. */
 const HEAP_GROWTH = '--heap-growing-percent=100';
 
-/** After one of these signals, a second one has no effect. After other signals, the second one ends the process at once. */
+/** While the service stops, these signals have no effect. The other signals of close-with-grace then end the process at once. */
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const PARENT_CHECK_MS = 500;
 /** `npm start` passes this argument. The service then stops when its parent process, npm, ends. */

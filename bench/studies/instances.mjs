@@ -11,8 +11,8 @@
  *
  * Result (at 7735f54, before payments were posted in batches; 10,250,511 payments, two cores for everything): nginx sent 24.6 to
  * 25.4 % of the calls to each of four instances. CPU time of the service with one instance: 0.129 ms for a read, 0.951 ms for a
- * payment. With four instances, which share two cores: 0.276 ms and 1.996 ms. Payments a second that one core could serve: 501 as
- * a core of the service, 641 of PostgreSQL, 11,650 of nginx.
+ * payment. With four instances, which share two cores: 0.276 ms and 1.996 ms. Payments a second that a core could serve if it ran
+ * only one part: 501 for the service, 641 for PostgreSQL, 11,650 for nginx.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { startNginx } from '../lib/nginx.mjs';
@@ -129,7 +129,15 @@ async function reportOf({ results, memory }) {
       `The load before the run was ${load}. ${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s ` +
       'for each line, taken in turns, medians. By `node bench/studies/instances.mjs`.',
     table(
-      ['workload', 'instances', '/s', 'p50, ms', 'p99, ms', 'share of an instance', 'connections of all'],
+      [
+        'workload',
+        'instances',
+        '/s',
+        'p50, ms',
+        'p99, ms',
+        'share of an instance',
+        'database connections of all instances',
+      ],
       all.map((line) => [
         ...[line.workload, line.name, round(line.perSecond), line.p50.toFixed(1), line.p99.toFixed(1)],
         `${percent(line.leastShare)} to ${percent(line.greatestShare)}`,

@@ -56,7 +56,8 @@ export function readAccountNumber(reference: string): number | undefined {
 
 /**
  * The largest account id that an import can use. Its account number has nine digits before the check digit. After an import of
- * this id, the numbers of new accounts have ten digits there, the most that a search finds (`SEARCHED_LENGTHS`).
+ * this id, the numbers of new accounts have ten digits before the check digit. A search finds no longer numbers
+ * (`SEARCHED_LENGTHS`).
  */
 export const LARGEST_IMPORTED_ID = 999_999_999 - FIRST_NUMBER;
 
@@ -80,7 +81,7 @@ export function readFoldedNumber(text: string): number | undefined {
 /** A range of ids, both included. */
 export type IdRange = [from: number, to: number];
 
-/** Nearly every account number begins with 10, so a search for two digits could match nearly all accounts. */
+/** The account numbers of the ids below 100,000 begin with 10, so a search for two digits could match nearly all accounts. */
 const MIN_BEGINNING = 3;
 /** The lengths of the account numbers that a search finds, counted without the prefix and the check digit. */
 const SEARCHED_LENGTHS = [7, 8, 9, 10];

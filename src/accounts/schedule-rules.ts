@@ -140,8 +140,9 @@ export function itemsBy(terms: Terms, date: PlainDate): number {
 
 /**
  * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, counts as covered. If a payment
- * was reversed after its credit had been transferred or refunded, the sum paid is negative. The missing amount is then part of
- * the deposit, even of a deposit of 0: with this deposit and a sum paid of -30, the result is the deposit with a remainder of 30.
+ * was reversed after its credit had been transferred or refunded, the sum paid can be negative. The missing amount is then part of
+ * the deposit, even if the deposit is 0. Example: with a deposit of 0 and a sum paid of -30, the result is the deposit, with a
+ * remainder of 30.
  *
  * @returns undefined if all is paid.
  */

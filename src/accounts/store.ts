@@ -188,7 +188,10 @@ function accountColumns(day: PlainDate): ListColumns {
   };
 }
 
-/** More than the days between any two dates that the API accepts. Larger numbers could lead to dates that PostgreSQL refuses. */
+/**
+ * Larger than the number of days between any two dates that the API accepts. A larger number could lead to a date that PostgreSQL
+ * refuses.
+ */
 const LONGEST_PAST_DUE = 1_000_000;
 
 /** An account is more than n days past due if its due date is before today - n days. This form can use the index on the date. */

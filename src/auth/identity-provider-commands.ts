@@ -181,7 +181,7 @@ function identityTaken(): AppError {
   });
 }
 
-/** @throws AppError NOT_FOUND for an unknown provider. For an allowed name, the error lists the settings that add it. */
+/** @throws AppError NOT_FOUND for an unknown provider. For an allowed name, the error lists the settings that add the provider. */
 export function getIdentityProvider({ config }: Pick<Context, 'config'>, text: string): IdentityProvider {
   const name = text.toLowerCase();
   const provider = config.identityProviders.get(name);

@@ -234,7 +234,7 @@ function shareTaken(field: string, accountId: number | null, taken: TakenShare):
   const { shareBasisPoints, commissionId: id } = taken;
   return new AppError(
     'DUPLICATE_ENTRY',
-    `Other commissions have ${shareBasisPoints} of ${WHOLE_SALE} basis points of the sale of account ${accountId}. ${WHOLE_SALE - shareBasisPoints} are free.`,
+    `Other commissions have ${shareBasisPoints} of ${WHOLE_SALE} basis points of the sale of account ${accountId}. This commission can have at most ${WHOLE_SALE - shareBasisPoints}.`,
     { details: { resource: 'commission', field, id } },
   );
 }

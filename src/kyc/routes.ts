@@ -21,8 +21,9 @@ export function kycRoutes(api: Api, context: Context): void {
         summary: 'Submit or decide a customer’s verification',
         description:
           'Each call adds a record to the history. If a user can decide (`kyc:decide`), the call sets the customer’s `kycStatus`. ' +
-          'Other users can only submit `pending`, which does not replace an existing `kycStatus`. `kycReviewPending` is true while ' +
-          'the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.',
+          'Other users can only submit records with the `verificationStatus` `pending`. Such a record does not replace an existing ' +
+          '`kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second ' +
+          'record, send an Idempotency-Key.',
         params: IdParams,
         body: KycUpdate,
         response: { 200: Envelope(KycRecord, 'KYC updated.') },

@@ -23,7 +23,10 @@ export function numberChanges(
   const withVersion = (row: ChangeRow): ChangeRow => {
     if (row.account_id === null) return row;
     const written = books.get(row.account_id);
-    if (!written) throw new Error(`No money event of ${row.type} changes account ${row.account_id}.`);
+    if (!written) {
+      const names = `The change ${row.type} names account ${row.account_id}`;
+      throw new Error(`${names}, but no posted money event changes the books of this account.`);
+    }
     written.event_count += 1;
     return { ...row, account_version: written.event_count };
   };

@@ -367,7 +367,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'earlier_assignments',
         { kind: 'assignments' },
-        'The earlier accounts of the payment in the order of time, as a JSON array of objects with account (its external_id), assigned_at and unassigned_at. assigned_at can be null for the time when the payment was recorded.',
+        'The earlier accounts of the payment in the order of time, as a JSON array of objects with account (its external_id), assigned_at and unassigned_at. If the first assigned_at is null, the payment was on this account from the time when it was recorded.',
       ),
       optional('reversed_at', timestamp, 'When the payment was reversed. Empty: it was not reversed.'),
       optional('reversal_reason', text(500), 'Why the payment was reversed. Needed with reversed_at.'),

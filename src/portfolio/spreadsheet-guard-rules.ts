@@ -6,7 +6,10 @@ const SPACE = String.raw`\t-\r \u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f
 /** The characters that start a formula, for use inside `[…]`. */
 export const OPERATOR = String.raw`=+@\uff0b\uff0d\uff1d\uff20-`;
 
-/** Matches a text that a spreadsheet would change, with any number of apostrophes before it. `guarded` adds one apostrophe. */
+/**
+ * Matches a text that a spreadsheet would change. Apostrophes before it are allowed: `guarded` adds one more to them, so that
+ * `unguarded` can remove exactly this one.
+ */
 export const NEEDS_GUARD = `^'*([${SPACE}]*[${OPERATOR}]|[${SPACE}]*(0[0-9]+|[0-9]{16,})[${SPACE}]*$)`;
 /** Matches a separator before a formula. A spreadsheet can split the cell at the separator, and run the formula. */
 export const NEEDS_GUARD_AFTER = String.raw`([,;|\t\r\n])(?=['"${SPACE}]*[${OPERATOR}])`;

@@ -40,7 +40,7 @@ export const APPROVAL_CHECKS: readonly Check[] = [
         (status <> 'approved' and entries > 0, 'changes by a request that is ' || status, '0', entries::text),
         (is_own, 'decided by', 'another user', 'the requester'),
         (credit_move_id is not null and is_other_move, 'credit move', 'as requested', 'another'),
-        (credit_move_id is not null and requests_of_move > 1, 'requests of its credit move', '1', requests_of_move::text),
+        (credit_move_id is not null and requests_of_move > 1, 'number of requests with this credit move', '1', requests_of_move::text),
         (status = 'approved' and is_not_reversed, 'status of the payment', 'reversed', 'not reversed')
       ) as v (is_broken, what, expected, found)
       where v.is_broken`,

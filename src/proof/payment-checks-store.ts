@@ -58,7 +58,8 @@ export const PAYMENT_CHECKS: readonly Check[] = [
         p.amount_minor as paid_minor, p.status as paid_status, p.payment_date as day, p.source,
         p.import_id, e.account_id is not null as is_on_account,
         case when n.outcome = 'conflict' then (
-          -- Migration 0018 set the flag payment_reversed on conflicts without an unreversed manual payment. They are unresolved.
+          -- A conflict is resolved if all its manual payments are reversed. Exception: conflicts with the flag payment_reversed
+          -- (migration 0018) had no unreversed manual payment from the start, and staff must still decide.
           select count(*) = 0 and not 'payment_reversed' = any(n.flags) or count(*) = 1 and min(c.amount_minor) = n.amount_minor
             and not ('other_account' = any(n.flags) and count(c.account_id) = 1)
           from payments c

@@ -86,7 +86,7 @@ export const Proof = Type.Object(
         sums: Type.Array(Type.Object({ name: Type.String(), amount: Amount })),
         violationCount: Type.Integer(),
         violations: Type.Array(Type.Object(violationFields), {
-          description: `The first ${MAX_VIOLATIONS} violations. Violations of the day come first.`,
+          description: `The first ${MAX_VIOLATIONS} violations. Violations with the date of the proof come first.`,
         }),
       }),
     ),

@@ -43,7 +43,7 @@ export const ProviderStatement = Type.Object(
       lines: Type.Integer({ description: 'The number of lines after the header.' }),
       payments: Type.Integer({
         description:
-          'The number of lines to compare with the books. Such a line is completed, paid money in, has no linked transaction, and does not repeat a receipt.',
+          'The number of lines to compare with the books. Such a line can be read, and has the status Completed and an amount paid in. It has no linked transaction. Its receipt is not in an earlier line of this kind.',
       }),
       compared: Type.Integer(),
       imported: Type.Integer({ description: 'The number of payments imported from this statement.' }),

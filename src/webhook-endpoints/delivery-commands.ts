@@ -288,7 +288,7 @@ export function startDeliveryLoop(
         { webhookEndpoint: id, reason },
         'A webhook endpoint was disabled. Enable it when its receiver works again',
       );
-    // With inOrder, the next event of a key can be sent when the event before it has left webhook_retries.
+    // With inOrder, an event can be sent when the previous event of its key has left webhook_retries.
     if (inOrder && retries.length + done.length > 0) mayHaveRetries = true;
     adopt(next, leasedAtMs);
     return true;
@@ -333,7 +333,7 @@ export function startDeliveryLoop(
     } catch (error) {
       log.warn(
         { err: error, webhookEndpoint: endpoint.id },
-        'The last deliveries of a webhook endpoint were not saved',
+        'The outcomes of the last deliveries of a webhook endpoint may not be saved. The events may be sent again',
       );
     }
   }

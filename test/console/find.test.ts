@@ -40,7 +40,6 @@ describe.skipIf(!HAS_BROWSER)('the search', () => {
     await expectAccessible(page);
     await page.keyboard.press('Enter');
     await page.waitForURL(`${console.origin}/accounts/${account.id}`);
-    await page.context().close();
   });
 
   it('says what to try if nothing is found', async () => {
@@ -48,7 +47,6 @@ describe.skipIf(!HAS_BROWSER)('the search', () => {
     await page.locator('#page-find:focus').waitFor();
     await page.keyboard.type('nobody has this name');
     await page.getByText('Nothing found.').waitFor();
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser, and requests no other host', () => {

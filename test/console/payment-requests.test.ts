@@ -63,7 +63,6 @@ describe.skipIf(!HAS_BROWSER)('a payment request', async () => {
     await page.getByRole('button', { name: 'Mwombe mteja alipe' }).click();
     await page.locator('dialog').getByRole('button', { name: 'Tuma ombi' }).click();
     await page.getByText('Mteja alighairi').waitFor();
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser, and requests no other host', () => {

@@ -27,7 +27,6 @@ describe.skipIf(!HAS_BROWSER)('the page of a payment or an invoice', () => {
     await expectAccessible(page);
     expect(await page.getByRole('button', { name: 'Reverse payment' }).count()).toBe(0);
     expect((await console.call('GET', `/accounts/${id}`)).balance).toBe(22_800);
-    await page.context().close();
   });
 
   it('offers an agent no reversal', async () => {
@@ -40,7 +39,6 @@ describe.skipIf(!HAS_BROWSER)('the page of a payment or an invoice', () => {
     const page = await console.open(`/payments/${payment.id}`, { email: await console.createUser('agent') });
     await page.getByRole('heading', { name: 'Details' }).waitFor();
     expect(await page.getByRole('button', { name: 'Reverse payment' }).count()).toBe(0);
-    await page.context().close();
   });
 
   it.each(SIZES)('shows an invoice with its items (%s)', async (_size, viewport) => {
@@ -54,7 +52,6 @@ describe.skipIf(!HAS_BROWSER)('the page of a payment or an invoice', () => {
     await page.getByText('<script>alert(1)</script>').waitFor();
     await expectAccessible(page);
     await page.locator('.facts').getByText('110.00').waitFor();
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser, and requests no other host', () => {

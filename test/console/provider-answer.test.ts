@@ -99,7 +99,6 @@ describe.skipIf(!HAS_BROWSER)('a status query', async () => {
     await panel(page).getByRole('button', { name: 'Ask the provider' }).click();
     await panel(page).getByText('KES 800.00').waitFor();
     await panel(page).getByText('The answer agrees with the books.').waitFor();
-    await page.context().close();
   });
 
   it('shows in Swahili why there is no answer', async () => {
@@ -110,7 +109,6 @@ describe.skipIf(!HAS_BROWSER)('a status query', async () => {
     await page.getByText('Mtoa huduma hajui muamala huu').waitFor();
     await page.getByText('The transaction receipt number does not exist. (2032)').waitFor();
     await page.getByRole('button', { name: 'Uliza tena' }).waitFor();
-    await page.context().close();
   });
 
   it('about a notification without a readable transaction asks for its number', async () => {
@@ -127,7 +125,6 @@ describe.skipIf(!HAS_BROWSER)('a status query', async () => {
     await panel(page).locator('[name=transactionRef]').fill(transactionRef);
     await panel(page).getByRole('button', { name: 'Ask the provider' }).click();
     await panel(page).getByText('KES 800.00').waitFor();
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser, and requests no other host', () => {

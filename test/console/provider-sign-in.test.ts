@@ -43,7 +43,6 @@ describe.skipIf(!HAS_BROWSER)('signing in through an identity provider', () => {
     await expectAccessible(page);
     await signInAs(page, 'baraka');
     await page.locator('.avatar').waitFor();
-    await page.context().close();
   });
 
   it.each([
@@ -54,7 +53,6 @@ describe.skipIf(!HAS_BROWSER)('signing in through an identity provider', () => {
     await signInAs(page, person);
     await page.getByRole('alert').getByText(message).waitFor();
     await expectAccessible(page);
-    await page.context().close();
   });
 
   it('links the identity to a user who opens the link of an invitation', async () => {
@@ -70,7 +68,6 @@ describe.skipIf(!HAS_BROWSER)('signing in through an identity provider', () => {
     await signInAs(page, 'amina');
     await page.locator('.avatar').click();
     await page.getByText('amina@example.com').waitFor();
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser', () => {

@@ -255,7 +255,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await page.locator('dialog').getByRole('button', { name: 'Reconcile' }).click();
     await page.getByText('50 reconciled.').waitFor();
     await page.getByText('Choose the payments whose money has arrived.').waitFor();
-    expect(await page.locator('tbody').getByRole('checkbox').count()).toBe(1);
+    await expect.poll(() => page.locator('tbody').getByRole('checkbox').count()).toBe(1);
   });
 
   it.each(SIZES)('have a tab for the proof of a day (%s)', async (_name, viewport) => {

@@ -77,7 +77,6 @@ describe.skipIf(!HAS_BROWSER)('the pages of two records', () => {
     expect(await rows(2).count()).toBe(0);
     await sendRows(1);
     await rows(1).waitFor();
-    await page.context().close();
   });
 
   it('leave no message in the console of the browser, and request no other host', () => {

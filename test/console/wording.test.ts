@@ -49,7 +49,6 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     );
     await page.goto(`${console.origin}/products`);
     await page.getByText('Cold storage', { exact: true }).first().waitFor();
-    await page.context().close();
   });
 
   it('shows codes of the audit log in words', async () => {
@@ -62,7 +61,6 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     const dialog = page.locator('dialog');
     await dialog.getByText('Cold storage', { exact: true }).waitFor();
     await dialog.getByText('3.25%', { exact: true }).waitFor();
-    await page.context().close();
   });
 
   it('leaves no message in the console of the browser, and requests no other host', () => {

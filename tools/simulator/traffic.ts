@@ -62,9 +62,9 @@ export function createRandom(seed: number): Random {
 }
 
 const BURST_SHARE = 6; // In one of six seconds, all notifications are sent at the start of the second.
-const REPEAT_SHARE = 8; // One of eight notifications is repeated. The next two lines are shares in the same form.
-const ALTERED_SHARE = 25;
-const HANG_UP_SHARE = 40;
+const REPEAT_SHARE = 8; // One of 8 notifications is repeated.
+const ALTERED_SHARE = 25; // One of 25 is sent again with other values.
+const HANG_UP_SHARE = 40; // At one of 40, the provider hangs up.
 const MAX_REPEAT_DELAY_MS = 3_000;
 const OLDEST_DAYS = 3;
 
@@ -144,7 +144,7 @@ interface Typed {
   kind: string;
   reference: string;
   payer: string | number;
-  /** Whether the reference leads to the account. If the reference is empty: whether the payer's number does. */
+  /** Whether the reference leads to the account. If the reference is empty: whether the payer's number leads to it. */
   isRight: boolean;
 }
 

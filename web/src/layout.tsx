@@ -28,7 +28,7 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
   useLayoutEffect(() => {
     if (firstLocation.current === location) return;
     firstLocation.current = '';
-    // Otherwise the page itself gets the focus, so that a screen reader starts there.
+    // If the page has not done so, the page itself gets the focus, so that a screen reader starts there.
     if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, [location]);

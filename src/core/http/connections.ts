@@ -18,7 +18,7 @@ const MAX_UNANSWERED = 64;
 const CHECK_INTERVAL_MS = 2_500;
 /**
  * The server closes a connection if its client has read nothing for this many intervals (25 to 28 s). The kernel of a client may
- * buffer a third of a megabyte before it reports that the client reads. At 20 kB/s, this takes 17 s.
+ * report progress only after the client has read a third of a megabyte. At 20 kB/s, this takes 17 s.
  */
 const MAX_SILENT_INTERVALS = 10;
 /** The limit (a minute) if the kernel of the server does not report how much the client has read. */

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 
 /**
  * The quality of one option in a header such as Accept or Accept-Encoding (RFC 9110, section 12.5). The package `negotiator` only
- * picks an option from a list. This function allows the caller to compare two options, and to choose the wildcards.
+ * picks an option from a list. With this function, the caller can compare two options, and decide which wildcards match them.
  * @param names - names of the option in the header, most specific first, wildcards last.
  * @returns a number from 0 (not acceptable, or not listed) to 1.
  */

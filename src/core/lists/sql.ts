@@ -7,7 +7,10 @@ import type { BusinessDay, Comparison, Filter, FilterValue, ListPlan } from './q
 export interface ListColumns {
   /** The SQL of each computed field, which has no column. */
   computed?: Record<string, RawBuilder<unknown>>;
-  /** By field: makes a condition that can use an index, to replace the usual condition. It can contain the usual condition. */
+  /**
+   * For some fields, a function that returns a condition that can use an index. This condition replaces the usual condition, which
+   * it can contain.
+   */
   indexed?: Record<string, (filter: Filter, usual: RawBuilder<boolean>) => RawBuilder<boolean>>;
 }
 
@@ -68,7 +71,7 @@ export function sortValuesOf(order: ListOrder, columns: ListColumns): RawBuilder
   return sql`json_build_array(${sql.join(order.map(({ field }) => columnOf(field, columns)))})`;
 }
 
-/** PostgreSQL sorts text in byte order, because other collations can differ between servers. */
+/** Makes PostgreSQL sort text in byte order, because other collations can differ between servers. */
 const BYTE_ORDER = ' collate "C"';
 
 function orderedColumn(field: NamedField, columns: ListColumns): RawBuilder<unknown> {

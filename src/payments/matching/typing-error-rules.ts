@@ -13,7 +13,7 @@ const MIN_NEAR_LENGTH = 7;
  * Finds account numbers that differ from the reference by one edit: one character is wrong, missing or added, or two neighbouring
  * characters are swapped. For a usual number there are about 300 such texts. Only a few of them have a correct check digit.
  *
- * @returns their ids, ascending, without the id of the reference itself. Not every id belongs to an account.
+ * @returns the account ids of these numbers, ascending, without the id of the reference itself. Not every id belongs to an account.
  */
 export function nearAccountNumbers(reference: string): number[] {
   const typed = foldReference(reference) ?? '';

@@ -77,7 +77,8 @@ export function resultsAsText(
     entries: entries
       .map((entry) =>
         copyLine(
-          // A transfer has entries on two accounts. Without a position, they are written in one statement.
+          // The entries of a transfer are on two accounts, which can be in different batches. `writeEntries` writes all entries
+          // without a position in one statement.
           entry.event === 'credit_transferred' ? null : position,
           entry.eventId,
           entry.event,

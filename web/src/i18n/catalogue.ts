@@ -22,7 +22,7 @@ const STORAGE_KEY = 'language';
 /** The files that the browser loads: `core.ts` for all pages, and one for the opened page. */
 const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
   './*/*.ts',
-  // `index.ts` is only for types and tests. The loaded files import the other files of this pattern.
+  // `index.ts` is only for types and tests. The other excluded files are imported by the loaded files.
   '!./*/{index,codes,common,fields,provider-answer,secrets,session,shared,values}.ts',
 ]);
 

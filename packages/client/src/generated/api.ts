@@ -652,7 +652,7 @@ export interface paths {
         get: operations["listKycHistory"];
         /**
          * Submit or decide a customer’s verification
-         * @description Each call adds a record to the history. If a user can decide (`kyc:decide`), the call sets the customer’s `kycStatus`. Other users can only submit `pending`, which does not replace an existing `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
+         * @description Each call adds a record to the history. If a user can decide (`kyc:decide`), the call sets the customer’s `kycStatus`. Other users can only submit records with the `verificationStatus` `pending`. Such a record does not replace an existing `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
          *
          *     Needs the permission `kyc:submit` (roles: admin, manager, agent).
          */
@@ -2781,7 +2781,7 @@ export interface paths {
         put?: never;
         /**
          * Validate a mobile-money payment
-         * @description Before the money moves, the provider asks whether to accept the payment. The service accepts a payment that matches an account, or whose reference is an existing account number. Exceptions: a completed account, and a cancelled account that owes nothing, are refused. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong amount, and C2B00015 the short code of another business. Nothing is stored. If the service fails, the answer is 503 within 2 seconds, and the provider applies the default action that you registered.
+         * @description Before the money moves, the provider asks whether to accept the payment. The service accepts a payment that matches an account, or whose reference is an existing account number. There are two exceptions. A payment for a completed account is refused. A payment for a cancelled account is refused, too, unless the account owes money after a reversal. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong amount, and C2B00015 the short code of another business. Nothing is stored. If the service fails, the answer is 503 within 2 seconds, and the provider applies the default action that you registered.
          *
          *     Needs no access token.
          */
@@ -8049,7 +8049,7 @@ export interface components {
                     amount: number | null;
                 }[];
                 violationCount: number;
-                /** @description The first 100 violations. Violations of the day come first. */
+                /** @description The first 100 violations. Violations with the date of the proof come first. */
                 violations: {
                     table: string;
                     id: number | null;
@@ -8305,7 +8305,7 @@ export interface components {
             progress: {
                 /** @description The number of lines after the header. */
                 lines: number;
-                /** @description The number of lines to compare with the books. Such a line is completed, paid money in, has no linked transaction, and does not repeat a receipt. */
+                /** @description The number of lines to compare with the books. Such a line can be read, and has the status Completed and an amount paid in. It has no linked transaction. Its receipt is not in an earlier line of this kind. */
                 payments: number;
                 compared: number;
                 /** @description The number of payments imported from this statement. */

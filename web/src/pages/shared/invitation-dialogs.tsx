@@ -27,7 +27,7 @@ export function LinkDialog({
   );
 }
 
-/** Invites a user to sign in through an identity provider, too. */
+/** Invites an existing user to link an identity, so that the user can sign in through an identity provider. */
 export function IdentityDialog({
   userId,
   email,
