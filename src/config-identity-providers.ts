@@ -37,7 +37,8 @@ export function readProviders(
     }
     checkWebAddress(issuerVariable, issuer, reading);
     // With the address of the metadata document, the library would not verify the issuer.
-    if (issuer.includes('/.well-known/')) problems.push(`${issuerVariable} must end before /.well-known/`);
+    if (issuer.includes('/.well-known/'))
+      problems.push(`${issuerVariable} must not contain /.well-known/; remove it and everything after it`);
     return {
       name: capitals.toLowerCase(),
       issuer,

@@ -76,7 +76,8 @@ const STEPS: readonly Step[] = [
     name: 'queue the daily check of the books',
     run: async (context) => {
       await queueDailyCheck(context);
-      return 0; // With 0, no log line follows: after a first start, the printed addresses must stay the last output.
+      // With 0, nothing is logged: after a first start, the addresses of the service must stay the last lines of the output.
+      return 0;
     },
   },
   {

@@ -74,7 +74,7 @@ export interface Rights {
   apiKey?: { permissions: readonly string[] };
 }
 
-/** For some permissions, the permission that an API key needs instead. Null: no API key can have the permission. */
+/** The permissions that no API key can have, with the permission that a key needs instead. Null: no key may call the routes. */
 const API_KEYS_NEED: Readonly<Partial<Record<Permission, Permission | null>>> = {
   // These permissions would let a key act as another user or key.
   'users:administer': null,

@@ -37,7 +37,7 @@ interface QuotedPayment {
   position: Position;
   /** The number of items, including the deposit, that the amount would complete. */
   itemsCovered: number;
-  /** The part of the amount that would go to the next item, and not complete it. */
+  /** The part of the amount that would pay only a part of the next item. */
   remainderMinor: Minor;
   balanceMinor: Minor;
   creditMinor: Minor;

@@ -253,7 +253,7 @@ export const Quote = Type.Object(
             description: 'The number of items, including the deposit, that the payment completes.',
           }),
           remainder: Type.Number({
-            description: 'The part of the payment that goes to the next item, and does not complete it.',
+            description: 'The part of the payment that pays only a part of the next item.',
           }),
           balance: Money,
           credit: Money,

@@ -199,7 +199,7 @@ export const StatusChange = Type.Object(
     cause: Nullable(
       Choice('StatusCause', STATUS_CAUSES, {
         description:
-          'Why the suspension policy suspended or reactivated the account. If a completed account is reopened, this is the cause of the status before completion. Otherwise null.',
+          'Why the suspension policy suspended or reactivated the account. If a completed account is reopened, this change has the cause of the status before the completion. Null for all other changes.',
       }),
     ),
     actor: Type.String({

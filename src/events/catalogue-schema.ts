@@ -123,13 +123,13 @@ export const EVENTS = {
     isDerived: true,
   },
   'payment.unmatched': {
-    when: 'A payment that a provider reported matches no account. The payment is now in the worklist.',
+    when: 'A payment that a provider reported matches no account. The payment is now in the list of unmatched payments.',
     data: ['amountMinor', 'paymentMethodId', 'paymentDate'],
     isDerived: true,
   },
   'payment.assigned': { when: 'Staff assigned an unmatched payment to an account.', data: PAYMENT_DATA },
   'payment.unassigned': {
-    when: 'Staff unassigned a payment from its account. The payment is in the worklist again.',
+    when: 'Staff unassigned a payment from its account. The payment is now in the list of unmatched payments.',
     data: PAYMENT_DATA,
   },
   'payment.reversed': { when: 'Staff reversed a payment.', data: PAYMENT_DATA },

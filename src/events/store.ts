@@ -6,8 +6,9 @@ import { PUBLISHING_LOCK } from './change-store.ts';
 import type { Sample } from './rules.ts';
 
 /**
- * Uses `pg_sequence_last_value`, because it locks the page of the sequence. A plain select could see an id that is not taken yet.
- * The subquery on `pg_locks` depends on `taken.id`, so that PostgreSQL reads the locks after the sequence.
+ * Uses `pg_sequence_last_value`, because it locks the page of the sequence. A plain select takes no such lock: it could read a
+ * higher value that `nextval` stores there for a moment, and so return an id that no transaction has taken yet. The subquery on
+ * `pg_locks` depends on `taken.id`, so that PostgreSQL reads the locks after the sequence.
  */
 const SAMPLE = `
   select (pg_postmaster_start_time(), (pg_control_checkpoint()).checkpoint_lsn)::text as server,

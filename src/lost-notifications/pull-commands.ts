@@ -38,7 +38,7 @@ export const PULL_TASK = 'pull-payments';
 const SHORTEST_WINDOW_MS = 60_000;
 /** After this time, the next windows wait for the next run of the job, a minute later. */
 const LONGEST_RUN_MS = 60_000;
-/** If there are more pages, the provider never reports the end of its rows. */
+/** After this many pages of a window, the pull fails: the provider probably never reports the end of its rows. */
 const MAX_PAGES = 5_000;
 /** Each page starts with the last rows of the previous page, because rows shift if the provider adds or hides rows. */
 const OVERLAPPING_ROWS = 10;

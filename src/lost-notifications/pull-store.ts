@@ -99,7 +99,10 @@ export async function findKnownTransactions(
   return new Set(rows.map(({ trans_id: transId }) => transId));
 }
 
-/** Whether an unreadable row of the provider is already stored as a rejected notification. Uses their small partial index. */
+/**
+ * Whether an unreadable row of the provider is already stored as a rejected notification. The query uses the small partial index
+ * of rejected notifications.
+ */
 export async function hasRejected(db: Db, provider: string, rawBody: string): Promise<boolean> {
   const { rows } = await sql`
     select from notifications where status = 'rejected' and provider = ${provider} and raw_body = ${rawBody}

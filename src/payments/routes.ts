@@ -209,9 +209,9 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'assignPayment',
         summary: 'Assign an unmatched payment to an account',
         description:
-          'If the payer’s exact phone number is known, the next payment with the same reference from the same payer matches this account. ' +
-          'Exception: if the reference is the number of another open account, the next payment stays unmatched, and both accounts are ' +
-          'suggested.',
+          'After the assignment, the next payment with the same reference from the same payer matches this account. This works only if the payer’s ' +
+          'exact phone number is known. Exception: if the reference is the number of another open account, the next payment stays unmatched, and ' +
+          'both accounts are suggested.',
         params: UnmatchedParams,
         body: Assignment,
         response: { 200: Envelope(Payment, 'Payment assigned.') },

@@ -100,8 +100,9 @@ export const PAYMENT_CHECKS: readonly Check[] = [
           'where payment ' || payment_id || ' was received', 'on an account', 'without an account'),
         (outcome = 'unmatched' and is_on_account,
           'where payment ' || payment_id || ' was received', 'without an account', 'on an account'),
-        (is_resolved, 'conflict with payment ' || conflict_payment_id, 'an unreversed payment with another amount, or several',
-          'none, or one with the same amount'),
+        (is_resolved, 'conflict with payment ' || conflict_payment_id,
+          'one unreversed manual payment with another amount or account, or several unreversed manual payments',
+          'no unreversed manual payment, or one with the same amount'),
         (status <> 'processed' and (outcome is not null or payment_id is not null), 'outcome while ' || status, 'none',
           coalesce(outcome::text, 'payment ' || payment_id))
       ) as v (is_broken, what, expected, found)

@@ -43,7 +43,7 @@ export const ProviderStatement = Type.Object(
       lines: Type.Integer({ description: 'The number of lines after the header.' }),
       payments: Type.Integer({
         description:
-          'The number of lines to compare with the books. Such a line can be read, and has the status Completed and an amount paid in. It has no linked transaction. Its receipt is not in an earlier line of this kind.',
+          'The number of lines to compare with the books. Such a line is readable, and has the status Completed and an amount in Paid In. Its column Linked Transaction ID names no other transaction. If several such lines have the same receipt, only the first one counts.',
       }),
       compared: Type.Integer(),
       imported: Type.Integer({ description: 'The number of payments imported from this statement.' }),

@@ -37,7 +37,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries, re
         description:
           'startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of ' +
           'asOf, which is endDate or today, whichever is earlier. A payment counts from its value date. accountsUrl lists the accounts behind a ' +
-          'figure. Most accountsUrl are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM ' +
+          'figure. For a past asOf, most accountsUrl fields are null, because lists show only the present. Ratios follow the GOGLA PAYGo PERFORM ' +
           'definitions. If your earlier summaries are still running, the answer is 429. If other callers use all slots for summaries, the answer is 503.',
         querystring: SummaryQuery,
         response: { 200: Envelope(AccountSummary, 'Summary made.') },

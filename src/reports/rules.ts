@@ -22,7 +22,7 @@ export interface ReportPeriod {
  * Completes the period of a report. Each missing date defaults to the start or end of the current month. If the period
  * would then end before it starts, the month of the given date is used instead.
  *
- * @throws AppError VALIDATION_ERROR when the start is after the end.
+ * @throws AppError VALIDATION_ERROR when both dates are given and the start is after the end.
  */
 export function readReportPeriod(given: Partial<ReportPeriod>, today: PlainDate): ReportPeriod {
   const startDate = given.startDate ?? firstOfMonth(earlier(given.endDate ?? today, today));

@@ -57,8 +57,8 @@ export function startDispatcher(context: Context, reader: HorizonReader, log: Lo
   }
 
   /**
-   * Stops the loops whose endpoint was disabled, deleted or taken over. A locked endpoint is missing from `leased`, although this
-   * instance still owns it.
+   * Stops the loops whose endpoint was disabled, deleted or taken over. An endpoint that another transaction has locked is also
+   * missing from `leased`, but this instance may still own the endpoint.
    */
   async function stopLost(leased: ReadonlySet<number>): Promise<void> {
     const missing = [...loops.keys()].filter((id) => !leased.has(id));

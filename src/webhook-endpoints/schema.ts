@@ -105,7 +105,7 @@ const endpointProperties = {
     Type.String({
       format: 'date-time',
       description:
-        'All events wait until this time, after five failures in a row or because the receiver sent Retry-After.',
+        'All events of the endpoint wait until this time, after five failures in a row or because the receiver sent Retry-After.',
     }),
   ),
   previousSecretExpiresAt: Nullable(

@@ -10,11 +10,11 @@ export interface PayingAccount {
   /** The minor units that are missing until the account is paid in full. */
   roomMinor: bigint;
   /**
-   * The phone and national id of the customer. Null if the customer has, or may have, another account, because these values then
-   * point to no single account.
+   * The phone and national id of the customer. Null if the customer has, or may have, another account, because these values can
+   * then lead to several accounts.
    */
   soleHolder: { phone: string; nationalId: string } | null;
-  /** The phone of a customer with several open accounts. As a reference, it leads to no single account. */
+  /** The phone of a customer with several open accounts. As a reference, it leads to several accounts. */
   sharedPhone: string | null;
 }
 

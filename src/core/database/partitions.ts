@@ -52,7 +52,7 @@ export async function readPartitions(client: pg.ClientBase, table: string): Prom
 }
 
 interface Locking {
-  /** The table that concurrent transactions read first. If it is locked first, they and this work never wait for each other. */
+  /** The table that concurrent transactions read first. Locking it first avoids a deadlock with them. */
   lockFirst?: string;
 }
 

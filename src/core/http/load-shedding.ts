@@ -28,7 +28,8 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 /**
  * Limits the number of concurrent requests, and the bytes of answers that clients have not read yet. Refuses requests above a
- * limit at once: a quick refusal is better than a late answer. Unread bytes prevent neither small answers nor answers to writes.
+ * limit at once: a quick refusal is better than a late answer. Small answers and answers to writes are sent even above the
+ * limits of unread bytes.
  */
 export function shedLoad(app: HttpServer): void {
   const endCall = limitCalls(app);
@@ -50,7 +51,8 @@ export function shedLoad(app: HttpServer): void {
 
 /**
  * Refuses requests before any other work.
- * @returns a function that stops counting a request. Without a call, counting stops when the answer or the connection has ended.
+ * @returns a function that stops counting a request. If this function is not called, counting stops when the answer or the
+ *   connection has ended.
  */
 function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
   const calls = { inFlight: 0, limit: MAX_IN_FLIGHT };

@@ -184,9 +184,9 @@ function overlapAtEnd(one: string, other: string): boolean {
 /**
  * Decides which account the payment matches, or returns the candidates. The payer's phone is used only if the reference is empty.
  *
- * A learned account is used if the interpretations lead to it, to no single account, or to the account that staff replaced with
- * it. If they lead to any other account, the payment matches no account. It also matches none if the payer typed the number of
- * another open account, because one phone can pay for several accounts.
+ * A learned account is used if the interpretations lead to it, to no account or several accounts, or to the account that staff
+ * replaced with it. If they lead to any other account, the payment matches no account. It also matches none if the payer typed
+ * the number of another open account, because one phone can pay for several accounts.
  */
 export function decideMatch(candidates: Candidate[], referenceIsEmpty: boolean): Match {
   const read = decideByInterpretation(candidates, referenceIsEmpty);

@@ -21,8 +21,8 @@ interface MobilemoneyPullSettings {
 const HOUR_MS = 3_600_000;
 const HISTORY_MS = 48 * HOUR_MS;
 /**
- * Shorter than the three hours by which East Africa Time is ahead of UTC, so that only one interpretation of a time is in the
- * window. See `readTime`.
+ * With TOLERANCE_MS before and after it, a window is shorter than three hours, the difference between East Africa Time and UTC.
+ * So of the two interpretations of a time, only one is in the window. See `readTime`.
  */
 const LONGEST_WINDOW_MS = 2 * HOUR_MS;
 const TOLERANCE_MS = 25 * 60_000;

@@ -118,7 +118,7 @@ export const mobilemoneyRequester: PaymentRequester = {
     operationId: 'receiveMobileMoneyRequestAnswer',
     summary: 'Receive the answer to a payment request',
     description:
-      'The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. ' +
+      'The provider calls this address to report the outcome of a payment request. Each request that the service sends contains the address. The call is authenticated like a notification. ' +
       'An answer that fits no request is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.',
     body: { contentType: 'application/json', schema: AnswerBody },
     answer: { contentType: 'application/json', schema: Acknowledged('RequestAnswerStored') },

@@ -140,7 +140,7 @@ export const mobilemoneyStatusAnswers: StatusAnswers = {
     operationId: 'receiveMobileMoneyStatusAnswer',
     summary: 'Receive the status of a transaction',
     description:
-      'The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. ' +
+      'The provider calls this address to answer a status query. Each query that the service sends contains the address. The call is authenticated like a notification. ' +
       'An answer that fits no query is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.',
     body: { contentType: 'application/json', schema: AnswerBody },
     answer: { contentType: 'application/json', schema: Acknowledged('StatusAnswerStored') },

@@ -72,7 +72,9 @@ export async function launch({
     child.once('exit', (status, signal) => resolve(howItEnded(status, signal)));
   }).then(async (how) => {
     serverEnd.abort();
-    child.stdin?.destroy(); // If only the guardian's main shell has died, its watcher shell now ends the server.
+    // If only the guardian's main shell was killed, PostgreSQL still runs. When stdin closes, the watcher in the guardian's
+    // script (guardian.ts) stops PostgreSQL.
+    child.stdin?.destroy();
     const reason = await log.close();
     return how === failedStatus ? (reason ?? how) : how;
   });

@@ -36,9 +36,9 @@ interface ProcessOptions {
 }
 
 /**
- * Prints documents one at a time in a separate process, which starts with the first order. In a thread, the compiler's native
- * code could not be interrupted, and its crash would end the service. The process runs at low priority, has no secrets and is
- * killed if a document takes too long.
+ * Prints documents one at a time in a separate process, which starts with the first order. In a thread, the native code of the
+ * Typst compiler could not be interrupted, and a crash of this code would end the service. The process runs at low priority, has
+ * no secrets and is killed if a document takes too long.
  *
  * The library workerpool kills with SIGTERM, which hanging native code ignores. The library tinypool kills only after one second,
  * and does not let us choose stdio or the message format.

@@ -106,8 +106,9 @@ async function takeAccountIds(tx: Tx): Promise<void> {
 }
 
 /**
- * Creates the history of all accounts, in the order of time. Leaves out payments, credit moves and status changes without a value
- * that the history needs. Every account has its opening.
+ * Creates the history of all accounts, in the order of time. A payment, credit move or status change is left out if a value that
+ * the history needs is missing, or if its account is not in the import. The opening of an account is never left out, even if its
+ * day cannot be read.
  * @returns the number of items.
  */
 export async function createHistory(tx: Tx, { timeZone, writesRows }: StagingSettings): Promise<number> {

@@ -973,7 +973,7 @@ export interface paths {
         put?: never;
         /**
          * Assign an unmatched payment to an account
-         * @description If the payer’s exact phone number is known, the next payment with the same reference from the same payer matches this account. Exception: if the reference is the number of another open account, the next payment stays unmatched, and both accounts are suggested.
+         * @description After the assignment, the next payment with the same reference from the same payer matches this account. This works only if the payer’s exact phone number is known. Exception: if the reference is the number of another open account, the next payment stays unmatched, and both accounts are suggested.
          *
          *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
@@ -2195,7 +2195,7 @@ export interface paths {
         };
         /**
          * Summarise the portfolio for a period
-         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf, which is endDate or today, whichever is earlier. A payment counts from its value date. accountsUrl lists the accounts behind a figure. Most accountsUrl are null for a past asOf, because the list shows the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If your earlier summaries are still running, the answer is 429. If other callers use all slots for summaries, the answer is 503.
+         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf, which is endDate or today, whichever is earlier. A payment counts from its value date. accountsUrl lists the accounts behind a figure. For a past asOf, most accountsUrl fields are null, because lists show only the present. Ratios follow the GOGLA PAYGo PERFORM definitions. If your earlier summaries are still running, the answer is 429. If other callers use all slots for summaries, the answer is 503.
          *
          *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
@@ -2715,7 +2715,7 @@ export interface paths {
         put?: never;
         /**
          * Receive the answer to a payment request
-         * @description The provider reports the outcome of a payment request. The service sends this address with each request. The call is authenticated like a notification. An answer that fits no request is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.
+         * @description The provider calls this address to report the outcome of a payment request. Each request that the service sends contains the address. The call is authenticated like a notification. An answer that fits no request is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.
          *
          *     Needs no access token.
          */
@@ -2737,7 +2737,7 @@ export interface paths {
         put?: never;
         /**
          * Receive the status of a transaction
-         * @description The provider answers a status query. The service sends this address with each query. The call is authenticated like a notification. An answer that fits no query is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.
+         * @description The provider calls this address to answer a status query. Each query that the service sends contains the address. The call is authenticated like a notification. An answer that fits no query is stored as a notification with the status `rejected`, and is still acknowledged. An unreadable answer is stored in the same way, and gets 400.
          *
          *     Needs no access token.
          */
@@ -7388,7 +7388,7 @@ export interface components {
         PaymentState: "paid_off" | "closed" | "not_due" | "late" | "in_grace" | "paid_ahead" | "current";
         /** @enum {string} */
         PaymentStatus: "matched" | "unmatched" | "reversed";
-        /** @description Staff unassigned a payment from its account. The payment is in the worklist again. */
+        /** @description Staff unassigned a payment from its account. The payment is now in the list of unmatched payments. */
         PaymentUnassignedEvent: {
             id: number;
             /**
@@ -7416,7 +7416,7 @@ export interface components {
                 amount: number;
             };
         };
-        /** @description A payment that a provider reported matches no account. The payment is now in the worklist. */
+        /** @description A payment that a provider reported matches no account. The payment is now in the list of unmatched payments. */
         PaymentUnmatchedEvent: {
             id: number;
             /**
@@ -8305,7 +8305,7 @@ export interface components {
             progress: {
                 /** @description The number of lines after the header. */
                 lines: number;
-                /** @description The number of lines to compare with the books. Such a line can be read, and has the status Completed and an amount paid in. It has no linked transaction. Its receipt is not in an earlier line of this kind. */
+                /** @description The number of lines to compare with the books. Such a line is readable, and has the status Completed and an amount in Paid In. Its column Linked Transaction ID names no other transaction. If several such lines have the same receipt, only the first one counts. */
                 payments: number;
                 compared: number;
                 /** @description The number of payments imported from this statement. */
@@ -8530,7 +8530,7 @@ export interface components {
                 amount: number;
                 /** @description The number of items, including the deposit, that the payment completes. */
                 itemsCovered: number;
-                /** @description The part of the payment that goes to the next item, and does not complete it. */
+                /** @description The part of the payment that pays only a part of the next item. */
                 remainder: number;
                 /** @description In units of the currency. */
                 balance: number;

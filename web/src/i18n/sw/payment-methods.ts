@@ -3,7 +3,7 @@ import type { paymentMethods as en } from '../en/payment-methods.ts';
 export const paymentMethods: Record<keyof typeof en, string> = {
   'paymentMethods.new': 'Njia mpya ya malipo',
   'paymentMethods.code.hint':
-    'Herufi ndogo, kisha herufi ndogo, tarakimu na _, kama bank_transfer. Haiwezi kubadilishwa baadaye.',
+    'Herufi ndogo moja, kisha herufi ndogo, tarakimu na _, kama bank_transfer. Haiwezi kubadilishwa baadaye.',
   'paymentMethods.active': 'Inaweza kuchaguliwa kwa malipo',
   'field.code': 'Msimbo',
 };
