@@ -60,7 +60,7 @@ const STEPS: readonly Step[] = [
     name: 'post paid payment requests',
     run: (context, signal, log) => postPaidRequests(context, log, signal),
   },
-  { name: 'find payments of payment requests with an unknown outcome', run: findUnansweredPaid },
+  { name: 'look for the payments of unanswered payment requests', run: findUnansweredPaid },
   { name: 'read balances of providers', run: watchNotifications },
   { name: 'explain gaps in balances', run: explainGaps },
   { name: 'watch for silent providers', run: watchSilence },

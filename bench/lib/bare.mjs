@@ -1,6 +1,7 @@
 /**
- * A handler of Fastify and pg. For each read, it runs the statements that the service sends, and returns the rows unchanged. It
- * has no checks, limits or log. BENCH_BARE is the path of a file with the routes, the URL of the database, and the port.
+ * A server that uses only Fastify and pg. For each read, it runs the statements that the service sends, and returns the rows
+ * unchanged. It has no checks, limits or log. BENCH_BARE is the path of a file with the routes, the URL of the database, and the
+ * port.
  */
 import { readFileSync } from 'node:fs';
 import fastify from 'fastify';

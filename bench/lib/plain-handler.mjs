@@ -1,4 +1,4 @@
-/** A handler of Fastify and pg that runs one insert for each call, see plain.mjs. */
+/** A server that uses only Fastify and pg, and runs one insert for each call, see plain.mjs. */
 import fastify from 'fastify';
 import pg from 'pg';
 import { PLAIN_INSERT } from './plain.mjs';

@@ -1,4 +1,4 @@
-// Tables and statements for programs that record a payment with little work. The figures of the service are compared with theirs.
+// Tables and statements for programs that do the least work that records a payment. The benchmarks compare the service with them.
 
 /**
  * Creates tables with as many rows as the books, in the schema `plain`. Accounts have a balance. Payments have foreign keys, and

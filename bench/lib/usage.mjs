@@ -2,9 +2,9 @@ import { processesOf } from './nginx.mjs';
 import { cpuMsOf } from './programs.mjs';
 
 /**
- * Reads which resources each part has used since its start. `usedPerRequest` computes the difference of two results. `postgres`
- * is the CPU time of the connections to this database and of the server's background processes, so no other program should use
- * the server.
+ * Reads how much CPU time each part has used since its start, and how much WAL and how many Redis scripts there were.
+ * `usedPerRequest` computes the difference of two results. `postgres` is the CPU time of the connections to this database and of
+ * the server's background processes, so no other program should use the server.
  */
 export async function usage({ database, redis, services, nginx }) {
   const { rows } = await database.query(

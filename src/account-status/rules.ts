@@ -8,7 +8,10 @@ import type { Minor } from '../core/values/money.ts';
 type StatusSet =
   /** The system activates the account on its activation date. Before this date, no amount is due. */
   | 'awaitingActivation'
-  /** Payments are expected. A notification finds an account that is not open only by the account number. */
+  /**
+   * Payments are expected. If an account is not open, a notification finds it only by its account number, and not, for example,
+   * by a phone number or national id.
+   */
   | 'open'
   /** No more items fall due. */
   | 'closed'

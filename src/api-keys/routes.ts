@@ -97,7 +97,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
         summary: 'Replace the secret of an API key',
         description:
           'The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. ' +
-          'Secrets from before the previous one also stop within 5 seconds, even if their overlap has not ended. ' +
+          'All older secrets stop within 5 seconds, even if the overlap of an earlier rotation has not ended. ' +
           'The answer shows the new `key` once.',
         params: IdParams,
         body: ApiKeyRotation,

@@ -48,7 +48,7 @@ export const Approval = Type.Object(
     id: Id,
     action: Choice('ApprovalAction', ACTIONS),
     status: Choice('ApprovalStatus', STATUSES, {
-      description: 'A request becomes `obsolete` if a fact changes, and can then not be approved.',
+      description: 'A request becomes `obsolete` if one of its `facts` changes. It can then not be approved.',
     }),
     accountId: Nullable(Type.Integer({ description: 'Null for an unmatched payment.' })),
     accountNumber: Nullable(Type.String()),

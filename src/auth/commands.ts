@@ -26,7 +26,7 @@ export interface AuthParts {
   tokens: AccessTokens;
   /** Counts wrong passwords: at sign-in for each e-mail address, even an unknown one, and at a password change for each user. */
   guesses: Limiter;
-  /** `POST /auth/session/refresh` counts its own requests: for each session, or for each address if there is no session. */
+  /** `POST /auth/session/refresh` counts its own requests: for each session, or for each IP address if there is no session. */
   limiters: Limiters;
   providers: IdentityProviders;
 }
@@ -96,7 +96,8 @@ export async function changePassword(
 }
 
 /**
- * Only wrong guesses count. Each instance verifies two hashes at the same time, so it can verify one guess more than the limit.
+ * Only wrong guesses count. An instance verifies up to two guesses at the same time. Both can pass `check` before the first one is
+ * counted, so a few more guesses than the limit can be verified.
  */
 function guessLimit({ guesses }: Pick<AuthParts, 'guesses'>, key: string): GuessLimit {
   return { check: () => guesses.check(key), countWrongGuess: () => guesses.count(key) };

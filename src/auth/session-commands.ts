@@ -17,7 +17,7 @@ interface TokenParts {
 interface Caller {
   log: Pick<Log, 'warn'>;
   requestId: string;
-  /** Counts an exchange before it changes anything. Throws if the session has made too many exchanges. */
+  /** Counts an exchange, before the exchange changes anything. Throws if the session has made too many exchanges. */
   countExchange?(sessionId: string): Promise<void>;
 }
 

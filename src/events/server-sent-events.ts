@@ -40,7 +40,8 @@ async function* messages(feed: Feed, { after, types, show, mayRead, signal }: St
     let events: EventRow[];
     if (hasMore) {
       const page = await feed.read({ after: sentTo, types, limit: PAGE_SIZE });
-      if (sentTo < page.deletedToId) return; // The client gets the error when it reconnects.
+      // Events after `sentTo` were deleted. When the client reconnects, it gets 410.
+      if (sentTo < page.deletedToId) return;
       ({ events, hasMore, toId: sentTo } = page);
     } else {
       const limits = { timeoutMs: CHECK_MS, signal };

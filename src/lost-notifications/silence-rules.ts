@@ -28,7 +28,7 @@ export function usualPeriods(lastHeardAt: Date, now: Date): Period[] {
 
 /**
  * Whether the provider usually reports payments in these periods. False if there is too little history.
- * @param counts - the number of notifications in each period. Counts above USUAL_COUNT may be cut off.
+ * @param counts - the number of notifications in each period. The caller may stop counting at USUAL_COUNT.
  */
 export function isUsuallyHeard(counts: readonly number[]): boolean {
   return counts.filter((count) => count >= USUAL_COUNT).length >= USUAL_WEEKS;

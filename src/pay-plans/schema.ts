@@ -45,7 +45,7 @@ export const NewPayPlan = Type.Object(
 );
 export type NewPayPlan = Static<typeof NewPayPlan>;
 
-/** The terms of a plan are missing, because they never change: accounts were opened with them. */
+/** Does not contain the terms of a plan: they cannot be changed, because accounts were opened with them. */
 export const PayPlanChanges = Type.Object(
   {
     name: Type.Optional(Text(200)),

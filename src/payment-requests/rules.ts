@@ -139,17 +139,17 @@ export function exceededLimit(
   const oldestCounted = earlier[perDay - 1];
   const limits = [
     oldestCounted && {
-      message: `This phone may get at most ${perDay} payment requests in 24 hours.`,
+      message: `This phone can get at most ${perDay} payment requests in 24 hours.`,
       limit: perDay,
       resetSeconds: until(oldestCounted, DAY_SECONDS),
     },
     same && {
-      message: `This phone may get a request for the same amount only every ${sameAmountSeconds} s.`,
+      message: `This phone can get only one payment request for the same amount in ${sameAmountSeconds} s.`,
       limit: 1,
       resetSeconds: until(same, sameAmountSeconds),
     },
     newest && {
-      message: `This phone may get a payment request only every ${intervalSeconds} s.`,
+      message: `This phone can get only one payment request in ${intervalSeconds} s.`,
       limit: 1,
       resetSeconds: until(newest, intervalSeconds),
     },

@@ -104,8 +104,8 @@ export async function queueStatement(db: Db, id: number): Promise<void> {
 
 /**
  * Queues unfinished statements that have no job: after a restore there are no jobs, because a backup contains none. If the queue
- * has given up the job of a statement, the statement gets the status `failed`: the processes that ran the job died or could not
- * record the failure.
+ * has given up the job of a statement, sets the status `failed`. The job itself has not set this status, because its process died
+ * or could not record the failure.
  * @returns the number of queued statements.
  */
 export async function queueUnfinishedStatements(db: Db): Promise<number> {
@@ -187,8 +187,8 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
 }
 
 /**
- * Processes, like notifications, the next lines whose transaction staff have recorded. This links the recorded payments to the
- * transactions, or stores conflicts. It must happen before the lines are compared.
+ * Staff have recorded the transactions of some lines as manual payments. Processes the next of these lines in the same way as
+ * notifications, which links the payments to the transactions, or stores conflicts. This must happen before the lines are compared.
  * @returns false if there is no such line among the lines that are compared next.
  */
 async function linkNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<boolean> {

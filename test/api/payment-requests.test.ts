@@ -878,7 +878,7 @@ describe('the limits of a phone', () => {
     const same = await request(400);
     expect(same.status).toBe(429);
     expect(same.body.error.message).toMatch(
-      /^This phone may get a request for the same amount only every 120 s\./,
+      /^This phone can get only one payment request for the same amount in 120 s\./,
     );
     for (let amount = 1; amount <= 9; amount += 1) {
       expect((await request(amount)).status).toBe(201);
@@ -887,7 +887,7 @@ describe('the limits of a phone', () => {
     const tooMany = await request(300);
     expect(tooMany.status).toBe(429);
     expect(tooMany.body.error.message).toMatch(
-      /^This phone may get at most 10 payment requests in 24 hours\./,
+      /^This phone can get at most 10 payment requests in 24 hours\./,
     );
   });
 

@@ -40,7 +40,7 @@ import { type Checked, closed } from './validation.ts';
 const MAX_ITEMS = 1_000;
 /**
  * The number of items that one transaction creates. A larger transaction would delay the events of all other changes. The
- * payments of a slice fit in one batch of the posting queue, so payments of other requests wait for at most one batch of a call.
+ * payments of a slice fit in one batch of the posting queue, so another payment waits for at most one batch of each bulk call.
  */
 const SLICE = 100;
 const CHECKED_AT_ONCE = 50;
@@ -73,7 +73,7 @@ export function openBulkSlots(poolSize: number): SharedSlots {
  * whole call fail.
  */
 export function BulkBody<T extends TSchema>(item: T, title: string) {
-  // The API description shows the examples of an item beside the schema of the body, not inside it.
+  // Remove the examples of the item, because the example of the body contains one of them.
   const { examples: _examples, ...described } = item as T & { examples?: unknown[] };
   const unchecked = Type.Unsafe<Static<T>>({ 'x-described-as': closed(described) });
   return Type.Object(

@@ -15,10 +15,10 @@ type Charset = keyof typeof CHARSETS;
 
 /**
  * Decodes a text file while it arrives. Uses the declared charset, if there is one. Otherwise a byte order mark (UTF-8 or UTF-16)
- * or a zero byte at the start (UTF-16) shows the encoding. A file without these is UTF-8 if all its bytes are valid UTF-8. The
- * file is Windows-1252 if all its bytes are defined in Windows-1252, and form no non-ASCII character of UTF-8. Any other file is
- * refused: after a wrong guess the service could post or compare payments with wrong text. The packages chardet and jschardet
- * would guess, and iconv-lite would replace invalid bytes.
+ * or a zero byte at the start (UTF-16) shows the encoding. A file without these is UTF-8 if all its bytes are valid UTF-8. It
+ * is Windows-1252 if all its bytes are defined in Windows-1252, and no sequence of them is a multi-byte UTF-8 character. A file
+ * that is neither is refused: after a wrong guess the service could post or compare payments with wrong text. The packages chardet
+ * and jschardet would guess, and iconv-lite would replace invalid bytes.
  * @param declared the charset of the Content-Type, if it has one.
  * @returns the text without its byte order mark, in chunks of whole characters.
  * @throws AppError VALIDATION_ERROR for an unknown charset, for bytes that are invalid in the encoding, and for a file whose
@@ -76,7 +76,7 @@ function decoderOf(encoding: Encoding, how: 'is declared as' | 'starts like'): D
   };
 }
 
-/** Detects UTF-8 or Windows-1252 by the first non-ASCII characters. Refuses a file with characters of both. */
+/** Detects UTF-8 or Windows-1252 by the first bytes that are not ASCII. Refuses a file with characters of both. */
 function detectingDecoder(): Decoder {
   let found: 'utf-8' | 'windows-1252' | undefined;
   return (bytes, isLast) => {

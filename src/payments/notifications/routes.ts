@@ -26,9 +26,9 @@ export function notificationRoutes(api: Api, context: Context): void {
           '`filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. ' +
           'There are three reasons: (1) the amounts differ; (2) two manual payments have the reference; (3) the notification names another ' +
           'account or customer, and the user or API key that recorded the payment has no permission to assign payments. ' +
-          '`filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been ' +
-          'reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with ' +
-          'different values. ' +
+          '`filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. The manual payment of this ' +
+          'conflict had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was ' +
+          'reported again with different values. ' +
           '`filter[flags][contains]=repeated_after_reversal`: a notification was repeated after its payment was reversed. ' +
           '`filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the ' +
           'service will retry the notification.',

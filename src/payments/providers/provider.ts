@@ -96,7 +96,10 @@ export interface AnswerReceiver<Answer> {
   /** Reads an answer. @returns undefined if it is unreadable. */
   read(body: Buffer): Answer | undefined;
   readonly description: RouteDescription;
-  /** The HTTP response to every readable call, even if it fits no query or request, because a repeat would not help. */
+  /**
+   * The HTTP response to every readable call. A call that fits no query or request gets this response, too, because a repeat
+   * would not help.
+   */
   readonly acknowledgement: ProviderAnswer;
 }
 
@@ -330,7 +333,7 @@ export interface RouteDescription {
  */
 export type ProviderApiProblem = 'not_sent' | 'unauthorized' | 'busy' | 'refused' | 'no_answer' | 'too_large';
 
-/** The time for two token requests of 30 s and two of the slowest calls of 60 s, because a call can be repeated once. */
+/** A call takes at most 30 s to get an access token and 60 s to get an answer. It is repeated at most once, with a new token. */
 export const LONGEST_CALL_SECONDS = 180;
 
 /** The message names the operation and the provider's reason, and never contains a credential. */

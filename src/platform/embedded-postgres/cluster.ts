@@ -99,7 +99,8 @@ async function removeStaleDrafts(folder: string): Promise<void> {
       const pid = Number.parseInt(name.slice(draftPrefix.length), 10);
       if (await isStale(draft, pid)) await rm(draft, { recursive: true, force: true, maxRetries: 3 });
     } catch {
-      // The initdb of the dead process may still be removing the draft. The draft does no harm, and the next start tries again.
+      // The process that made the draft is dead. But the initdb that it started may still run, and remove the draft itself. A
+      // remaining draft does no harm, and the next start tries again.
     }
   }
 }

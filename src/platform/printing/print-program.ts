@@ -10,7 +10,10 @@ import type { PrintAnswer, PrintOrder } from './print-process.ts';
 
 const TEMPLATES = join(PACKAGE_ROOT, 'templates');
 const FONTS = join(PACKAGE_ROOT, 'fonts');
-/** If this many documents in a row have not used a result, Typst's cache drops the result. */
+/**
+ * Typst caches intermediate results of a document for later documents. It drops a result that this many documents in a row have
+ * not used.
+ */
 const CACHE_AGE = 3;
 
 // Typst prefers the fonts in FONTS to the fonts of the system, and the templates use only the fonts in FONTS.

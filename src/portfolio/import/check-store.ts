@@ -430,7 +430,7 @@ function paymentChecks({ today, timeZone }: CheckSettings): ImportCheck[] {
             < coalesce(n.received_at, n.payment_date::timestamp at time zone ${timeZone})
           or l.ended_at > coalesce(n.assigned_at, n.reversed_at) or (l.ended_at at time zone ${timeZone})::date > ${day}
           or n.account is not null and n.assigned_at is null)`,
-      'must not begin before received_at, and must not end after today or after assigned_at (if assigned_at is empty: after reversed_at); a payment with an account also needs assigned_at',
+      'must not begin before the payment was received; must end by today, and by assigned_at (if assigned_at is empty: by reversed_at); if the payment has an account, assigned_at must not be empty',
       'an empty cell, or the earlier assignments of the payment, without the current assignment',
     ),
     notInFuture('payments', 'received_at', sql`(n.received_at at time zone ${timeZone})::date`, today),

@@ -9,7 +9,7 @@ import { type Column, FILE_NAMES, type FileName, FORMAT, type Kind } from '../fo
 /** The values of a row by column. An unreadable cell is null. */
 export type RowValues = Readonly<Record<string, string | null>>;
 
-/** Columns for comparison and search. The service fills such columns of its own tables with the same functions. */
+/** Columns for comparison and search. The tables of the books have such columns, too. The same functions compute their values. */
 export const DERIVED: Readonly<
   Partial<Record<FileName, Readonly<Record<string, (row: RowValues) => string | null>>>>
 > = {

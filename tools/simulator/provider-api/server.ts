@@ -27,7 +27,7 @@ export interface ProviderApi {
   readonly credentials: Credentials;
   readonly failures: Failures;
   readonly tokens: Tokens;
-  /** The calls with a valid token that were not refused with 429, in order. */
+  /** The calls in order, without token requests, and without calls refused because of their body, their token or `failures`. */
   readonly calls: readonly Call[];
   close(): Promise<void>;
 }

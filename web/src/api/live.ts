@@ -36,7 +36,7 @@ const BULK_EVENTS = ['import.completed', 'import.undone'];
 
 /**
  * Follows the stream of events, and repeats the queries that an event concerns. Closes the stream while the page is hidden,
- * because a user can have only ten streams and requests for events open at a time.
+ * because a user can have at most ten open requests for events, and a stream counts as one of them.
  * @returns a function that stops following.
  */
 export function followEvents(queries: QueryClient): () => void {

@@ -509,7 +509,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of an API key
-         * @description The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. Secrets from before the previous one also stop within 5 seconds, even if their overlap has not ended. The answer shows the new `key` once.
+         * @description The new secret works immediately. The previous secret still works for `overlapSeconds`. Without an overlap, it stops within 5 seconds. All older secrets stop within 5 seconds, even if the overlap of an earlier rotation has not ended. The answer shows the new `key` once.
          *
          *     Needs the permission `api-keys:administer` (roles: admin). API keys are refused.
          */
@@ -1123,7 +1123,7 @@ export interface paths {
         };
         /**
          * List notifications and their outcomes
-         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) two manual payments have the reference; (3) the notification names another account or customer, and the user or API key that recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. Its manual payment had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with different values. `filter[flags][contains]=repeated_after_reversal`: a notification was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
+         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) two manual payments have the reference; (3) the notification names another account or customer, and the user or API key that recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. The manual payment of this conflict had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with different values. `filter[flags][contains]=repeated_after_reversal`: a notification was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
          *
          *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
@@ -4123,7 +4123,7 @@ export interface components {
         Approval: {
             id: number;
             action: components["schemas"]["ApprovalAction"];
-            /** @description A request becomes `obsolete` if a fact changes, and can then not be approved. */
+            /** @description A request becomes `obsolete` if one of its `facts` changes. It can then not be approved. */
             status: components["schemas"]["ApprovalStatus"];
             accountId: number | null;
             accountNumber: string | null;

@@ -26,7 +26,7 @@ import { unmatched } from './unmatched.ts';
 import { users } from './users.ts';
 import { webhooks } from './webhooks.ts';
 
-/** All messages, for their types and for the tests. For each file of this folder, ../sw has a file with the same name. */
+/** All messages. Only types and tests use this object. For each file of this folder, ../sw has a file with the same name. */
 export const en = {
   ...core,
   ...account,

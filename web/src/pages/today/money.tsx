@@ -59,7 +59,7 @@ interface MoneyStatProps {
   of: 'day' | 'week';
   rate: Ratio | undefined;
   received: number | undefined;
-  /** The queries for this figure, without the summary of today, for which all figures wait. */
+  /** The queries that this figure needs, except the summary of today: no figure is shown before the summary has arrived. */
   queries: readonly { data: unknown; error: unknown; refetch(): unknown }[];
   /** The money received on the same day or days of the week before. */
   before: number | undefined;
@@ -140,7 +140,7 @@ export function MoneyPanel({ today }: { today: string }) {
   );
 }
 
-/** The money of the last 14 days. They include all days of `before`. */
+/** The money of each of the last 14 days. This includes the days of the week before with which a figure is compared. */
 function useDays(today: string) {
   const startDate = format.addDays(today, 1 - 2 * WEEK);
   return api.useQuery(
