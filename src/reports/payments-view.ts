@@ -6,10 +6,8 @@ import { invalidField } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { findMethodNames } from '../payment-methods/store.ts';
 import { type PageOf, paymentRows, paymentSums, type Sums } from './payments-store.ts';
-import { daysOf, type ReportPeriod } from './rules.ts';
+import { daysOf, MAX_GROUPS, type ReportPeriod } from './rules.ts';
 
-/** The maximum number of rows in each of `byDay` and `byMethod`. 4,000 days are about eleven years. */
-const MAX_GROUPS = 4_000;
 const SHORTER_PERIOD = { path: 'endDate', advice: 'ask for a shorter period, or for format=csv' };
 
 /**

@@ -12,6 +12,9 @@ import {
 } from '../core/values/dates.ts';
 import { divideHalfUp, type Minor, minorToNumber } from '../core/values/money.ts';
 
+/** The maximum number of rows in each list of days or groups of a report. 4,000 days are about eleven years. */
+export const MAX_GROUPS = 4_000;
+
 /** Business days, both included. */
 export interface ReportPeriod {
   startDate: PlainDate;

@@ -1,6 +1,10 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { type RawBuilder, sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accountList, statusChangeList } from '../../src/accounts/schema.ts';
+import { apiKeyList } from '../../src/api-keys/schema.ts';
+import { approvalList } from '../../src/approvals/schema.ts';
 import { auditList } from '../../src/audit/schema.ts';
 import { commissionList, ruleList } from '../../src/commissions/schema.ts';
 import { today } from '../../src/core/context.ts';
@@ -11,14 +15,21 @@ import { customerList } from '../../src/customers/schema.ts';
 import { employeeList } from '../../src/employees/schema.ts';
 import { invoiceList } from '../../src/invoices/schema.ts';
 import { kycList } from '../../src/kyc/schema.ts';
+import { balanceGapList } from '../../src/lost-notifications/schema.ts';
 import { payPlanList } from '../../src/pay-plans/schema.ts';
 import { paymentMethodList } from '../../src/payment-methods/schema.ts';
+import { requestList } from '../../src/payment-requests/schema.ts';
 import { notificationList } from '../../src/payments/notifications/schema.ts';
-import { paymentList } from '../../src/payments/schema.ts';
+import { paymentList, unmatchedList } from '../../src/payments/schema.ts';
+import { importDifferenceList, importList, importProblemList } from '../../src/portfolio/import/schema.ts';
 import { configurationList, productList } from '../../src/products/schema.ts';
 import { providerStatementLineList, providerStatementList } from '../../src/provider-statements/schema.ts';
 import { reconciliationList } from '../../src/reconciliations/schema.ts';
+import { statusQueryList } from '../../src/status-queries/schema.ts';
+import { invitationList } from '../../src/users/invitation-schema.ts';
 import { userList } from '../../src/users/schema.ts';
+import { webhookDeliveryList } from '../../src/webhook-endpoints/delivery-schema.ts';
+import { webhookEndpointList } from '../../src/webhook-endpoints/schema.ts';
 import {
   newAccount,
   newCustomer,
@@ -32,6 +43,7 @@ import {
 /** Lists of large tables, and the position of rows without a value. */
 const service = useService();
 
+const SOURCE = join(import.meta.dirname, '../../src');
 const ROWS = 50_000;
 const TODAY = '2026-06-15';
 
@@ -64,7 +76,31 @@ describe('sorting by a field', () => {
     [providerStatementList, 'provider_statements'],
     [providerStatementLineList, 'provider_statement_lines', 'provider_statements'],
     [userList, 'users'],
+    [invitationList, 'invitations'],
+    [apiKeyList, 'api_keys'],
+    [approvalList, 'approvals'],
+    [unmatchedList, 'payments'],
+    [statusQueryList, 'status_queries'],
+    [balanceGapList, 'balance_gaps'],
+    [requestList, 'payment_requests'],
+    [importList, 'imports'],
+    [importProblemList, 'import_problems', 'imports'],
+    [importDifferenceList, 'import_differences', 'imports'],
+    [webhookEndpointList, 'webhook_endpoints'],
+    [webhookDeliveryList, 'webhook_deliveries'],
   ];
+
+  it('is tested for every list of the source', async () => {
+    const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' });
+    const schemas = files.filter((file) => file.endsWith('schema.ts'));
+    const modules = await Promise.all(schemas.map((file) => import(join(SOURCE, file))));
+    const exported = new Map<unknown, string>(
+      modules.flatMap((module) => Object.entries(module).map(([name, value]) => [value, name] as const)),
+    );
+    const lists = [...exported].filter(([, name]) => name.endsWith('List')).map(([value]) => value);
+    const names = (values: unknown[]) => values.map((value) => exported.get(value)).sort();
+    expect(names(LISTS.map(([list]) => list))).toEqual(names(lists));
+  });
 
   it.each(LISTS.map(([list, ...tables]) => ({ list, tables, table: tables[0] })))(
     'puts rows without a value last, and only where the column is nullable: $table',
