@@ -287,7 +287,7 @@ async function reportOf({ results, single, writes, memoryMb, readyMs, connection
       `${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s, medians.`,
     '## Reads',
     'a: the service; b: `pgbench -M prepared` with the statements that the service sends; c: a plain handler of Fastify and ' +
-      'pg with the same statements. Ratios are similar on other machines, but requests per second are not.',
+      'pg with the same statements. Rates depend on the machine. Ratios differ less, by up to 30% between two machines.',
     table(
       ['workload', 'a /s', 'b /s', 'c /s', 'a/b', 'a/c', 'p50 of a, ms', 'p99 of a, ms', 'p99 of c, ms'],
       results.map((r) => [

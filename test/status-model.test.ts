@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  ACCOUNT_STATUSES,
-  checkStatusMove,
-  isStatusIn,
-  moneyEventOf,
-  needsReason,
-} from '../src/account-status/rules.ts';
+import { checkStatusMove, isStatusIn, moneyEventOf, needsReason } from '../src/account-status/rules.ts';
 import type { AccountStatus } from '../src/core/database/tables.ts';
 import { BALANCE_REMOVING_MOVES, MOVES } from '../web/src/pages/account/status-moves.ts';
 import { STATUS_MODEL, STATUSES, statusesWhere } from './support/status-model.ts';
@@ -44,10 +38,6 @@ describe.each(STATUSES)('the status %s', (status) => {
     const offered = model.moves.filter((to) => status !== 'pending' || to !== 'active');
     expect(MOVES[status]).toEqual(offered);
   });
-});
-
-it('the status table has the order of the model', () => {
-  expect(ACCOUNT_STATUSES).toEqual(STATUSES);
 });
 
 describe('the console', () => {

@@ -1,4 +1,5 @@
-// Tables and statements for programs that do the least work that records a payment. The benchmarks compare the service with them.
+// Tables and statements for two programs that record a payment with little work: by one insert, and by an insert and an update of
+// the balance. The benchmarks compare the service with them.
 
 /**
  * Creates tables with as many rows as the books, in the schema `plain`. Accounts have a balance. Payments have foreign keys, and

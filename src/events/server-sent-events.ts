@@ -40,7 +40,7 @@ async function* messages(feed: Feed, { after, types, show, mayRead, signal }: St
     let events: EventRow[];
     if (hasMore) {
       const page = await feed.read({ after: sentTo, types, limit: PAGE_SIZE });
-      // Events after `sentTo` were deleted. When the client reconnects, it gets 410.
+      // Events after `sentTo` were deleted. A client that reconnects with its last id gets 410.
       if (sentTo < page.deletedToId) return;
       ({ events, hasMore, toId: sentTo } = page);
     } else {

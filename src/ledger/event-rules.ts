@@ -23,10 +23,8 @@ export function numberChanges(
   const withVersion = (row: ChangeRow): ChangeRow => {
     if (row.account_id === null) return row;
     const written = books.get(row.account_id);
-    if (!written) {
-      const names = `The change ${row.type} names account ${row.account_id}`;
-      throw new Error(`${names}, but no posted money event changes the books of this account.`);
-    }
+    if (!written)
+      throw new Error(`The change ${row.type} names account ${row.account_id}, whose books do not change.`);
     written.event_count += 1;
     return { ...row, account_version: written.event_count };
   };

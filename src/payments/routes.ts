@@ -209,9 +209,9 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'assignPayment',
         summary: 'Assign an unmatched payment to an account',
         description:
-          'After the assignment, the next payment with the same reference from the same payer matches this account. This works only if the payer’s ' +
-          'exact phone number is known. Exception: if the reference is the number of another open account, the next payment stays unmatched, and ' +
-          'both accounts are suggested.',
+          'After the assignment, the next payment with the same reference from the same payer usually matches this account. The payment must have ' +
+          'a reference and the payer’s exact phone number, and must not be for the short code of another business. If the reference leads to ' +
+          'another open account by then, the next payment stays unmatched, and both accounts are suggested.',
         params: UnmatchedParams,
         body: Assignment,
         response: { 200: Envelope(Payment, 'Payment assigned.') },

@@ -27,7 +27,10 @@ export async function reportPayments(
   const methods = await findMethodNames(tx);
   const lastPaid = sums.findLast(({ payment_date }) => payment_date !== null)?.payment_date;
   const days = daysOf(period, today, lastPaid ?? undefined);
-  if (days.length > MAX_GROUPS || sums.length - days.length > MAX_GROUPS) {
+  const sumsOfMethods = sums.flatMap((row) =>
+    row.payment_method_id === null ? [] : [{ ...row, methodId: row.payment_method_id }],
+  );
+  if (Math.max(days.length, sumsOfMethods.length) > MAX_GROUPS) {
     const groups = `more than ${MAX_GROUPS} days or methods`;
     throw invalidField(SHORTER_PERIOD.path, `gives a period with ${groups}; ${SHORTER_PERIOD.advice}`);
   }
@@ -52,13 +55,12 @@ export async function reportPayments(
       ...amounts(all),
       counts: { received: count, matched, unmatched, reversed: count - matched - unmatched },
     },
-    byMethod: sums.flatMap((row) => {
-      const id = row.payment_method_id;
-      if (id === null) return [];
-      return [
-        { paymentMethodId: id, paymentMethod: nameOf.get(id) ?? '', ...amounts(row), count: row.count },
-      ];
-    }),
+    byMethod: sumsOfMethods.map((row) => ({
+      paymentMethodId: row.methodId,
+      paymentMethod: nameOf.get(row.methodId) ?? '',
+      ...amounts(row),
+      count: row.count,
+    })),
     byDay: days.map((paymentDate) => {
       const row = sumsOfDay.get(paymentDate);
       return { paymentDate, ...amounts(row), count: row?.count ?? 0 };

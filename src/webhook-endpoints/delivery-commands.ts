@@ -333,7 +333,7 @@ export function startDeliveryLoop(
     } catch (error) {
       log.warn(
         { err: error, webhookEndpoint: endpoint.id },
-        'The outcomes of the last deliveries of a webhook endpoint may not be saved. The events may be sent again',
+        'The outcomes of the last deliveries of a webhook endpoint may not have been saved. The events may be sent again',
       );
     }
   }

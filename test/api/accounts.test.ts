@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { statusesIn } from '../../src/account-status/rules.ts';
+import { ACCOUNT_STATUSES, statusesIn } from '../../src/account-status/rules.ts';
 import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
@@ -183,6 +183,14 @@ describe('POST /accounts', () => {
     const post = (body: object) => service.call('POST', '/accounts', { customerId, ...body });
     expect(wrongFields(await post({ productId: 5, payplanId: 2 }))).toEqual(['productId']);
     expect(wrongFields(await post({ productId: 1, payplanId: 3 }))).toEqual(['payplanId']);
+  });
+});
+
+describe('the table of statuses', () => {
+  it('has the order of the enum in the database, so that all lists of statuses have it', async () => {
+    const { rows } = await sql<{ statuses: string[] }>`
+      select enum_range(null::account_status)::text[] as statuses`.execute(service.context.db);
+    expect(ACCOUNT_STATUSES).toEqual(rows[0]?.statuses);
   });
 });
 

@@ -51,6 +51,10 @@ interface List {
   fields: NamedField[];
 }
 
+function isList(value: unknown): value is List {
+  return typeof value === 'object' && value !== null && 'fields' in value && 'query' in value;
+}
+
 const compiled = (part: RawBuilder<unknown>) => part.compile(service.context.db).sql;
 
 describe('sorting by a field', () => {
@@ -69,6 +73,7 @@ describe('sorting by a field', () => {
     [payPlanList, 'pay_plans'],
     [paymentMethodList, 'payment_methods'],
     [paymentList, 'payments'],
+    [unmatchedList, 'payments'],
     [notificationList, 'notifications'],
     [productList, 'products'],
     [configurationList, 'product_configurations'],
@@ -79,7 +84,6 @@ describe('sorting by a field', () => {
     [invitationList, 'invitations'],
     [apiKeyList, 'api_keys'],
     [approvalList, 'approvals'],
-    [unmatchedList, 'payments'],
     [statusQueryList, 'status_queries'],
     [balanceGapList, 'balance_gaps'],
     [requestList, 'payment_requests'],
@@ -94,12 +98,10 @@ describe('sorting by a field', () => {
     const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' });
     const schemas = files.filter((file) => file.endsWith('schema.ts'));
     const modules = await Promise.all(schemas.map((file) => import(join(SOURCE, file))));
-    const exported = new Map<unknown, string>(
-      modules.flatMap((module) => Object.entries(module).map(([name, value]) => [value, name] as const)),
-    );
-    const lists = [...exported].filter(([, name]) => name.endsWith('List')).map(([value]) => value);
-    const names = (values: unknown[]) => values.map((value) => exported.get(value)).sort();
-    expect(names(LISTS.map(([list]) => list))).toEqual(names(lists));
+    const exported: [string, unknown][] = modules.flatMap((module) => Object.entries(module));
+    const tested = new Set(LISTS.map(([list]) => list));
+    const untested = exported.filter(([, value]) => isList(value) && !tested.has(value));
+    expect(untested.map(([name]) => name)).toEqual([]);
   });
 
   it.each(LISTS.map(([list, ...tables]) => ({ list, tables, table: tables[0] })))(

@@ -27,7 +27,6 @@ describe.skipIf(!HAS_BROWSER)('the search', () => {
       const chosen = await page.locator('[role=option][aria-selected=true] .find-title').textContent();
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { level: 1, name: chosen ?? '' }).waitFor();
-      await page.context().close();
     },
   );
 

@@ -51,7 +51,6 @@ describe.skipIf(!HAS_BROWSER)('a payment request', async () => {
       });
       await requests.getByText('Paid', { exact: true }).waitFor();
       await expectAccessible(page);
-      await page.context().close();
     },
   );
 

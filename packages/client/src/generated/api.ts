@@ -973,7 +973,7 @@ export interface paths {
         put?: never;
         /**
          * Assign an unmatched payment to an account
-         * @description After the assignment, the next payment with the same reference from the same payer matches this account. This works only if the payer’s exact phone number is known. Exception: if the reference is the number of another open account, the next payment stays unmatched, and both accounts are suggested.
+         * @description After the assignment, the next payment with the same reference from the same payer usually matches this account. The payment must have a reference and the payer’s exact phone number, and must not be for the short code of another business. If the reference leads to another open account by then, the next payment stays unmatched, and both accounts are suggested.
          *
          *     Needs the permission `payments:assign` (roles: admin, manager, finance).
          */
