@@ -74,7 +74,10 @@ export interface Rights {
   apiKey?: { permissions: readonly string[] };
 }
 
-/** The permissions that no API key can have, with the permission that a key needs instead. Null: no key may call routes that need the permission. */
+/**
+ * The permissions that no API key can have, with the permission that a key needs instead. Null: no key may call routes that need
+ * the permission.
+ */
 const API_KEYS_NEED: Readonly<Partial<Record<Permission, Permission | null>>> = {
   // These permissions would let a key act as another user or key.
   'users:administer': null,

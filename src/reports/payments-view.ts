@@ -27,9 +27,7 @@ export async function reportPayments(
   const methods = await findMethodNames(tx);
   const lastPaid = sums.findLast(({ payment_date }) => payment_date !== null)?.payment_date;
   const days = daysOf(period, today, lastPaid ?? undefined);
-  const sumsOfMethods = sums.flatMap((row) =>
-    row.payment_method_id === null ? [] : [{ ...row, methodId: row.payment_method_id }],
-  );
+  const sumsOfMethods = sums.filter(isOfMethod);
   if (Math.max(days.length, sumsOfMethods.length) > MAX_GROUPS) {
     const groups = `more than ${MAX_GROUPS} days or methods`;
     throw invalidField(SHORTER_PERIOD.path, `gives a period with ${groups}; ${SHORTER_PERIOD.advice}`);
@@ -56,8 +54,8 @@ export async function reportPayments(
       counts: { received: count, matched, unmatched, reversed: count - matched - unmatched },
     },
     byMethod: sumsOfMethods.map((row) => ({
-      paymentMethodId: row.methodId,
-      paymentMethod: nameOf.get(row.methodId) ?? '',
+      paymentMethodId: row.payment_method_id,
+      paymentMethod: nameOf.get(row.payment_method_id) ?? '',
       ...amounts(row),
       count: row.count,
     })),
@@ -80,4 +78,8 @@ export async function reportPayments(
     })),
   };
   return { data, pagination: pageNumbers(page, limit, count) };
+}
+
+function isOfMethod(row: Sums): row is Sums & { payment_method_id: number } {
+  return row.payment_method_id !== null;
 }

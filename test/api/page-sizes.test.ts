@@ -285,6 +285,24 @@ describe('the sums by day of a payment report', () => {
   });
 });
 
+describe('the sums by payment method of a payment report', () => {
+  it('are refused beyond 4,000 methods, also in a period of many days', async () => {
+    await sql`
+      with methods as (
+        insert into payment_methods (code, name) select 'method_' || n, 'M' from generate_series(1, 4001) n returning id
+      )
+      insert into payments (account_id, amount_minor, payment_method_id, payment_date, status, source)
+      select ${ids.account}, 100, id, '2016-01-01', 'matched', 'manual' from methods`.execute(
+      service.context.db,
+    );
+    const answer = await service.call('GET', '/reports/payments?startDate=2016-01-01&endDate=2016-12-31');
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.details.fields).toEqual([
+      { path: 'endDate', message: expect.stringContaining('more than 4000 days or methods') },
+    ]);
+  });
+});
+
 describe('the size of a row is limited when it is written', () => {
   it('documents of a customer have at most 16 KB in total', async () => {
     const documents = Array.from({ length: 9 }, () => ({ a: long(500) }));

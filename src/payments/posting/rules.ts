@@ -18,8 +18,8 @@ import type { PaymentRow } from '../rules.ts';
 // ../notifications/rules.ts.
 
 /**
- * The first table that the posting queue reads for a payment. If a transaction locks this table before other tables, it and the
- * payments of the queue never wait for each other.
+ * The first table that the posting queue reads for a payment. A transaction that locks this table before other tables cannot
+ * deadlock with the payments of the queue.
  */
 export const FIRST_TABLE_OF_PAYMENTS = 'payment_methods';
 

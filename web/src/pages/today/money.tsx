@@ -140,7 +140,7 @@ export function MoneyPanel({ today }: { today: string }) {
   );
 }
 
-/** The money of each of the last 14 days. This includes the days of the week before with which a figure is compared. */
+/** The money of each of the last 14 days, which include all days of `before`. */
 function useDays(today: string) {
   const startDate = format.addDays(today, 1 - 2 * WEEK);
   return api.useQuery(
