@@ -124,7 +124,7 @@ export function buildApp({
     tokens: createAccessTokens(context.secret, config.ACCESS_TOKEN_TTL),
     guesses: createLimiter('guesses', GUESSES.limit, GUESSES.windowSeconds, redis),
     limiters,
-    providers: createIdentityProviders(log),
+    providers: createIdentityProviders(config.limits, log),
   };
   const apiKeyUses = createUseRecorder(context, log);
   const sessions = createSessionReader(context, parts.tokens, apiKeyUses);
@@ -133,7 +133,7 @@ export function buildApp({
 
   const postingQueue = openPostingQueue(context);
   const feed = createFeed(context.db, horizon);
-  const bulkSlots = openBulkSlots(config.DATABASE_POOL_SIZE);
+  const bulkSlots = openBulkSlots(config.DATABASE_POOL_SIZE, config.limits);
 
   const app = createHttpServer(context, log);
   // Compression comes first, so that load shedding counts the compressed bytes.

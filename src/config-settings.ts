@@ -227,6 +227,11 @@ export const settingsSchema = Type.Object({
     'Web origins that may call the API from a browser, such as https://app.example.com, separated by commas. Empty: none.',
   ),
   TEST_CLOCK: setting(Type.Enum(['on', 'off']), 'off', 'Adds PUT /api/test/clock. Refused in production.'),
+  TIME_LIMIT_FACTOR: setting(
+    Type.Integer({ minimum: 1, maximum: 1_000 }),
+    1,
+    'Multiplies all time limits of the service, such as those of requests and statements. For very slow machines, tests and debuggers.',
+  ),
 });
 
 /** For `.env.example`: the descriptions of the variables OAUTH_<NAME>_… of an identity provider. */

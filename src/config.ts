@@ -17,6 +17,7 @@ import {
 import type { Config } from './core/context.ts';
 import type { UserRole } from './core/database/tables.ts';
 import { type AllowedDestinations, createNetworks, type Networks } from './core/http/addresses.ts';
+import { multiplyTimeLimits } from './core/time-limits.ts';
 import { isTimeZone } from './core/values/dates.ts';
 import {
   currencyDecimals,
@@ -157,6 +158,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     corsOrigins,
     companyLogo,
     approvalLimitMinor,
+    limits: multiplyTimeLimits(settings.TIME_LIMIT_FACTOR),
   });
 }
 

@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Config, Currency } from './core/context.ts';
-import { type Connection, type Db, openPool, SESSION_TIMEOUTS_MS, type Tx } from './core/database/db.ts';
+import { type Connection, type Db, openPool, sessionTimeoutsMs, type Tx } from './core/database/db.ts';
 import { sqlState } from './core/database/postgres-errors.ts';
 import type { DB } from './core/database/tables.ts';
+import { TIME_LIMITS } from './core/time-limits.ts';
 import { currencyDecimals } from './core/values/money.ts';
 import { addDemoCatalogue } from './demo-catalogue.ts';
 import { installJobQueue } from './platform/jobs/queue.ts';
@@ -205,7 +206,7 @@ async function checkPooler(url: string): Promise<void> {
     const { rows } = await client.query<{ isFree: boolean; role: string; timeouts: Record<string, number> }>(
       `select pg_try_advisory_xact_lock($1) as "isFree", quote_ident(current_user) as role,
          (select json_object_agg(name, setting::int) from pg_settings where name = any ($2)) as timeouts`,
-      [PREPARATION_LOCK, Object.keys(SESSION_TIMEOUTS_MS)],
+      [PREPARATION_LOCK, Object.keys(sessionTimeoutsMs(TIME_LIMITS))],
     );
     const { isFree = true, role = '', timeouts = {} } = rows[0] ?? {};
     if (isFree) {
@@ -228,7 +229,7 @@ async function checkPooler(url: string): Promise<void> {
 
 /** The statements that set the missing time-outs of the role, and shorten those that are too long. 0 means no time-out. */
 function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>>): string[] {
-  return Object.entries(SESSION_TIMEOUTS_MS).flatMap(([name, longestMs]) => {
+  return Object.entries(sessionTimeoutsMs(TIME_LIMITS)).flatMap(([name, longestMs]) => {
     const { [name]: foundMs = 0 } = timeouts;
     if (foundMs > 0 && foundMs <= longestMs) return [];
     return [`alter role ${role} set ${name} = '${longestMs / 1_000}s';`];

@@ -40,7 +40,6 @@ import { deleteOldDeliveries } from './webhook-endpoints/delivery-store.ts';
 
 const MINUTE_TASK = 'minute-jobs';
 /** After this time a step starts no further batch, so that the next steps can run. */
-const LONGEST_STEP_MS = 60_000;
 
 /** Work that runs every minute. It works in batches, and starts no further batch after the signal is aborted. */
 export interface Step {
@@ -111,7 +110,7 @@ export async function runMinuteJobs(
   log: Log,
   signal?: AbortSignal,
   steps: readonly Step[] = STEPS,
-  longestStepMs = LONGEST_STEP_MS,
+  longestStepMs = context.config.limits.jobStepMs,
 ): Promise<boolean> {
   let isComplete = true;
   for (const { name, run } of steps) {
@@ -170,12 +169,18 @@ export function startJobs(
   const queue = startJobQueue({
     connection,
     db: context.db,
+    limits: context.config.limits,
     log,
     everyMinute: [MINUTE_TASK],
     tasks: {
       ...createTasks(context, copies, log),
       [PROOF_TASK]: (_payload, attempt) =>
-        checkBooksUnattended(context.db, { connection, replica }, log, attempt),
+        checkBooksUnattended(
+          context.db,
+          { connection, limits: context.config.limits, replica },
+          log,
+          attempt,
+        ),
       [MINUTE_TASK]: async (_payload, { signal }) => {
         if (await runInTurn(signal)) lastCompletedAt = new Date();
       },

@@ -61,9 +61,11 @@ export async function openPools(
     onConnectionLost = () => {},
   }: PoolOptions,
 ): Promise<Pools> {
+  const { limits } = config;
   const optionsOf = (name: string) => ({
     connection: direct,
     testClock,
+    limits,
     onConnectionLost: (error: Error) => onConnectionLost(name, error),
   });
   const { db, pool, close } = openDatabase({
@@ -83,13 +85,24 @@ export async function openPools(
           log,
         });
   const copies = openCopyPool({ ...optionsOf('copy'), replica });
-  const verifier = openLongReads({ ...optionsOf('proof'), ...PROOF_READS, replica });
-  const summaries = openLongReads({ ...optionsOf('summary'), ...SUMMARY_READS, replica });
+  const verifier = openLongReads({
+    ...optionsOf('proof'),
+    ...PROOF_READS,
+    timeoutMs: limits.proofMs,
+    replica,
+  });
+  const summaries = openLongReads({
+    ...optionsOf('summary'),
+    ...SUMMARY_READS,
+    timeoutMs: limits.summaryMs,
+    replica,
+  });
   const reports = openReportReads(db, { ...optionsOf('report'), replica });
   const probe = openDatabaseProbe({
     connection: direct,
     migrations: await readMigrationNames(),
     pooler,
+    timeoutMs: limits.probeMs,
     onConnectionLost: () => {}, // The request pool reports the same failure.
   });
   return {

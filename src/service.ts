@@ -61,7 +61,7 @@ export async function startService(config: Config): Promise<Service> {
     ...{ connection, direct, pooler, testClock, log },
     onConnectionLost: (name, error) => log.warn(`The ${name} pool lost a connection: ${error.message}`),
   });
-  const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
+  const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, config.limits, log);
   let isAccepting = true;
   let jobs: Jobs | undefined;
   let dispatcher: Dispatcher | undefined;

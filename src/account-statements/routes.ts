@@ -9,7 +9,7 @@ import { invalidField, unreachable } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { compareDates } from '../core/values/dates.ts';
 import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
-import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../platform/printing/printer.ts';
+import { type Printer, printedAnswerMs } from '../platform/printing/printer.ts';
 import { requireAll } from '../rights.ts';
 import { statementCsv } from './csv-view.ts';
 import { statementDocument } from './document-view.ts';
@@ -28,7 +28,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       config: {
         access: 'accounts:read',
         errors: ['NOT_FOUND'],
-        answerTimeoutMs: PRINTED_ANSWER_TIMEOUT_MS,
+        answerTimeoutMs: printedAnswerMs(context.config.limits),
       },
       schema: {
         tags: ['Accounts'],

@@ -1,11 +1,10 @@
 import * as openid from 'openid-client';
 import { AppError, codeOf, unavailable } from '../core/http/errors.ts';
+import type { TimeLimits } from '../core/time-limits.ts';
 import type { IdentityProvider } from './identity-provider-rules.ts';
 import { type Claims, identityProblem } from './rules.ts';
 import type { Identity } from './store.ts';
 
-/** The time limit of each request to a provider. */
-const TIMEOUT_SECONDS = 5;
 /** The size limit of each answer. It is much larger than the largest known answers, which are key sets with certificates. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** How long a provider's metadata is cached. The library fetches the provider's signing keys again when they change. */
@@ -48,9 +47,10 @@ export function newSignInSecrets(): SignInSecrets {
   };
 }
 
-export function createIdentityProviders(log: {
-  warn(details: object, message: string): void;
-}): IdentityProviders {
+export function createIdentityProviders(
+  { identityProviderMs }: Pick<TimeLimits, 'identityProviderMs'>,
+  log: { warn(details: object, message: string): void },
+): IdentityProviders {
   const clients = new Map<string, { client: Promise<openid.Configuration>; until: number }>();
 
   /** Concurrent callers share one request for the provider's metadata. */
@@ -75,7 +75,7 @@ export function createIdentityProviders(log: {
         clientSecret,
         authenticate(clientSecret),
         {
-          timeout: TIMEOUT_SECONDS,
+          timeout: identityProviderMs / 1000,
           [openid.customFetch]: fetchBounded,
           execute,
         },

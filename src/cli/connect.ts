@@ -67,6 +67,7 @@ export async function withDatabase<T>(
     await prepareDatabase(connection, config, currency, { warn: console.error });
     const database = openDatabase({
       connection,
+      limits: config.limits,
       poolSize: 2,
       prepare: config.namedStatements,
       onConnectionLost: reportLostConnection,

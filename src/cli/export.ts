@@ -53,6 +53,7 @@ async function writeFiles(
   const copies = openCopyPool({
     connection,
     replica,
+    limits: config.limits,
     onConnectionLost: reportLostConnection,
   });
   const unfinished: string[] = [];

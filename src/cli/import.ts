@@ -36,7 +36,11 @@ interface Parts {
 await runCommand(async (config) => {
   const { folder, run, undo } = readCommandLine();
   await withDatabase(config, async (context, connection) => {
-    const copies = openCopyPool({ connection, onConnectionLost: reportLostConnection });
+    const copies = openCopyPool({
+      connection,
+      limits: config.limits,
+      onConnectionLost: reportLostConnection,
+    });
     try {
       const parts = { context, copies };
       if (undo !== undefined) await undoImport(parts, undo);

@@ -1,3 +1,4 @@
+import type { Config } from '../core/context.ts';
 import { type Connection, openDatabase } from '../core/database/db.ts';
 import { openLongReads } from '../core/database/long-reads.ts';
 import { sqlState } from '../core/database/postgres-errors.ts';
@@ -33,6 +34,7 @@ await runCommand(async (config) => {
       const verifier = openLongReads({
         connection,
         replica,
+        limits: config.limits,
         ...UNATTENDED_READS,
         onConnectionLost: reportLostConnection,
       });
@@ -40,7 +42,7 @@ await runCommand(async (config) => {
         const checked = await verifier.read('verify', (tx) =>
           checkBooks(tx, { onFinding: (finding) => print(finding, decimals) }),
         );
-        await record(connection, checked.value);
+        await record(connection, config, checked.value);
         return checked;
       } catch (error) {
         throw NOT_THERE.has(sqlState(error) ?? '')
@@ -66,9 +68,10 @@ await runCommand(async (config) => {
 });
 
 /** Stores the result for the console and the metrics. */
-async function record(connection: Connection, checked: CheckedBooks): Promise<void> {
+async function record(connection: Connection, { limits }: Config, checked: CheckedBooks): Promise<void> {
   const { db, close } = openDatabase({
     connection,
+    limits,
     poolSize: 1,
     prepare: false,
     onConnectionLost: reportLostConnection,

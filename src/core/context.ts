@@ -1,6 +1,7 @@
 import type { Db } from './database/db.ts';
 import type { UserRole } from './database/tables.ts';
 import { invalidField } from './http/errors.ts';
+import type { TimeLimits } from './time-limits.ts';
 import { businessDay, type Clock, type PlainDate } from './values/dates.ts';
 import { exactNumber, type Minor, minorFromNumber, minorToNumber } from './values/money.ts';
 
@@ -18,6 +19,7 @@ export interface Config {
   readonly production: boolean;
   readonly trustedProxies: string[] | undefined;
   readonly corsOrigins: readonly string[];
+  readonly limits: TimeLimits;
 }
 
 /** The dependencies of commands and routes. Created once at the start of the service, of a CLI command or of a test. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '../core/database/db.ts';
+import { databaseOf } from '../core/database/transactions.ts';
 import { busy } from '../core/http/errors.ts';
 import { advance, NO_HORIZON } from './rules.ts';
 import { readSample } from './store.ts';
 
-const LONGEST_WAIT_MS = 3_000;
 const PAUSE_MS = 20;
 
 /** Finds the id up to which the feed is complete, for all readers of an instance. */
@@ -49,7 +49,7 @@ export function createHorizonReader(db: Db): HorizonReader {
   }
 
   async function latest(): Promise<number> {
-    const endsAt = Date.now() + LONGEST_WAIT_MS;
+    const endsAt = Date.now() + databaseOf(db).limits.horizonMs;
     for (;;) {
       const { id, lastId } = await read();
       if (id > 0 || lastId === 0) return id;

@@ -19,7 +19,7 @@ interface EventParts {
   sessions: { identify: Identify };
 }
 
-export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }: EventParts): void {
+export function eventRoutes(api: Api, { currency, config }: Context, { feed, sessions }: EventParts): void {
   const show = (row: EventRow) => toEvent(row, currency);
 
   api.get(
@@ -29,7 +29,7 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
         access: ACCESS,
         expires: true,
         mayWait: true,
-        answerTimeoutMs: (MAX_WAIT_SECONDS + 6) * 1_000,
+        answerTimeoutMs: MAX_WAIT_SECONDS * 1_000 + config.limits.answerMs,
       },
       schema: {
         tags: ['Events'],

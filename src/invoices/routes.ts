@@ -9,7 +9,7 @@ import { notFound } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { matchesEtag } from '../core/http/negotiation.ts';
-import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../platform/printing/printer.ts';
+import { type Printer, printedAnswerMs } from '../platform/printing/printer.ts';
 import { issueInvoice, voidInvoice } from './commands.ts';
 import { toInvoiceDocument } from './document-view.ts';
 import { Invoice, InvoiceSummary, invoiceList, NewInvoice, Voiding } from './schema.ts';
@@ -91,7 +91,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       config: {
         access: 'invoices:read',
         errors: ['NOT_FOUND'],
-        answerTimeoutMs: PRINTED_ANSWER_TIMEOUT_MS,
+        answerTimeoutMs: printedAnswerMs(context.config.limits),
       },
       schema: {
         tags: ['Invoices'],

@@ -23,8 +23,6 @@ export const LEASE_SECONDS: Readonly<Record<Step, number>> = { send: 10, ask: LO
 /** Separate limits, so that slow calls for outcomes do not delay sending. */
 const CALLS_AT_ONCE: Readonly<Record<Step, number>> = { send: 20, ask: 10 };
 const POLL_INTERVAL_MS = 500;
-/** A stop waits at most this long for running calls. A request whose call has no recorded result becomes `unknown`. */
-const LONGEST_STOP_MS = 5_000;
 
 /** Sends payment requests, and asks for outcomes that the provider has not reported. */
 export interface RequestWorker {
@@ -88,7 +86,7 @@ export function startRequestWorker(context: Context, log: Log): RequestWorker | 
       stopping.abort();
       await running;
       const calls = Promise.all([...callsOf.send, ...callsOf.ask]);
-      await Promise.race([calls, sleep(LONGEST_STOP_MS, undefined, { ref: false })]);
+      await Promise.race([calls, sleep(context.config.limits.jobStopMs, undefined, { ref: false })]);
     },
   };
 }

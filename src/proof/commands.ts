@@ -4,6 +4,7 @@ import { openLongReads } from '../core/database/long-reads.ts';
 import type { Replica } from '../core/database/replica.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';
+import type { TimeLimits } from '../core/time-limits.ts';
 import { event, eventRow } from '../events/change-rules.ts';
 import { writeChanges } from '../events/change-store.ts';
 import { type Attempt, addJob } from '../platform/jobs/queue.ts';
@@ -61,12 +62,17 @@ export async function queueDailyCheck({ db, clock, config }: Context): Promise<n
  */
 export async function checkBooksUnattended(
   db: Db,
-  { connection, replica }: { connection: Connection; replica: Replica | undefined },
+  {
+    connection,
+    limits,
+    replica,
+  }: { connection: Connection; limits: TimeLimits; replica: Replica | undefined },
   log: Log,
   { signal }: Pick<Attempt, 'signal'>,
 ): Promise<void> {
   const reads = openLongReads({
     connection,
+    limits,
     replica,
     ...UNATTENDED_READS,
     onConnectionLost: (error) => {

@@ -7,7 +7,6 @@ import { setSnapshotAge } from '../core/http/snapshot-age.ts';
 import { recordResult } from './commands.ts';
 import { findLastResult } from './result-store.ts';
 import { LastProof, Proof, ProofQuery } from './schema.ts';
-import { PROOF_READS } from './store.ts';
 import { readProof, toLastProof } from './view.ts';
 
 export function proofRoutes(api: Api, context: Context, verifier: LongReads): void {
@@ -17,7 +16,7 @@ export function proofRoutes(api: Api, context: Context, verifier: LongReads): vo
       config: {
         access: 'reports:read',
         rate: 'bulk',
-        answerTimeoutMs: PROOF_READS.timeoutMs,
+        answerTimeoutMs: context.config.limits.proofMs,
         snapshot: true,
       },
       schema: {

@@ -6,7 +6,7 @@ import type { PlainDate } from '../core/values/dates.ts';
 import { MAX_VIOLATIONS } from './schema.ts';
 
 /** Only one proof runs at a time, because a proof reads the whole database. */
-export const PROOF_READS = { what: 'proofs', connections: 1, timeoutMs: 120_000 };
+export const PROOF_READS = { what: 'proofs', connections: 1 };
 
 /**
  * A check of the books in SQL. Checks do not use the code that they check, so that they do not repeat its mistakes. They share

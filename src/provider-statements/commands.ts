@@ -55,7 +55,6 @@ const RECONCILED_PER_STEP = 10_000;
 const MARKED_PER_STEP = 5_000;
 
 /** A statement that takes longer goes to the end of the queue, so that other statements are not delayed. */
-const LONGEST_TURN_MS = 60_000;
 
 /**
  * Starts a stage of a statement: matching (again), importing its missing payments, or reconciling its matched payments. If the
@@ -123,14 +122,14 @@ function jobOf(id: number) {
   return { task: STATEMENT_TASK, key: `${STATEMENT_TASK}:${id}`, payload: { id } };
 }
 
-/** Works on a stage of a statement for at most `LONGEST_TURN_MS`. If the last attempt fails, sets the status `failed`. */
+/** Works on a stage of a statement for at most `statementTurnMs`. If the last attempt fails, sets the status `failed`. */
 export async function workOnStatement(
   context: Context,
   log: Log,
   id: number,
   { isLast, signal }: Attempt,
 ): Promise<void> {
-  const turn = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_TURN_MS)]);
+  const turn = AbortSignal.any([signal, AbortSignal.timeout(context.config.limits.statementTurnMs)]);
   try {
     while (!turn.aborted) if (!(await takeStep(context, log, id))) return;
   } catch (error) {

@@ -25,11 +25,6 @@ import { findStatement, findTotals, listLines, listStatements } from './store.ts
 import { checkSize, receiveStatement } from './upload-commands.ts';
 import { toLine, toProviderStatement } from './view.ts';
 
-/** The time for 64 MiB at 75 kB/s, a slow connection of a field office. */
-const LONGEST_UPLOAD_MS = 15 * 60_000;
-/** The time from the last byte of the file until the file is stored. */
-const LONGEST_STORING_MS = 60_000;
-
 export function providerStatementRoutes(api: Api, context: Context, copies: CopyPool): void {
   const { db, currency } = context;
 
@@ -68,8 +63,8 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
           access: 'reconciliations:create',
           rate: 'bulk',
           errors: ['DUPLICATE_ENTRY'],
-          bodyTimeoutMs: LONGEST_UPLOAD_MS,
-          answerTimeoutMs: LONGEST_STORING_MS,
+          bodyTimeoutMs: context.config.limits.uploadMs,
+          answerTimeoutMs: context.config.limits.uploadAnswerMs,
         },
         schema: {
           tags: ['Reconciliation'],

@@ -7,6 +7,7 @@ const RULES = {
   currency: { code: 'KES', decimals: 2 },
   timeZone: 'Africa/Nairobi',
   today: '2026-11-30' as PlainDate,
+  stallMs: 60_000,
 };
 const HEAD = 'Receipt No.,Completion Time,Transaction Status,Paid In\n';
 

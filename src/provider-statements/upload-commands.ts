@@ -31,8 +31,6 @@ const MAX_PREAMBLE_LINES = 100;
 /** The maximum number of characters that are buffered to find the header. */
 const MAX_PREAMBLE_CHARACTERS = 1024 * 1024;
 const MAX_LINE_BYTES = 16 * 1024;
-/** An upload that sends nothing for this time is ended. */
-const STALL_MS = 20_000;
 const CHUNK_CHARACTERS = 64 * 1024;
 /** Sums below this are exact as JSON numbers. */
 const MAX_TOTAL_MINOR = 10n ** 15n;
@@ -48,7 +46,8 @@ export async function receiveStatement(
   { file, charset }: { file: Readable; charset?: string | undefined },
 ): Promise<number> {
   const timeZone = context.config.BUSINESS_TIMEZONE;
-  const rules = { currency: context.currency, timeZone, today: today(context) };
+  const stallMs = context.config.limits.uploadStallMs;
+  const rules = { currency: context.currency, timeZone, today: today(context), stallMs };
   let sha256: Buffer | undefined;
   try {
     return await copies.load(caller, async (tx, copyIn) => {
@@ -91,10 +90,10 @@ export async function readStatement(
   file: Readable,
   rows: Writable,
   statementId: number,
-  rules: Omit<LineRules, 'delimiter'>,
+  { stallMs, ...rules }: Omit<LineRules, 'delimiter'> & { stallMs: number },
   charset?: string,
 ): Promise<StatementFile> {
-  const meter = metered();
+  const meter = metered(stallMs);
   const statement: Omit<StatementFile, 'sha256'> = {
     organisation: null,
     shortCode: null,
@@ -223,13 +222,13 @@ function extendPeriod(
 }
 
 /** Counts and hashes the bytes. Fails if the file is too large or the upload stops. */
-function metered() {
+function metered(stallMs: number) {
   const hash = createHash('sha256');
   let bytes = 0;
   let stall: NodeJS.Timeout | undefined;
   const stream = new Transform({
     construct(done) {
-      stall = setTimeout(() => this.destroy(stalled()), STALL_MS);
+      stall = setTimeout(() => this.destroy(stalled(stallMs)), stallMs);
       done();
     },
     transform(chunk: Buffer, _encoding, done) {
@@ -288,8 +287,8 @@ function tooLarge(): AppError {
   });
 }
 
-function stalled(): AppError {
-  return new AppError('VALIDATION_ERROR', `The upload sent nothing for ${STALL_MS / 1000} seconds.`, {
+function stalled(stallMs: number): AppError {
+  return new AppError('VALIDATION_ERROR', `The upload sent nothing for ${stallMs / 1000} seconds.`, {
     status: 408,
   });
 }

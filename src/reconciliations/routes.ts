@@ -11,7 +11,6 @@ import { findReconciliation, listReconciliations } from './store.ts';
 import { toReconciliation } from './view.ts';
 
 /** PostgreSQL can need some seconds to read 10,000 payments from disk. After a time-out, repeating the request is safe. */
-const ANSWER_TIMEOUT_MS = 30_000;
 
 export function reconciliationRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
@@ -23,7 +22,7 @@ export function reconciliationRoutes(api: Api, context: Context): void {
         access: 'reconciliations:create',
         rate: 'bulk',
         repeatable: true,
-        answerTimeoutMs: ANSWER_TIMEOUT_MS,
+        answerTimeoutMs: context.config.limits.bulkAnswerMs,
       },
       schema: {
         tags: ['Reconciliation'],

@@ -1,5 +1,5 @@
 import { type Context, today } from '../core/context.ts';
-import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/database/copy-pool.ts';
+import type { CopyPool } from '../core/database/copy-pool.ts';
 import type { LongReads, ReportReads } from '../core/database/long-reads.ts';
 import { callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
@@ -13,7 +13,6 @@ import { paymentsCsv, TEXT_COLUMNS } from './payments-store.ts';
 import { reportPayments } from './payments-view.ts';
 import { type ReportPeriod, readReportPeriod } from './rules.ts';
 import { AccountSummary, SummaryQuery } from './summary-schema.ts';
-import { SUMMARY_READS } from './summary-store.ts';
 import { summarizeAccounts } from './summary-view.ts';
 
 interface ReportParts {
@@ -23,13 +22,16 @@ interface ReportParts {
 }
 
 export function reportRoutes(api: Api, context: Context, { copies, summaries, reports }: ReportParts): void {
-  const { currency } = context;
+  const {
+    currency,
+    config: { limits },
+  } = context;
   const periodOf = (query: Partial<ReportPeriod>): ReportPeriod => readReportPeriod(query, today(context));
 
   api.get(
     '/reports/accounts/summary',
     {
-      config: { access: 'reports:read', answerTimeoutMs: SUMMARY_READS.timeoutMs, snapshot: true },
+      config: { access: 'reports:read', answerTimeoutMs: limits.summaryMs, snapshot: true },
       schema: {
         tags: ['Reports'],
         operationId: 'getPortfolioSummary',
@@ -56,7 +58,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries, re
   api.get(
     '/reports/payments',
     {
-      config: { access: 'reports:read', answerTimeoutMs: EXPORT_TIMEOUT_MS, snapshot: true },
+      config: { access: 'reports:read', answerTimeoutMs: limits.exportMs, snapshot: true },
       schema: {
         tags: ['Reports'],
         operationId: 'getPaymentsReport',

@@ -8,7 +8,7 @@ import { addDays, firstOfMonth, type PlainDate, startOfDayUtc } from '../core/va
 import { BUCKET_STARTS, type ReportDays, type ReportPeriod } from './rules.ts';
 
 /** A summary reads all accounts, which takes seconds in a large portfolio. */
-export const SUMMARY_READS = { what: 'summaries', connections: 2, timeoutMs: 60_000 };
+export const SUMMARY_READS = { what: 'summaries', connections: 2 };
 
 export async function isAnythingDatedAfter(tx: Tx, day: PlainDate): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`

@@ -152,7 +152,11 @@ export async function testEndpoint(context: Context, id: number) {
   const body = JSON.stringify({ type: 'test', createdAt: now.toISOString(), data: {} });
   const message = { id: `msg_${id}_test_${randomUUID()}`, time: now, body };
   const signature = signatureOf(message, secretsAt(endpoint, now));
-  const sender = createSender({ destinations: config.webhookDestinations, maxConnections: 1 });
+  const sender = createSender({
+    destinations: config.webhookDestinations,
+    maxConnections: 1,
+    timeoutMs: config.limits.deliveryMs,
+  });
   const { url } = endpoint;
   const result = await sender.post({ url, headers: messageHeaders(message, signature), body });
   sender.close();

@@ -8,7 +8,7 @@ import { audit } from '../events/change-store.ts';
 import { typesOf } from '../events/rules.ts';
 import { type EventRow, findEvents, findEventsById } from '../events/store.ts';
 import { toEvent } from '../events/view.ts';
-import { createSender, type OutboundResult, SEND_TIMEOUT_MS } from '../platform/outbound/sender.ts';
+import { createSender, type OutboundResult } from '../platform/outbound/sender.ts';
 import { messageHeaders, signatureOf } from '../platform/outbound/standard-webhooks.ts';
 import { Backlog, type BacklogEvent, type Item } from './backlog-rules.ts';
 import {
@@ -43,11 +43,7 @@ const READ_BATCH = 200;
 const SAVE_INTERVAL_MS = 100;
 /** How often the cursor is saved while no event has a type of the endpoint. */
 const IDLE_SAVE_INTERVAL_MS = 5_000;
-/** If a process dies during a request, the next owner repeats the request after this time. */
-const RESEND_AFTER_MS = SEND_TIMEOUT_MS + 5_000;
 const PAUSE_AFTER_ERROR_MS = 1_000;
-/** How long a stop waits for requests before it aborts them. */
-const STOP_MS = 3_000;
 
 interface DeliveryParts {
   context: Context;
@@ -91,7 +87,14 @@ export function startDeliveryLoop(
   { context, log, lease, horizon, limited, onOutcome }: DeliveryParts,
 ): DeliveryLoop {
   const { db, clock, config, currency } = context;
-  const sender = createSender({ destinations: config.webhookDestinations, maxConnections: MAX_IN_FLIGHT });
+  const { deliveryMs, deliveryStopMs } = config.limits;
+  /** If a process dies during a request, the next owner repeats the request after this time. */
+  const resendAfterMs = deliveryMs + 5_000;
+  const sender = createSender({
+    destinations: config.webhookDestinations,
+    maxConnections: MAX_IN_FLIGHT,
+    timeoutMs: deliveryMs,
+  });
   const backlog = new Backlog<FeedEvent>(first.cursor);
   const abandoned = new AbortController();
   setMaxListeners(0, abandoned.signal); // Each request adds a listener. Without this, Node would warn of too many.
@@ -235,7 +238,7 @@ export function startDeliveryLoop(
     const attempts = batch.map((one) => toRows(id, one, now, reason !== undefined));
     const retries = [
       ...attempts.flatMap(({ retry }) => retry ?? []),
-      ...running.map((item) => retryRow(id, item, isLast ? now : new Date(now.getTime() + RESEND_AFTER_MS))),
+      ...running.map((item) => retryRow(id, item, isLast ? now : new Date(now.getTime() + resendAfterMs))),
       ...deferred.map((item) => retryRow(id, item, now)),
     ];
     const done = batch.flatMap(({ item }, n) =>
@@ -324,7 +327,7 @@ export function startDeliveryLoop(
   }
 
   async function finish(): Promise<void> {
-    const endsMs = performance.now() + STOP_MS;
+    const endsMs = performance.now() + deliveryStopMs;
     while (backlog.count('running') > 0 && performance.now() < endsMs)
       await Promise.race([notifier.next(), sleep(50)]);
     abandoned.abort();

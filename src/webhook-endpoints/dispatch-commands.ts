@@ -8,9 +8,7 @@ import { type DeliveryLoop, startDeliveryLoop } from './delivery-commands.ts';
 import type { Outcome } from './delivery-rules.ts';
 import { findOwnedEndpoints, type Lease, leaseEndpoints } from './delivery-store.ts';
 
-/** If an instance dies, another instance takes over its endpoints after this time. */
-const LEASE_SECONDS = 6;
-/** Interval for renewing and taking leases, and for reading due retries. */
+/** Interval for renewing and taking leases, and for reading due retries. Much shorter than a lease. */
 const LEASE_INTERVAL_MS = 1_500;
 /** Poll interval for new events. */
 const POLL_INTERVAL_MS = 100;
@@ -26,8 +24,8 @@ export interface Dispatcher {
 }
 
 export function startDispatcher(context: Context, reader: HorizonReader, log: Log): Dispatcher {
-  const { db } = context;
-  const lease: Lease = { owner: randomUUID(), seconds: LEASE_SECONDS };
+  const { db, config } = context;
+  const lease: Lease = { owner: randomUUID(), seconds: config.limits.leaseMs / 1000 };
   const loops = new Map<number, DeliveryLoop>();
   const counts: Record<Outcome, number> = { delivered: 0, failed: 0, given_up: 0 };
   const stopping = new AbortController();

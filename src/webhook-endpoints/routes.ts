@@ -8,7 +8,6 @@ import { repeatable } from '../core/http/idempotency.ts';
 import type { HorizonReader } from '../events/feed-horizon.ts';
 import { findEventsById } from '../events/store.ts';
 import { toEvent } from '../events/view.ts';
-import { SEND_TIMEOUT_MS } from '../platform/outbound/sender.ts';
 import {
   changeEndpoint,
   createEndpoint,
@@ -166,7 +165,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
         access,
         rate: 'bulk',
         errors: ['NOT_FOUND'],
-        answerTimeoutMs: SEND_TIMEOUT_MS + 5_000,
+        answerTimeoutMs: context.config.limits.deliveryMs + 5_000,
         repeatable: false,
       },
       schema: {

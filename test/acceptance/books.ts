@@ -3,11 +3,18 @@ import type { Connection } from '../../src/core/database/db.ts';
 import { openLongReads } from '../../src/core/database/long-reads.ts';
 import { PROOF_READS } from '../../src/proof/store.ts';
 import { expectChecksToPass } from '../support/books.ts';
+import { PATIENT } from '../support/waiting.ts';
 import { runCli } from './process.ts';
 
 /** Runs every check of the books directly on the database of the running processes. */
 export async function expectBooksToHold(connection: Connection): Promise<void> {
-  const verifier = openLongReads({ connection, ...PROOF_READS, onConnectionLost: () => {} });
+  const verifier = openLongReads({
+    connection,
+    ...PROOF_READS,
+    timeoutMs: PATIENT.proofMs,
+    limits: PATIENT,
+    onConnectionLost: () => {},
+  });
   try {
     await verifier.read('the test', expectChecksToPass);
   } finally {

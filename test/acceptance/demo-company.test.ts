@@ -25,7 +25,6 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 cleanUpAfterwards();
 
 /** More than on an idle machine with two cores, because other tests run at the same time. */
-const READY_TIMEOUT_MS = 180_000;
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape they assert.
 type Row = any;
 const FIRST_MONTH = /Demo company: \d{4}-\d{2}, \d+ accounts/;
@@ -33,7 +32,7 @@ const FIRST_MONTH = /Demo company: \d{4}-\d{2}, \d+ accounts/;
 test('DEMO_DATA=company adds a company with a year of payments, once, and its books pass all checks', async () => {
   // The company uses the catalogue of an earlier start.
   const environment = { ...NO_RATE_LIMITS, DATABASE_URL: await newDatabase(), DEMO_DATA: 'company' };
-  const service = await startService(environment, { readyTimeoutMs: READY_TIMEOUT_MS });
+  const service = await startService(environment);
   report(`demo company: ready after ${service.readyMs} ms`);
   expect(service.output()).toMatch(FIRST_MONTH);
   const token = await registerAdmin(service);

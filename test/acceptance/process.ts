@@ -4,10 +4,10 @@ import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, inject } from 'vitest';
 import { createCaller } from '../support/http.ts';
 import { databaseOn, runStatement } from '../support/statements.ts';
+import { PATIENCE, until } from '../support/waiting.ts';
 
 export type Environment = Record<string, string>;
 
@@ -48,9 +48,6 @@ export const NO_RATE_LIMITS = {
 };
 
 const SERVER = join(ROOT, 'dist', 'server.js');
-const READY_TIMEOUT_MS = 60_000;
-const END_TIMEOUT_MS = 30_000;
-const GONE_TIMEOUT_MS = 10_000;
 const MAX_OUTPUT_KEPT = 4_000_000;
 
 const children = new Map<ChildProcess, Promise<Ended>>();
@@ -78,31 +75,24 @@ export function cleanUpAfterwards(): void {
  */
 export async function startService(
   environment: Environment = {},
-  {
-    command = [process.execPath, SERVER],
-    folder,
-    readyTimeoutMs = READY_TIMEOUT_MS,
-  }: { command?: string[]; folder?: string; readyTimeoutMs?: number } = {},
+  { command = [process.execPath, SERVER], folder }: { command?: string[]; folder?: string } = {},
 ): Promise<RunningService> {
   const port = Number(environment.PORT ?? (await freePort()));
   const origin = `http://127.0.0.1:${port}`;
   const began = Date.now();
-  const { child, ended, output } = launch(command, folder ?? (await newFolder()), {
+  const { child, ended, hasEnded, output } = launch(command, folder ?? (await newFolder()), {
     ...environment,
     PORT: String(port),
   });
-  let end: Ended | undefined;
-  void ended.then((result) => {
-    end = result;
-  });
-  while (!(await answers(`${origin}/readyz`))) {
-    if (end) throw new Error(`The service ended with ${end.status ?? end.signal}:\n${output()}`);
-    if (Date.now() - began > readyTimeoutMs) throw new Error(`The service is not ready:\n${output()}`);
-    await sleep(50);
-  }
-  const endBy = (signal: NodeJS.Signals) => {
+  await until(
+    () => `the service to be ready or to end:\n${output()}`,
+    () => hasEnded() || answers(`${origin}/readyz`),
+  );
+  if (hasEnded()) throw new Error(`The service ended:\n${output()}`);
+  const endBy = async (signal: NodeJS.Signals) => {
     child.kill(signal);
-    return within(END_TIMEOUT_MS, ended, () => `The service does not end after ${signal}:\n${output()}`);
+    await until(() => `the service to end after ${signal}:\n${output()}`, hasEnded);
+    return ended;
   };
   return {
     origin,
@@ -133,8 +123,9 @@ export async function runToEnd(
   environment: Environment = {},
   folder = ROOT,
 ): Promise<Ended> {
-  const { ended, output } = launch(command, folder, environment);
-  return within(READY_TIMEOUT_MS, ended, () => `${command.join(' ')} does not end:\n${output()}`);
+  const { ended, hasEnded, output } = launch(command, folder, environment);
+  await until(() => `the end of ${command.join(' ')}:\n${output()}`, hasEnded);
+  return ended;
 }
 
 /** A folder that other users may enter, because PostgreSQL runs as another user if root runs the tests. */
@@ -208,13 +199,14 @@ export async function processesIn(folder: string): Promise<string[]> {
 }
 
 export async function untilNoProcessIn(folder: string): Promise<void> {
-  const deadline = Date.now() + GONE_TIMEOUT_MS;
-  for (;;) {
-    const left = await processesIn(folder);
-    if (left.length === 0) return;
-    if (Date.now() > deadline) throw new Error(`These processes do not end:\n${left.join('\n')}`);
-    await sleep(50);
-  }
+  let left: string[] = [];
+  await until(
+    () => `the end of these processes:\n${left.join('\n')}`,
+    async () => {
+      left = await processesIn(folder);
+      return left.length === 0;
+    },
+  );
 }
 
 /** The resident memory of a process now (VmRSS), or the most that it has used (VmHWM). Linux only. */
@@ -235,7 +227,7 @@ export function launch([file = '', ...args]: string[], cwd: string, environment:
   const path = `${dirname(process.execPath)}:${PATH}`;
   const child = spawn(file, args, {
     cwd,
-    env: { PATH: path, HOME, ...environment },
+    env: { PATH: path, HOME, TIME_LIMIT_FACTOR: PATIENCE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // a separate group, so that npm's children can be ended with it
   });
@@ -257,7 +249,7 @@ export function launch([file = '', ...args]: string[], cwd: string, environment:
     });
   });
   children.set(child, ended);
-  return { child, ended, output: () => stdout + stderr };
+  return { child, ended, hasEnded: () => !children.has(child), output: () => stdout + stderr };
 }
 
 /** Limits the kept log of a service that runs for long. */
@@ -274,22 +266,9 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-async function within<T>(timeoutMs: number, work: Promise<T>, explain: () => string): Promise<T> {
-  const timeout = new AbortController();
-  const late = sleep(timeoutMs, undefined, { signal: timeout.signal }).then(() => {
-    throw new Error(explain());
-  });
-  late.catch(() => {}); // It is aborted as soon as the work is done.
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    timeout.abort();
-  }
-}
-
 async function answers(url: string): Promise<boolean> {
   try {
-    const { ok } = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+    const { ok } = await fetch(url, { signal: AbortSignal.timeout(60_000) });
     return ok;
   } catch {
     return false; // Nobody listens yet.

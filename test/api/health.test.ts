@@ -7,6 +7,7 @@ import { openDatabase } from '../../src/core/database/db.ts';
 import { openDatabaseProbe } from '../../src/platform/health/probe.ts';
 import { startInstanceForTest, useService, whileHolding } from '../support/harness.ts';
 import { type Answer, createCaller } from '../support/http.ts';
+import { PATIENT } from '../support/waiting.ts';
 
 const service = useService();
 const NOT_THERE = 'redis://127.0.0.1:1';
@@ -58,12 +59,18 @@ describe('GET /health', () => {
   it('is down with 503 while the database cannot be reached, readiness too; liveness is not', async () => {
     const nowhere = { host: '127.0.0.1', port: 1, user: 'nobody', database: 'nothing' };
     const lost = openDatabase({
+      limits: PATIENT,
       connection: nowhere,
       poolSize: 2,
       prepare: true,
       onConnectionLost: () => {},
     });
-    const probe = openDatabaseProbe({ connection: nowhere, migrations: [], onConnectionLost: () => {} });
+    const probe = openDatabaseProbe({
+      connection: nowhere,
+      migrations: [],
+      timeoutMs: 60_000,
+      onConnectionLost: () => {},
+    });
     const app = buildApp({ ...service.parts, probe, context: { ...service.context, db: lost.db } });
     try {
       const health = await app.inject('/health');

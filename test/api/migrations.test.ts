@@ -10,6 +10,7 @@ import {
 } from '../../src/platform/migrations/files.ts';
 import { migrate } from '../../src/platform/migrations/runner.ts';
 import { databaseOn } from '../support/statements.ts';
+import { PATIENT } from '../support/waiting.ts';
 
 /** Migrates rows as earlier versions wrote them, and checks which locks migrations hold. */
 const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
@@ -21,7 +22,13 @@ let opened: ReturnType<typeof openDatabase>;
 beforeAll(async () => {
   await server.connect();
   await server.query(`create database ${database}`);
-  opened = openDatabase({ connection, poolSize: 2, prepare: false, onConnectionLost: () => {} });
+  opened = openDatabase({
+    connection,
+    limits: PATIENT,
+    poolSize: 2,
+    prepare: false,
+    onConnectionLost: () => {},
+  });
   await earlier.connect();
 });
 

@@ -12,6 +12,7 @@ import { newAccount, notify, pay, reverse, useService } from '../support/harness
 import { notification } from '../support/http.ts';
 import { PARTITIONED, partitionTables } from '../support/partitioned.ts';
 import { databaseOn } from '../support/statements.ts';
+import { PATIENT } from '../support/waiting.ts';
 
 // While clients pay, the command may need several attempts to get its locks.
 vi.setConfig({ testTimeout: 240_000 });
@@ -161,6 +162,7 @@ describe('a migration newer than the partitions', () => {
     const connection = databaseOn(inject('server'), database);
     await client.query(`create database ${database}`);
     const { db, close } = openDatabase({
+      limits: PATIENT,
       connection,
       poolSize: 2,
       prepare: false,

@@ -15,6 +15,7 @@ import {
   waitingForLock,
   whileHolding,
 } from '../support/harness.ts';
+import { PATIENT } from '../support/waiting.ts';
 
 const DAY = '2026-11-02';
 
@@ -153,7 +154,12 @@ describe('the daily check', () => {
     const messages = [vi.spyOn(parts.log, 'warn'), vi.spyOn(parts.log, 'error')];
     const stopping = new AbortController();
     await whileHolding(service, 'lock table accounts in access exclusive mode', async (holder) => {
-      const check = checkBooksUnattended(context.db, { connection, replica: undefined }, parts.log, stopping);
+      const check = checkBooksUnattended(
+        context.db,
+        { connection, limits: PATIENT, replica: undefined },
+        parts.log,
+        stopping,
+      );
       await expect.poll(() => waitingForLock(holder), { interval: 10, timeout: 10_000 }).toHaveLength(1);
       stopping.abort();
       await check;

@@ -18,6 +18,7 @@ import {
   useJobs,
   useService,
 } from '../support/harness.ts';
+import { PATIENT } from '../support/waiting.ts';
 
 const DAY = '2026-11-02';
 const service = useService();
@@ -709,7 +710,14 @@ describe('long reads', () => {
       database: database ?? '',
       ...(typeof password === 'string' && { password }),
     };
-    return openLongReads({ connection, what: 'proofs', connections, timeoutMs, onConnectionLost: () => {} });
+    return openLongReads({
+      connection,
+      limits: PATIENT,
+      what: 'proofs',
+      connections,
+      timeoutMs,
+      onConnectionLost: () => {},
+    });
   };
 
   it('are read-only and see one snapshot', async () => {

@@ -813,7 +813,11 @@ describe('a long export', () => {
   });
 
   it('fails before anything is sent if its statement is wrong, and frees its slot', async () => {
-    const pool = openCopyPool({ connection: service.connection, onConnectionLost: () => {} });
+    const pool = openCopyPool({
+      connection: service.connection,
+      limits: service.context.config.limits,
+      onConnectionLost: () => {},
+    });
     for (let i = 0; i < 4; i += 1)
       await expect(pool.open('user 1', 'select nothing', ['nothing'])).rejects.toThrow(/nothing/);
     const { value: stream } = await pool.open('user 1', "select 'a' as x", ['x']);

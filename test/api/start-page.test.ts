@@ -75,12 +75,22 @@ describe('GET / in a browser', () => {
     });
 
     const nowhere = { host: '127.0.0.1', port: 1, user: 'nobody', database: 'nothing' };
-    const lost = openDatabaseProbe({ connection: nowhere, migrations: [], onConnectionLost: () => {} });
+    const lost = openDatabaseProbe({
+      connection: nowhere,
+      migrations: [],
+      timeoutMs: 60_000,
+      onConnectionLost: () => {},
+    });
     expect(await shownWith({ probe: lost })).toContain('class="down">Down: the database does not answer');
     expect((await shownWith({ probe: lost }, 'application/json')).data.status).toBe('down');
     await lost.close();
     const { connection } = service;
-    const other = openDatabaseProbe({ connection, migrations: ['9999_new'], onConnectionLost: () => {} });
+    const other = openDatabaseProbe({
+      connection,
+      migrations: ['9999_new'],
+      timeoutMs: 60_000,
+      onConnectionLost: () => {},
+    });
     expect(await shownWith({ probe: other })).toContain('Down: this version cannot work with the migrations');
     await other.close();
   });

@@ -9,6 +9,7 @@ import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { openRedis } from '../../src/core/http/redis.ts';
 import type { HttpServer } from '../../src/core/http/server.ts';
 import { createLog } from '../../src/core/log.ts';
+import type { TimeLimits } from '../../src/core/time-limits.ts';
 import { addDays } from '../../src/core/values/dates.ts';
 import { currencyOf } from '../../src/database-preparation.ts';
 import { createHorizonReader } from '../../src/events/feed-horizon.ts';
@@ -19,6 +20,7 @@ import { openPools } from '../../src/pools.ts';
 import { type Answer, type Caller, type CallOptions, createCaller, notification } from './http.ts';
 import { databaseOn, runStatement } from './statements.ts';
 import { STATUS_MODEL } from './status-model.ts';
+import { PATIENCE } from './waiting.ts';
 
 /** The production app on its own database. It listens on a free port, and tests call it over HTTP. */
 export interface TestService {
@@ -51,15 +53,31 @@ const NO_LIMITS = {
   RATE_LIMIT_WEBHOOK: '0',
 };
 
+/** The settings of a service in a test: no rate limits, a silent log, and time limits that no test reaches by accident. */
+function readTestConfig(environment: Record<string, string>, limits: Partial<TimeLimits>): Config {
+  const config = readConfig({
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'silent',
+    ...NO_LIMITS,
+    TIME_LIMIT_FACTOR: PATIENCE,
+    ...environment,
+  });
+  return { ...config, limits: { ...config.limits, ...limits } };
+}
+
 /**
  * Starts a service for the tests of a file and removes it afterwards.
- * @param environment - settings in addition to the defaults for tests, which are no rate limits and a silent log.
+ * @param environment - settings in addition to those of `readTestConfig`.
+ * @param limits - the time limits that the tests are about.
  */
-export function useService(environment: Record<string, string> = {}): TestService {
+export function useService(
+  environment: Record<string, string> = {},
+  limits: Partial<TimeLimits> = {},
+): TestService {
   const service = {} as TestService;
   let close: () => Promise<void>;
   beforeAll(async () => {
-    const started = await startTestService(environment);
+    const started = await startTestService(environment, limits);
     close = started.close;
     Object.assign(service, started.service);
   });
@@ -77,18 +95,27 @@ export function useJobs(service: TestService): void {
 }
 
 export function startRequestJobs({ context, connection, parts: { copies, log } }: TestService): JobQueue {
-  return startJobQueue({ connection, db: context.db, log, tasks: createTasks(context, copies, log) });
+  return startJobQueue({
+    connection,
+    db: context.db,
+    limits: context.config.limits,
+    log,
+    tasks: createTasks(context, copies, log),
+  });
 }
 
-export async function startTestService(environment: Record<string, string> = {}) {
-  const config: Config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ...NO_LIMITS, ...environment });
+export async function startTestService(
+  environment: Record<string, string> = {},
+  limits: Partial<TimeLimits> = {},
+) {
+  const config = readTestConfig(environment, limits);
   const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
   await runStatement(inject('server'), `create database ${database} template ${inject('template')}`);
   const connection = databaseOn(inject('server'), database);
   const clock = createSettableClock(async () => {});
   const pools = await openPools(config, { connection, testClock: clock });
   const log = createLog(config);
-  const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
+  const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, config.limits, log);
   const secret = config.JWT_SECRET || 'a secret of the tests, 32 bytes long';
   const context: Context = { db: pools.db, clock, config, currency: currencyOf(config), secret };
   const parts: AppParts = {
@@ -149,8 +176,11 @@ export async function startTestService(environment: Record<string, string> = {})
 }
 
 /** Starts a service with its own database for one test. */
-export async function startServiceForTest(environment: Record<string, string> = {}): Promise<TestService> {
-  const { service, close } = await startTestService(environment);
+export async function startServiceForTest(
+  environment: Record<string, string> = {},
+  limits: Partial<TimeLimits> = {},
+): Promise<TestService> {
+  const { service, close } = await startTestService(environment, limits);
   onTestFinished(close);
   return service;
 }
@@ -159,10 +189,14 @@ export async function startServiceForTest(environment: Record<string, string> = 
  * Starts another instance on the database of a running service, with other settings. It has the route of the test clock only if
  * TEST_CLOCK is on.
  */
-export async function startInstance(service: TestService, environment: Record<string, string> = {}) {
-  const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ...NO_LIMITS, ...environment });
+export async function startInstance(
+  service: TestService,
+  environment: Record<string, string> = {},
+  limits: Partial<TimeLimits> = {},
+) {
+  const config = readTestConfig(environment, limits);
   const log = createLog(config);
-  const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
+  const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, config.limits, log);
   const { testClock, ...parts } = service.parts;
   const app = buildApp({
     ...parts,
@@ -184,11 +218,12 @@ export async function startInstance(service: TestService, environment: Record<st
 export function useInstance(
   service: TestService,
   environment: Record<string, string>,
+  limits: Partial<TimeLimits> = {},
 ): Pick<TestService, 'origin' | 'call'> {
   const instance = {} as Awaited<ReturnType<typeof startInstance>>;
   let close: (() => Promise<void>) | undefined;
   beforeAll(async () => {
-    Object.assign(instance, await startInstance(service, environment));
+    Object.assign(instance, await startInstance(service, environment, limits));
     close = instance.close;
   });
   afterAll(() => close?.());
@@ -196,8 +231,12 @@ export function useInstance(
 }
 
 /** Like `startInstance`, for one test. The test may close the instance earlier. */
-export async function startInstanceForTest(service: TestService, environment: Record<string, string> = {}) {
-  const instance = await startInstance(service, environment);
+export async function startInstanceForTest(
+  service: TestService,
+  environment: Record<string, string> = {},
+  limits: Partial<TimeLimits> = {},
+) {
+  const instance = await startInstance(service, environment, limits);
   onTestFinished(instance.close);
   return instance;
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { createSharedSlots } from '../shared-slots.ts';
+import type { TimeLimits } from '../time-limits.ts';
 import type { Tx } from './db.ts';
 import { onConnection } from './transactions.ts';
 
@@ -16,8 +17,6 @@ export type Load = <T>(caller: string, work: (tx: Tx, copyIn: CopyIn) => Promise
 export type CopyIn = (statement: string) => Writable;
 
 export const MAX_LOADS = 3;
-/** The longest wait for a free slot. */
-export const COPY_WAIT_MS = 3_000;
 /** Longer than the longest allowed upload. */
 const LOAD_TIMEOUT_MS = 20 * 60_000;
 
@@ -34,13 +33,13 @@ export async function runAlone(pool: pg.Pool, statement: string): Promise<void> 
 }
 
 /** @param running - a set that collects the streams to cancel when the service stops. */
-export function createLoader(pool: pg.Pool, running: Set<Readable | Writable>): Load {
+export function createLoader(pool: pg.Pool, running: Set<Readable | Writable>, { slotMs }: TimeLimits): Load {
   const slots = createSharedSlots({
     what: 'uploads',
     slots: MAX_LOADS,
     maxPerCaller: 2,
     maxWaiting: 10,
-    waitMs: COPY_WAIT_MS,
+    waitMs: slotMs,
   });
 
   async function load<T>(caller: string, work: (tx: Tx, copyIn: CopyIn) => Promise<T>): Promise<T> {

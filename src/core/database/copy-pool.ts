@@ -6,7 +6,7 @@ import { unavailable } from '../http/errors.ts';
 import { createSharedSlots } from '../shared-slots.ts';
 import { BYTE_ORDER_MARK } from '../values/csv.ts';
 import { type PlainDate, parsePlainDate } from '../values/dates.ts';
-import { COPY_WAIT_MS, createLoader, type Load, MAX_LOADS, runAlone } from './copy-in.ts';
+import { createLoader, type Load, MAX_LOADS, runAlone } from './copy-in.ts';
 import { type Connection, columnTypes, type DatabaseOptions, openPool } from './db.ts';
 import { orReadPrimary, type Replica, type Snapshot } from './replica.ts';
 
@@ -45,9 +45,6 @@ export interface CopyPool {
 type CopyOut = (query: string, quoted: readonly string[]) => Readable & { rowCount: number };
 
 const EXPORTS = 2;
-const CONNECT_TIMEOUT_MS = 3_000;
-export const EXPORT_TIMEOUT_MS = 10 * 60_000;
-const LOCK_TIMEOUT_MS = 3_000;
 
 // With this datestyle, COPY writes dates as ISO 8601. With this work_mem, an export sorts in memory.
 const BEGIN = `
@@ -56,27 +53,27 @@ const BEGIN = `
   set local work_mem = '64MB'`;
 const BEGIN_SNAPSHOT = BEGIN.replace('transaction', 'transaction isolation level repeatable read');
 
-const POOL_SETTINGS: pg.PoolConfig = {
-  application_name: 'account-management-service export',
-  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  idleTimeoutMillis: 10_000,
-  keepAlive: true,
-  types: columnTypes,
-  statement_timeout: EXPORT_TIMEOUT_MS,
-  lock_timeout: LOCK_TIMEOUT_MS,
-  idle_in_transaction_session_timeout: EXPORT_TIMEOUT_MS, // The limit of the role may be shorter, because it is meant for requests.
-};
-
-interface CopyOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'> {
+interface CopyOptions
+  extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock' | 'limits'> {
   replica?: Replica | undefined;
 }
 
-export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
+export function openCopyPool({ replica, limits, ...options }: CopyOptions): CopyPool {
+  const settings: pg.PoolConfig = {
+    application_name: 'account-management-service export',
+    connectionTimeoutMillis: limits.connectMs,
+    idleTimeoutMillis: 10_000,
+    keepAlive: true,
+    types: columnTypes,
+    statement_timeout: limits.exportMs,
+    lock_timeout: limits.lockMs,
+    idle_in_transaction_session_timeout: limits.exportMs, // The limit of the role may be shorter, because it is meant for requests.
+  };
   const running = new Set<Readable | Writable>();
   const working = new Set<pg.PoolClient>();
   let isClosing = false;
   const openExportPool = (connection: Connection, max: number) => {
-    const pool = openPool({ ...POOL_SETTINGS, ...options, connection, max });
+    const pool = openPool({ ...settings, ...options, connection, max });
     pool.on('acquire', (client) => {
       working.add(client);
       if (isClosing) breakOff(client); // `close` did not end this connection, because it was still being opened.
@@ -91,7 +88,7 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
     slots: EXPORTS,
     maxPerCaller: 2,
     maxWaiting: 10,
-    waitMs: COPY_WAIT_MS,
+    waitMs: limits.slotMs,
   });
 
   async function open(caller: string, query: string, quoted: readonly string[]): Promise<Snapshot<Readable>> {
@@ -184,7 +181,7 @@ export function openCopyPool({ replica, ...options }: CopyOptions): CopyPool {
   return {
     open,
     openSnapshot,
-    load: createLoader(pool, running),
+    load: createLoader(pool, running, limits),
     runAlone: (statement) => runAlone(pool, statement),
     close,
   };

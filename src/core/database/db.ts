@@ -1,5 +1,6 @@
 import { type Dialect, Kysely, type KyselyPlugin, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
+import type { TimeLimits } from '../time-limits.ts';
 import { parseInt8 } from './int8.ts';
 import { namingPool } from './prepared-statements.ts';
 import { openReadingLanes, type ReadingLanes } from './reading-lanes.ts';
@@ -28,24 +29,21 @@ export interface DatabaseOptions {
   pooled?: boolean;
   /** The time that `business_now()` returns if TEST_CLOCK is on. If undefined, `business_now()` returns real time. */
   testClock?: TestClock | undefined;
-  /** Default: 5 s. */
+  limits: TimeLimits;
+  /** If the statements have another time limit than those of requests. */
   statementTimeoutMs?: number;
   /** Called when a connection breaks. The pool opens a new connection when it needs one. */
   onConnectionLost(error: Error): void;
 }
 
 /** PostgreSQL settings that apply to every request. */
-export const SESSION_TIMEOUTS_MS = {
-  statement_timeout: 5_000,
-  lock_timeout: 3_000,
-  idle_in_transaction_session_timeout: 10_000,
-} as const;
-/**
- * How much longer pg waits than the statement_timeout of PostgreSQL. A statement may first wait for an earlier statement of its
- * connection, which waits for a lock. This wait is shorter than the margin, so pg gives up only if the server no longer answers.
- */
-const QUERY_TIMEOUT_MARGIN_MS = SESSION_TIMEOUTS_MS.lock_timeout + 500;
-const CONNECT_TIMEOUT_MS = 3_000;
+export function sessionTimeoutsMs({ statementMs, lockMs, idleInTransactionMs }: TimeLimits) {
+  return {
+    statement_timeout: statementMs,
+    lock_timeout: lockMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+  };
+}
 
 /** Reads an int8 as an exact number, a date as text and a timestamptz as ISO 8601 in UTC. */
 export const columnTypes: pg.CustomTypesConfig = {
@@ -61,20 +59,28 @@ export const columnTypes: pg.CustomTypesConfig = {
 export class Database extends Kysely<DB> {
   readonly dialect: Dialect;
   readonly pool: pg.Pool;
+  readonly limits: TimeLimits;
   /** Undefined if named statements are not used. */
   readonly lanes: ReadingLanes | undefined;
   /** The row readers of json-rows.ts. The key is the text `select … from …` of a list. */
   readonly rowReaders = new Map<string, Promise<(row: unknown) => unknown>>();
 
-  constructor(dialect: Dialect, pool: pg.Pool, lanes?: ReadingLanes, plugins: KyselyPlugin[] = []) {
+  constructor(
+    dialect: Dialect,
+    pool: pg.Pool,
+    limits: TimeLimits,
+    lanes?: ReadingLanes,
+    plugins: KyselyPlugin[] = [],
+  ) {
     super({ dialect, plugins });
     this.dialect = dialect;
     this.pool = pool;
+    this.limits = limits;
     this.lanes = lanes;
   }
 
   override withPlugin(plugin: KyselyPlugin): Database {
-    return new Database(this.dialect, this.pool, this.lanes, [plugin]);
+    return new Database(this.dialect, this.pool, this.limits, this.lanes, [plugin]);
   }
 }
 
@@ -102,15 +108,18 @@ export function openDatabase({
   prepare,
   pooled = false,
   testClock,
-  statementTimeoutMs = SESSION_TIMEOUTS_MS.statement_timeout,
+  limits,
+  statementTimeoutMs = limits.statementMs,
   onConnectionLost,
 }: DatabaseOptions) {
   const settings: pg.ClientConfig = {
     application_name: 'account-management-service',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: limits.connectMs,
     keepAlive: true,
-    ...(!pooled && { ...SESSION_TIMEOUTS_MS, statement_timeout: statementTimeoutMs }),
-    query_timeout: statementTimeoutMs + QUERY_TIMEOUT_MARGIN_MS,
+    ...(!pooled && { ...sessionTimeoutsMs(limits), statement_timeout: statementTimeoutMs }),
+    // A statement may first wait for an earlier statement of its connection, which waits for a lock. This wait is shorter than the
+    // margin, so pg gives up only if the server no longer answers.
+    query_timeout: statementTimeoutMs + limits.lockMs + 500,
     types: columnTypes,
     pipeline: true,
   };
@@ -125,7 +134,7 @@ export function openDatabase({
     : undefined;
   const dialect = new PostgresDialect({ pool: namingPool(pool, prepare) });
   return {
-    db: new Database(dialect, pool, lanes),
+    db: new Database(dialect, pool, limits, lanes),
     pool,
     close: async () => {
       await Promise.all([pool.end(), lanes?.close()]);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { createSharedSlots } from '../shared-slots.ts';
-import { type DatabaseOptions, type Db, openDatabase, SESSION_TIMEOUTS_MS, type Tx } from './db.ts';
+import { type DatabaseOptions, type Db, openDatabase, type Tx } from './db.ts';
 import { orReadPrimary, type Replica, type Snapshot } from './replica.ts';
 import { inSnapshot, onConnection } from './transactions.ts';
 
@@ -18,7 +18,8 @@ export interface LongReads {
   close(): Promise<void>;
 }
 
-interface LongReadOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'> {
+interface LongReadOptions
+  extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock' | 'limits'> {
   replica?: Replica | undefined;
   /** A plural noun for the reads, used in error messages. */
   what: string;
@@ -30,7 +31,6 @@ interface LongReadOptions extends Pick<DatabaseOptions, 'connection' | 'onConnec
 
 const MAX_PER_CALLER = 4;
 const MAX_WAITING = 50;
-const WAIT_MS = 3_000;
 
 export function openLongReads({
   what,
@@ -46,7 +46,7 @@ export function openLongReads({
     slots: connections,
     maxPerCaller: MAX_PER_CALLER,
     maxWaiting: MAX_WAITING,
-    waitMs: WAIT_MS,
+    waitMs: options.limits.slotMs,
   });
 
   async function read<T>(caller: string, work: (tx: Tx) => Promise<T>): Promise<Snapshot<T>> {
@@ -81,7 +81,7 @@ export function openReportReads(
   db: Db,
   { replica, ...options }: Omit<LongReadOptions, 'what' | 'connections' | 'timeoutMs'>,
 ): ReportReads {
-  const timeoutMs = SESSION_TIMEOUTS_MS.statement_timeout;
+  const timeoutMs = options.limits.statementMs;
   const standby =
     replica && openStandbyPool(replica, { ...options, connections: REPORT_CONNECTIONS, timeoutMs });
   return {

@@ -22,8 +22,6 @@ const MAX_RETRIES = 3;
  * 100 connections.
  */
 const MAX_STALE_CONNECTIONS = 100;
-/** Short, because the transaction may have used most of the request's time limit. */
-const EXISTING_ID_TIMEOUT_MS = 1_000;
 
 /**
  * A transaction that pipelines its statements: each statement is sent immediately, without waiting for earlier answers.
@@ -86,7 +84,10 @@ async function withExistingId(db: Db | Tx, error: unknown): Promise<unknown> {
     ({ rows }) => rows[0]?.id,
     () => undefined,
   );
-  const id = await Promise.race([lookup, delay(EXISTING_ID_TIMEOUT_MS, undefined, { ref: false })]);
+  const id = await Promise.race([
+    lookup,
+    delay(databaseOf(db).limits.existingIdMs, undefined, { ref: false }),
+  ]);
   if (id !== undefined) error.details.id = id;
   return error;
 }

@@ -8,6 +8,7 @@ import { takeLock } from '../database/named-locks.ts';
 import { sqlState } from '../database/postgres-errors.ts';
 import { inTransaction } from '../database/transactions.ts';
 import { createSharedSlots, type SharedSlots } from '../shared-slots.ts';
+import type { TimeLimits } from '../time-limits.ts';
 import { actorOf, callerOf } from './access.ts';
 import type { Api } from './api.ts';
 import { Envelope, examplesOf, ok, Problem } from './envelope.ts';
@@ -46,7 +47,6 @@ const SLICE = 100;
 const CHECKED_AT_ONCE = 50;
 const MAX_CALLS_AT_ONCE = 2;
 const MAX_WAITING = 8;
-const MAX_WAIT_MS = 10_000;
 
 export const BULK_DESCRIPTION =
   `Up to ${MAX_ITEMS} items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect ` +
@@ -58,13 +58,13 @@ export const BULK_DESCRIPTION =
  * Limits the concurrent bulk calls of an instance, because each call can hold a database connection until the call ends.
  * @param poolSize - the number of connections for requests.
  */
-export function openBulkSlots(poolSize: number): SharedSlots {
+export function openBulkSlots(poolSize: number, { bulkSlotMs }: TimeLimits): SharedSlots {
   return createSharedSlots({
     what: 'bulk calls',
     slots: Math.min(MAX_CALLS_AT_ONCE, Math.floor(poolSize / 2)),
     maxPerCaller: 2,
     maxWaiting: MAX_WAITING,
-    waitMs: MAX_WAIT_MS,
+    waitMs: bulkSlotMs,
   });
 }
 
@@ -189,12 +189,19 @@ export function bulkRoute<Item extends TSchema, Data>(
     ...schema
   }: BulkRoute<Item, Data>,
 ): void {
+  const { limits } = context.config;
   api.post(
     path,
     {
       bodyLimit: 4 * 1024 * 1024,
       // A slow client needs time to send the body, and the items may wait for locks of other transactions.
-      config: { access, rate: 'bulk', repeatable: true, bodyTimeoutMs: 60_000, answerTimeoutMs: 30_000 },
+      config: {
+        access,
+        rate: 'bulk',
+        repeatable: true,
+        bodyTimeoutMs: limits.bulkBodyMs,
+        answerTimeoutMs: limits.bulkAnswerMs,
+      },
       schema: {
         ...schema,
         tags: [tag],

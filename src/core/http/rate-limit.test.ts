@@ -72,6 +72,7 @@ describe('a limiter whose Redis fails', () => {
       pauseAfterFailure: () => {
         failures += 1;
       },
+      inTime: <T>(answer: Promise<T>) => answer,
       ping: async () => false,
       close: () => {},
     };

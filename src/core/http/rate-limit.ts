@@ -8,7 +8,7 @@ import {
 } from 'rate-limiter-flexible';
 import type { Config } from '../context.ts';
 import { AppError } from './errors.ts';
-import { type SharedRedis, withRedisTimeout } from './redis.ts';
+import type { SharedRedis } from './redis.ts';
 
 const WINDOW_SECONDS = 60;
 /** The maximum number of failed sign-ins for one e-mail address. */
@@ -47,7 +47,7 @@ interface Turn {
 
 /**
  * Counts in Redis if Redis is configured and answers, otherwise in this process. A call waits for Redis only until the time-out of
- * `withRedisTimeout`. For a while after a failure, calls do not use Redis.
+ * `SharedRedis.inTime`. For a while after a failure, calls do not use Redis.
  */
 export function createLimiter(
   name: string,
@@ -64,7 +64,7 @@ export function createLimiter(
   async function ask<T>(question: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> {
     if (redis?.isUsable() && shared) {
       try {
-        return await withRedisTimeout(question(shared));
+        return await redis.inTime(question(shared));
       } catch (error) {
         if (error instanceof RateLimiterRes) throw error;
         redis.pauseAfterFailure();

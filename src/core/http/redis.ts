@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
+import type { TimeLimits } from '../time-limits.ts';
 
-const REDIS_TIMEOUT_MS = 200;
 const PAUSE_AFTER_FAILURE_MS = 2_000;
 
 /** A Redis connection. After a failure, Redis is not used for a while, so that no request waits for it. */
@@ -11,11 +11,17 @@ export interface SharedRedis {
   isUsable(): boolean;
   /** Must be called after each failed command. */
   pauseAfterFailure(): void;
+  /** Waits at most `redisMs` for the answer of a command. See `withRedisTimeout`. */
+  inTime<T>(answer: Promise<T>): Promise<T>;
   ping(): Promise<boolean>;
   close(): void;
 }
 
-export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedRedis {
+export function openRedis(
+  url: string,
+  { redisMs }: Pick<TimeLimits, 'redisMs'>,
+  log: Pick<Log, 'info' | 'warn'>,
+): SharedRedis {
   const client = new Redis(url, {
     enableOfflineQueue: false, // while Redis is down, commands fail at once instead of waiting
     connectTimeout: 1_000,
@@ -41,10 +47,11 @@ export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedR
     pauseAfterFailure: () => {
       pausedUntil = Date.now() + PAUSE_AFTER_FAILURE_MS;
     },
+    inTime: (answer) => withRedisTimeout(answer, redisMs),
     async ping() {
       if (client.status !== 'ready') return false;
       try {
-        return (await withRedisTimeout(client.ping())) === 'PONG';
+        return (await withRedisTimeout(client.ping(), redisMs)) === 'PONG';
       } catch {
         return false; // The health check needs no reason.
       }
@@ -54,14 +61,14 @@ export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedR
 }
 
 /**
- * Waits at most 200 ms for Redis. If this process was busy, Node runs timers before it reads answers that have already arrived.
+ * Waits at most `timeoutMs` for Redis. If this process was busy, Node runs timers before it reads answers that have already arrived.
  * So the time-out waits one more turn of the event loop.
  */
-export function withRedisTimeout<T>(answer: Promise<T>): Promise<T> {
+export function withRedisTimeout<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       setImmediate(() => reject(new Error('Redis did not answer in time.')));
-    }, REDIS_TIMEOUT_MS);
+    }, timeoutMs);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -17,6 +17,7 @@ import type { Actor } from '../context.ts';
 import { asUnavailable, sqlState } from '../database/postgres-errors.ts';
 import { parseQueryString } from '../lists/query.ts';
 import type { Log } from '../log.ts';
+import type { TimeLimits } from '../time-limits.ts';
 import { createNetworks, readAddress } from './addresses.ts';
 import { answersOn, createConnectionServer } from './connections.ts';
 import { ErrorBody } from './envelope.ts';
@@ -35,37 +36,32 @@ import { buildSerializer } from './serialization.ts';
 import { type BusinessSettings, type Checked, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-const HEADERS_TIMEOUT_MS = 5_000;
-/** The time limit for receiving the body. A route may have another limit. */
-const BODY_TIMEOUT_MS = 10_000;
-/** Node's time limit for receiving a whole request. The `bodyTimeoutMs` of a route must not be longer. */
-const LONGEST_REQUEST_MS = 15 * 60_000;
 /** How often Node checks for late headers and requests. */
 const CONNECTIONS_CHECK_MS = 1_000;
-/** The time limit from the request to the first byte of the answer. A route may have another limit. */
-const ANSWER_TIMEOUT_MS = 5_500;
 /** Longer than 60 s, the time that load balancers usually keep an idle connection open. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
 /** Limits the depth of recursive functions, such as `hasAtMostLevels`. Every schema needs less than half of these levels. */
 const MAX_BODY_LEVELS = 32;
 const SERVER_OPTIONS = {
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  requestTimeout: LONGEST_REQUEST_MS,
   keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
   requireHostHeader: false, // `problemOfHost` checks the header instead: Node's own error answer has no envelope.
 };
 /** No route has this path. */
 const NOWHERE = '/-';
-/** How long requests in progress can continue when the service stops. An SQL statement of a request can take as long. */
-const LONGEST_DRAIN_MS = 5_000;
 
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
 /** Creates the server with what all routes share: request ids, one log line per request, validation, error answers, headers. */
 export function createHttpServer(business: BusinessSettings, log: Log) {
   const { config } = business;
+  const { limits } = config;
+  const serverOptions = {
+    ...SERVER_OPTIONS,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.uploadMs, // For a whole request. The `bodyTimeoutMs` of a route must not be longer.
+  };
   const proxies = createNetworks(config.trustedProxies ?? []);
   /** Errors of requests that cannot be routed. Such a request goes to NOWHERE: hooks count and log it, and it gets the error. */
   const unroutable = new WeakMap<IncomingMessage, Error>();
@@ -76,7 +72,7 @@ export function createHttpServer(business: BusinessSettings, log: Log) {
     genReqId: (request) => safeRequestId(request.headers['x-request-id']) ?? randomUUID(),
     trustProxy: config.trustedProxies ? (address) => proxies.has(address) : false,
     bodyLimit: BODY_LIMIT_BYTES,
-    serverFactory: (answer) => createConnectionServer(SERVER_OPTIONS, answer, log),
+    serverFactory: (answer) => createConnectionServer(serverOptions, answer, log),
     return503OnClosing: false, // Fastify's 503 has no envelope; load-shedding.ts answers instead.
     routerOptions: { querystringParser: parseQueryString, maxParamLength: MAX_PARAM_LENGTH },
     rewriteUrl: (request) => {
@@ -108,9 +104,9 @@ export function createHttpServer(business: BusinessSettings, log: Log) {
   app.setErrorHandler<FastifyError>((error, request, reply) =>
     sendError(withOtherParts(withLimit(error, request), request), request, reply),
   );
-  endConnectionsOnClose(app);
-  cutSlowBodies(app);
-  answerInTime(app);
+  endConnectionsOnClose(app, limits);
+  cutSlowBodies(app, limits);
+  answerInTime(app, limits);
   logLateFailures(app);
   // Ignore an unknown Expect header, because Node's own answer would have no envelope.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -163,7 +159,7 @@ function callerIds({ userId, apiKey }: Actor): object {
  * When the server closes, Node waits for every open connection. This function immediately closes connections on which no request
  * has arrived, and closes all others after a time limit.
  */
-function endConnectionsOnClose(app: FastifyInstance): void {
+function endConnectionsOnClose(app: FastifyInstance, { drainMs }: TimeLimits): void {
   const sockets = new Set<Socket>();
   app.server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -171,17 +167,17 @@ function endConnectionsOnClose(app: FastifyInstance): void {
   });
   app.addHook('preClose', async () => {
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-    setTimeout(() => app.server.closeAllConnections(), LONGEST_DRAIN_MS).unref();
+    setTimeout(() => app.server.closeAllConnections(), drainMs).unref();
   });
 }
 
 /** Gives each route its own time limit for the body, because uploads need longer. Node has one time-out for all requests. */
-function cutSlowBodies(app: FastifyInstance): void {
+function cutSlowBodies(app: FastifyInstance, { bodyMs }: TimeLimits): void {
   app.addHook('onRequest', async ({ raw, routeOptions }) => {
     const hasBody =
       raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length']) > 0;
     if (!hasBody) return;
-    const { bodyTimeoutMs = BODY_TIMEOUT_MS } = routeOptions.config;
+    const { bodyTimeoutMs = bodyMs } = routeOptions.config;
     const timer = setTimeout(() => {
       if (raw.complete === false)
         answerUnreadable(new SlowBody('The body did not arrive in time.'), raw.socket);
@@ -194,9 +190,9 @@ function cutSlowBodies(app: FastifyInstance): void {
  * Answers 503 if a request takes too long. The work continues until it is done or a database time-out ends it. Fastify's
  * `handlerTimeout` is not used, because it stops counting after the body was read.
  */
-function answerInTime(app: FastifyInstance): void {
+function answerInTime(app: FastifyInstance, { answerMs }: TimeLimits): void {
   app.addHook('onRequest', async ({ raw, routeOptions }, reply) => {
-    const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = routeOptions.config;
+    const { answerTimeoutMs = answerMs } = routeOptions.config;
     let timer = setTimeout(giveUp, answerTimeoutMs);
     function giveUp(): void {
       if (raw.complete === false) {

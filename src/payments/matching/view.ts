@@ -2,7 +2,7 @@ import { toAccount } from '../../accounts/view.ts';
 import { type Context, today } from '../../core/context.ts';
 import type { Db } from '../../core/database/db.ts';
 import { isTimeout } from '../../core/database/postgres-errors.ts';
-import { withTimeout } from '../../core/database/transactions.ts';
+import { databaseOf, withTimeout } from '../../core/database/transactions.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { Log } from '../../core/log.ts';
 import { asFlags } from '../notifications/rules.ts';
@@ -31,7 +31,6 @@ import { nearAccountNumbers } from './typing-error-rules.ts';
 
 /** The number of names in a query. If the search reaches its time limit, the results of earlier queries are still used. */
 const NAMES_AT_ONCE = 10;
-const NAMES_TIMEOUT_MS = 1_500;
 
 export async function listUnmatched(context: Context, log: Log, plan: ListPlan) {
   const page = await listUnmatchedRows(context.db, plan);
@@ -99,7 +98,7 @@ function figuresOf(context: Context, account: HeldAccountRow | undefined) {
 
 /** Like `findByNames`, but stops at a time limit. The names that are left are not searched. */
 async function findByNamesInTime(db: Db, log: Log, names: string[][]): Promise<number[][]> {
-  const end = performance.now() + NAMES_TIMEOUT_MS;
+  const end = performance.now() + databaseOf(db).limits.namesMs;
   const found: number[][] = names.map(() => []);
   const searchable = names.flatMap((words, at) => (words.length < 2 ? [] : [{ words, at }]));
   for (let start = 0; start < searchable.length; start += NAMES_AT_ONCE) {

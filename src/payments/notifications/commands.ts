@@ -35,8 +35,6 @@ export async function importNotifications(
 
 const RETRIED_AT_ONCE = 100;
 const RETRIED_IN_A_RUN = 500;
-/** If a batch fails, its notifications are retried one by one for at most this time. The job retries the rest a minute later. */
-const LONGEST_ONE_BY_ONE_MS = 20_000;
 
 /**
  * Retries notifications that are stored because posting failed.
@@ -52,7 +50,8 @@ export async function retryPendingNotifications(
   let processed = 0;
   for (let at = 0; at < ids.length && !signal.aborted; at += RETRIED_AT_ONCE) {
     const batch = ids.slice(at, at + RETRIED_AT_ONCE);
-    const until = performance.now() + LONGEST_ONE_BY_ONE_MS;
+    // If a batch fails, its notifications are retried one by one until then. The job retries the rest a minute later.
+    const until = performance.now() + context.config.limits.oneByOneMs;
     const results = await runIsolated(batch, (some) => retry(context, some), changedNothing, until);
     for (const [n, result] of results.entries()) {
       if ('outcome' in result && result.outcome) processed += 1;

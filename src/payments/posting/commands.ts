@@ -125,8 +125,6 @@ const LARGEST_BATCH = 100;
 const BATCHES_IN_FLIGHT = 2;
 /** More payments than all concurrent requests can submit. A bulk call has at most 100 payments in the queue at a time. */
 const MAX_ITEMS = 1_000;
-/** How long a busy payment is retried. Shorter than the time limit of a request. */
-const PATIENCE_MS = 4_000;
 
 export function openPostingQueue(context: Context): PostingQueue {
   return createBatcher<Incoming, Recorded>({
@@ -136,7 +134,7 @@ export function openPostingQueue(context: Context): PostingQueue {
     largestBatch: LARGEST_BATCH,
     maxInFlight: BATCHES_IN_FLIGHT,
     maxItems: MAX_ITEMS,
-    patienceMs: PATIENCE_MS,
+    patienceMs: context.config.limits.postingMs,
   });
 }
 

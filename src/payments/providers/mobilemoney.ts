@@ -159,8 +159,6 @@ export const mobilemoney: PaymentProvider = {
     throw unavailable(new Error(`a notification was refused: ${refusal.reason}`));
   },
   validation: {
-    // The provider waits only a few seconds.
-    deadlineMs: 1_500,
     answer: (verdict, accountNumber) => ({
       contentType: JSON_TYPE,
       body: {

@@ -47,8 +47,6 @@ export interface PaymentProvider {
   readonly statement?: StatementReader;
   /** Only for a provider that calls …/validation before the money moves, to ask whether to accept the payment. */
   readonly validation?: {
-    /** The time limit of the answer in milliseconds, because the provider does not wait long. */
-    deadlineMs: number;
     answer(verdict: Verdict, accountNumber: string | null): ProviderAnswer;
     readonly description: RouteDescription;
   };

@@ -61,7 +61,7 @@ function validationRoute(
   const { config, currency } = context;
   inbound.post(
     `/webhooks/payments/${provider.name}/validation`,
-    optionsOf(context, provider, validation.description, validation.deadlineMs),
+    optionsOf(context, provider, validation.description, config.limits.validationMs),
     async (request, reply) => {
       const sent = provider.read(bytesOf(request));
       if (!sent) {

@@ -12,12 +12,11 @@ export type DatabaseState = 'up' | 'other version' | 'down';
 
 /** Checks PostgreSQL on a separate connection. */
 export interface DatabaseProbe {
-  /** `down` if there is no answer within two seconds. Concurrent callers share one query. */
+  /** `down` if there is no answer within `timeoutMs`. Concurrent callers share one query. */
   state(): Promise<DatabaseState>;
   close(): Promise<void>;
 }
 
-const TIMEOUT_MS = 2_000;
 /** PostgreSQL's codes for a missing schema, table and function. */
 const NOT_MIGRATED = new Set(['3F000', '42P01', '42883']);
 
@@ -26,6 +25,7 @@ interface ProbeOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectio
   migrations: readonly string[];
   /** The URL of the pooler for requests. If it accepts no connections, the state is `down`. */
   pooler?: string | undefined;
+  timeoutMs: number;
 }
 
 /**
@@ -35,22 +35,23 @@ export function openDatabaseProbe({
   connection,
   migrations,
   pooler,
+  timeoutMs,
   onConnectionLost,
 }: ProbeOptions): DatabaseProbe {
   const pool = openPool({
     ...{ connection, onConnectionLost },
     application_name: 'account-management-service health',
     max: 1,
-    connectionTimeoutMillis: TIMEOUT_MS,
+    connectionTimeoutMillis: timeoutMs,
     idleTimeoutMillis: 30_000,
-    query_timeout: TIMEOUT_MS,
+    query_timeout: timeoutMs,
   });
   let asking: Promise<DatabaseState> | undefined;
 
   async function ask(): Promise<DatabaseState> {
     const [answer, poolerAnswers] = await Promise.all([
       readVersion(),
-      pooler === undefined || acceptsConnections(pooler),
+      pooler === undefined || acceptsConnections(pooler, timeoutMs),
     ]);
     return poolerAnswers ? answer : 'down';
   }
@@ -73,7 +74,7 @@ export function openDatabaseProbe({
   }
 
   function state(): Promise<DatabaseState> {
-    asking ??= Promise.race([ask(), sleep(TIMEOUT_MS, 'down' as const, { ref: false })]).finally(() => {
+    asking ??= Promise.race([ask(), sleep(timeoutMs, 'down' as const, { ref: false })]).finally(() => {
       asking = undefined;
     });
     return asking;
@@ -83,8 +84,8 @@ export function openDatabaseProbe({
 }
 
 /** Whether the pooler accepts a client. For this the pooler needs no connection to PostgreSQL, so a busy pooler counts as up. */
-async function acceptsConnections(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: TIMEOUT_MS });
+async function acceptsConnections(url: string, timeoutMs: number): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: timeoutMs });
   client.on('error', () => {}); // `connect` reports the error.
   try {
     await client.connect();

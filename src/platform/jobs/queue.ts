@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { type Connection, type Db, openPool } from '../../core/database/db.ts';
 import type { Log } from '../../core/log.ts';
+import type { TimeLimits } from '../../core/time-limits.ts';
 
 /**
  * Background jobs in PostgreSQL, run by graphile-worker. A failed job is retried after 3, 7, 20 and 55 seconds.
@@ -26,13 +27,9 @@ const RETRY_MINUTE_JOB_MS = 5_000;
 const HEARTBEAT_MS = 5_000;
 /** The first heartbeat waits this long, so that the library sends its LISTEN on the same connection first. */
 const FIRST_HEARTBEAT_MS = 500;
-/** After this time without a heartbeat, PostgreSQL ends the session: the instance is frozen or has lost its network. */
-const LONGEST_SILENCE_SECONDS = 15;
 /** The first of the two keys of an advisory lock. Each live worker holds one. */
 const ALIVE_LOCK = 720_316_041;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** At a stop, the queue waits at most this long for its running jobs. A job that has not ended by then runs again. */
-const LONGEST_STOP_MS = 5_000;
 
 export interface Attempt {
   /** Whether this is the last attempt. If it fails, the job does not run again. */
@@ -51,6 +48,7 @@ interface JobQueueOptions {
   /** The address of PostgreSQL itself, not of a pooler: a pooler in transaction mode does not forward NOTIFY. */
   connection: Connection;
   db: Db;
+  limits: Pick<TimeLimits, 'silenceMs' | 'jobStopMs'>;
   log: Log;
   /** The tasks, by the name that `addJob` uses. */
   tasks: Readonly<Record<string, Task>>;
@@ -59,7 +57,7 @@ interface JobQueueOptions {
 }
 
 export interface JobQueue {
-  /** Aborts the signals of the running jobs, and waits at most 5 s for these jobs. */
+  /** Aborts the signals of the running jobs, and waits at most `jobStopMs` for these jobs. */
   stop(): Promise<void>;
 }
 
@@ -118,7 +116,7 @@ export async function isGivenUp(db: Db, key: string): Promise<boolean> {
 
 /** Runs jobs until `stop` is called. If a worker ends, for example because the database is down, it is started again. */
 export function startJobQueue(options: JobQueueOptions): JobQueue {
-  const { db, log, everyMinute = [] } = options;
+  const { db, limits, log, everyMinute = [] } = options;
   const stopping = new AbortController();
   let runner: Runner | undefined;
 
@@ -160,7 +158,7 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
       const stopped = runner?.stop().catch(() => {}); // The runner may already have ended.
       await Promise.race([
         Promise.all([stopped, running]),
-        sleep(LONGEST_STOP_MS, undefined, { ref: false }),
+        sleep(limits.jobStopMs, undefined, { ref: false }),
       ]);
     },
   };
@@ -184,12 +182,12 @@ function concurrencyOf(tasks: JobQueueOptions['tasks']): number {
 
 async function startRunner(
   pool: pg.Pool,
-  { db, log, tasks, everyMinute = [] }: JobQueueOptions,
+  { db, limits, log, tasks, everyMinute = [] }: JobQueueOptions,
   signal: AbortSignal,
 ): Promise<Runner> {
   for (const task of everyMinute) await addJob(db, { task, key: task });
   const events: WorkerEvents = new EventEmitter();
-  releaseJobsOfDeadInstances(events, log);
+  releaseJobsOfDeadInstances(events, limits, log);
   return run({
     pgPool: pool,
     events,
@@ -214,7 +212,11 @@ async function startRunner(
  * the connection that listens for jobs. PostgreSQL ends a session that sends no heartbeats, and releases the lock when the
  * session ends. Every instance looks for jobs whose worker holds no such lock, and releases these jobs.
  */
-export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void {
+export function releaseJobsOfDeadInstances(
+  events: WorkerEvents,
+  { silenceMs }: Pick<TimeLimits, 'silenceMs'>,
+  log: Log,
+): void {
   let timer: NodeJS.Timeout | undefined;
   const stopTimer = () => {
     clearTimeout(timer);
@@ -228,16 +230,16 @@ export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void
         // The lock is shared, because the previous connection of this worker, which was lost, may still hold it.
         await client.query(
           `select set_config('idle_session_timeout', $1, false), pg_advisory_lock_shared($2, hashtext($3))`,
-          [`${LONGEST_SILENCE_SECONDS}s`, ALIVE_LOCK, workerPool.id],
+          [String(silenceMs), ALIVE_LOCK, workerPool.id],
         );
         isHeld = true;
       }
       const { rows } = await client.query<{ worker: string }>(
         `select worker from (
            select distinct locked_by as worker from graphile_worker.jobs
-           where locked_by <> $1 and locked_at < now() - $2 * interval '1 second') locked
+           where locked_by <> $1 and locked_at < now() - $2 * interval '1 millisecond') locked
          where pg_try_advisory_xact_lock($3, hashtext(worker))`,
-        [workerPool.id, LONGEST_SILENCE_SECONDS, ALIVE_LOCK],
+        [workerPool.id, silenceMs, ALIVE_LOCK],
       );
       // A live worker holds no lock while it reconnects, so it counts as dead only if two heartbeats in a row find no lock.
       const dead = rows.map(({ worker }) => worker).filter((worker) => lockless.has(worker));
@@ -247,9 +249,9 @@ export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void
       // taken over its job, it deletes the job. The queue of the job then stays locked.
       await client.query(
         `update graphile_worker._private_job_queues q set locked_by = null, locked_at = null
-         where locked_at < now() - $1 * interval '1 second' and not exists (
+         where locked_at < now() - $1 * interval '1 millisecond' and not exists (
            select from graphile_worker._private_jobs j where j.job_queue_id = q.id and j.locked_by = q.locked_by)`,
-        [LONGEST_SILENCE_SECONDS],
+        [silenceMs],
       );
     };
     const warn = (error: Error) => log.warn({ err: error }, 'the heartbeat of the job queue failed');

@@ -37,7 +37,7 @@ async function receiver(answer: http.RequestListener) {
 }
 
 function open(options: Partial<SenderOptions> = {}) {
-  const sender = createSender({ destinations: loopback, maxConnections: 4, ...options });
+  const sender = createSender({ destinations: loopback, maxConnections: 4, timeoutMs: 60_000, ...options });
   cleanUp.push(() => sender.close());
   return sender;
 }

@@ -40,19 +40,18 @@ export interface SenderOptions {
   /** The maximum number of open connections to one host and port. */
   maxConnections: number;
   /** The time limit for the connection and the answer together. */
-  timeoutMs?: number;
+  timeoutMs: number;
   /** Replaces DNS in tests. */
   lookup?: typeof lookUpInDns;
 }
 
-export const SEND_TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 4096;
 const MAX_ERROR_LENGTH = 500;
 
 export function createSender({
   destinations,
   maxConnections,
-  timeoutMs = SEND_TIMEOUT_MS,
+  timeoutMs,
   lookup = lookUpInDns,
 }: SenderOptions): Sender {
   const settings = {

@@ -5,21 +5,12 @@ import { extname, join } from 'node:path';
 import { ConfigError } from '../../config.ts';
 import type { Config } from '../../core/context.ts';
 import { PACKAGE_ROOT } from '../../core/package-root.ts';
+import type { TimeLimits } from '../../core/time-limits.ts';
 import { PrintError } from './print-process.ts';
 import { createPrintQueue } from './print-queue.ts';
 
 const PROGRAM = join(import.meta.dirname, `print-program${extname(import.meta.filename)}`);
-const PRINT_WAIT_MS = 4_000;
-const PRINT_TIMEOUT_MS = 10_000;
-/** The answer time-out of a route that prints. */
-export const PRINTED_ANSWER_TIMEOUT_MS = PRINT_WAIT_MS + PRINT_TIMEOUT_MS + 1_000;
-const LIMITS = {
-  maxPerCaller: 20,
-  maxWaiting: 100,
-  waitMs: PRINT_WAIT_MS,
-  timeoutMs: PRINT_TIMEOUT_MS,
-  idleMs: 60_000,
-};
+const LIMITS = { maxPerCaller: 20, maxWaiting: 100, idleMs: 60_000 };
 /** The template that all other templates import. */
 const COMMON = 'common.typ';
 
@@ -52,6 +43,11 @@ export interface Printer {
   close(): void;
 }
 
+/** The time limit for the answer of a route that prints. */
+export function printedAnswerMs({ printSlotMs, printMs }: TimeLimits): number {
+  return printSlotMs + printMs + 1_000;
+}
+
 /** Prints documents of the company as PDF. The first document starts the print process. */
 export function createPrinter(config: Config): Printer {
   const { companyLogo } = config;
@@ -61,7 +57,12 @@ export function createPrinter(config: Config): Printer {
     address: config.COMPANY_ADDRESS.split('|').map((line) => line.trim()),
     logo: files[0]?.name ?? null,
   };
-  const queue = createPrintQueue({ program: PROGRAM, ...LIMITS });
+  const queue = createPrintQueue({
+    program: PROGRAM,
+    ...LIMITS,
+    waitMs: config.limits.printSlotMs,
+    timeoutMs: config.limits.printMs,
+  });
   const versions: Record<Template, string> = {
     'invoice.typ': printerVersion('invoice.typ', companyLogo?.bytes),
     'statement.typ': printerVersion('statement.typ', companyLogo?.bytes),

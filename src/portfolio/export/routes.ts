@@ -1,5 +1,5 @@
 import { type Context, today } from '../../core/context.ts';
-import { type CopyPool, EXPORT_TIMEOUT_MS } from '../../core/database/copy-pool.ts';
+import type { CopyPool } from '../../core/database/copy-pool.ts';
 import { callerOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { sendFileStream } from '../../core/http/file-stream.ts';
@@ -11,7 +11,7 @@ export function exportRoutes(api: Api, context: Context, copies: CopyPool): void
   api.get(
     '/exports/portfolio',
     {
-      config: { access: 'exports:read', answerTimeoutMs: EXPORT_TIMEOUT_MS, snapshot: true },
+      config: { access: 'exports:read', answerTimeoutMs: context.config.limits.exportMs, snapshot: true },
       schema: {
         tags: ['Portfolio'],
         operationId: 'exportPortfolio',

@@ -33,10 +33,6 @@ import {
 } from './store.ts';
 import { problemsCsv, toImport, toImportDifference, toImportProblem } from './view.ts';
 
-/** The time for a large file on a slow connection of a field office. */
-const LONGEST_UPLOAD_MS = 15 * 60_000;
-const LONGEST_STORING_MS = 60_000;
-
 export function importRoutes(api: Api, context: Context, copies: CopyPool): void {
   const { db } = context;
 
@@ -131,8 +127,8 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
           access: 'imports:run',
           rate: 'bulk',
           errors: ['NOT_FOUND'],
-          bodyTimeoutMs: LONGEST_UPLOAD_MS,
-          answerTimeoutMs: LONGEST_STORING_MS,
+          bodyTimeoutMs: context.config.limits.uploadMs,
+          answerTimeoutMs: context.config.limits.uploadAnswerMs,
         },
         schema: {
           tags: ['Portfolio'],
