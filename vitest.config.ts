@@ -1,20 +1,35 @@
-import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/support/longest-first.ts';
+import { availableParallelism } from 'node:os';
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
-export default defineConfig({
-  test: {
-    include: ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/**/*.test.ts'],
-    // These tests are in test/console/vitest.config.ts.
-    exclude: ['test/console/**', 'test/acceptance/{docs-page,demo-company}.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['test/support/seed.ts'],
-    // The same random cases in each run, so that a test fails only because of a change. test:properties uses new cases.
-    env: { PROPERTY_SEED: process.env.PROPERTY_SEED ?? '1' },
-    sequence: { sequencer: LongestFirst },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // Each worker loads the service once for all its files. Files share no database and no listening server.
-    isolate: false,
-    maxWorkers: 6, // More than two cores, because many tests only wait. Six need up to 72 of the 97 connections of the server.
-  },
-});
+/** Promises that are durations. Their tests run alone, after all others. */
+export const TIMING_TESTS = '**/*.timing.test.ts';
+
+/** What the suites have in common. */
+export const COMMON = {
+  setupFiles: ['test/support/seed.ts'],
+  // The same random cases in each run, so that a test fails only because of a change. test:properties uses new cases.
+  env: { PROPERTY_SEED: process.env.PROPERTY_SEED ?? '1' },
+  // Ends only a run that hangs. Tests wait for conditions, see test/support/waiting.ts.
+  testTimeout: 20 * 60_000,
+  hookTimeout: 20 * 60_000,
+  teardownTimeout: 120_000,
+  // Each worker loads the service once for all its files. Files share no database and no listening server.
+  isolate: false,
+  // A worker needs up to twelve of the 97 connections of the server.
+  maxWorkers: Math.min(availableParallelism(), 8),
+} satisfies ViteUserConfig['test'];
+
+/** `npm test`: needs only what `npm ci` installs, and passes on every machine. `npm run test:all` adds the rest. */
+export const QUICK = {
+  ...COMMON,
+  include: [
+    '{src,tools}/**/*.test.ts',
+    'test/*.test.ts',
+    'test/{api,properties}/**/*.test.ts',
+    'test/client/{client,webhooks}.test.ts',
+    'test/acceptance/{backup,kill,readme-walk,start}.test.ts',
+  ],
+  exclude: [TIMING_TESTS],
+} satisfies ViteUserConfig['test'];
+
+export default defineConfig({ test: { ...QUICK, globalSetup: ['test/support/global-setup.ts'] } });

@@ -1,19 +1,11 @@
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from '../support/longest-first.ts';
+import { COMMON } from '../../vitest.config.ts';
 
-/**
- * Tests the staff console and the documentation page in Chromium, and the demo company. `npm test` leaves these tests out,
- * because they need a browser or take a minute.
- */
+/** `npm run test:browser`: the staff console and the documentation page in Chromium. They are part of `npm run test:all`. */
 export default defineConfig({
   test: {
-    include: ['test/console/**/*.test.ts', 'test/acceptance/{docs-page,demo-company}.test.ts'],
+    ...COMMON,
+    include: ['test/console/**/*.test.ts', 'test/acceptance/docs-page.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    sequence: { sequencer: LongestFirst },
-    expect: { poll: { timeout: 20_000 } }, // As long as Playwright waits.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    isolate: false,
-    maxWorkers: 3, // More than two cores, because a test often waits for its page.
   },
 });
