@@ -1,5 +1,6 @@
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
+import { eventually } from '../support/waiting.ts';
 import { expectBooksToHold } from './books.ts';
 import { openAccount, read, registerAdmin } from './client.ts';
 import {
@@ -11,7 +12,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
 cleanUpAfterwards();
 
 const PAYMENTS = 1_000;
@@ -33,7 +33,7 @@ test('a bulk call that kill -9 interrupted is completed by its repeat: every pay
   const paid = async () => (await read(service, token, `/accounts/${accountId}`)).paid;
 
   const interrupted = send().catch((error: unknown) => error);
-  await expect.poll(paid, { interval: 5, timeout: 30_000 }).toBeGreaterThan(0);
+  await eventually(paid).toBeGreaterThan(0);
   await service.kill();
   expect(await interrupted).toBeInstanceOf(TypeError); // fetch got no answer.
   service = await start();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/core/log.ts';
 import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
@@ -21,7 +21,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 cleanUpAfterwards();
 
 /** More than on an idle machine with two cores, because other tests run at the same time. */

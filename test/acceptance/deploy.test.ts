@@ -5,8 +5,9 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { notification } from '../support/http.ts';
+import { eventually, until } from '../support/waiting.ts';
 import { registerAdmin, STATEMENT_HEADER, statementLine } from './client.ts';
 import {
   cleanUpAfterwards,
@@ -21,7 +22,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
 cleanUpAfterwards();
 
 const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
@@ -127,7 +127,7 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
     );
     const started = launch([NGINX, '-e', join(folder, 'start.log'), '-p', folder, '-c', main], folder, {});
     const isUp = () => send('GET', '/livez').then(({ status }) => status === 200);
-    await vi.waitUntil(() => isUp().catch(() => false), { timeout: 10_000 });
+    await until('nginx to answer', () => isUp().catch(() => false));
     return { nginx: started, logs: folder };
   }
 
@@ -158,7 +158,7 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
   test('forwards calls to a working instance, with the address of the caller', async () => {
     for (let call = 0; call < 4; call++) expect((await send('GET', '/readyz')).status).toBe(200);
     for (const id of ['NGINX1', 'NGINX2', 'NGINX3']) expect((await post(id)).status).toBe(200);
-    await expect.poll(() => service.output()).toMatch(/"path":"\/api\/webhooks.*"client":"127\.0\.0\.2"/);
+    await eventually(() => service.output()).toMatch(/"path":"\/api\/webhooks.*"client":"127\.0\.0\.2"/);
   });
 
   test('lets a statement of 1.9 MB through, and leaves refusals to the service', async () => {
@@ -217,7 +217,7 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
     for (const id of ['FIRST', 'SECOND']) {
       const before = read.split('payment.received').length;
       expect((await post(`STREAMED ${id}`)).status).toBe(200);
-      await expect.poll(() => read.split('payment.received').length, { timeout: 2_000 }).toBe(before + 1);
+      await eventually(() => read.split('payment.received').length).toBe(before + 1);
       if (id === 'FIRST') expect(await waiting).toMatchObject({ status: 200 });
     }
     stream.destroy();

@@ -1,9 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { examplesOfMedia, type Operation, readDescription } from '../support/api-description.ts';
-import { closePages, collectComplaints, HAS_BROWSER, sharedBrowser } from '../support/chromium.ts';
+import {
+  closePages,
+  collectComplaints,
+  HAS_BROWSER,
+  PAGE_TIMEOUT_MS,
+  sharedBrowser,
+} from '../support/chromium.ts';
+import { eventually } from '../support/waiting.ts';
 import {
   cleanUpAfterwards,
   NO_RATE_LIMITS,
@@ -12,7 +19,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 300_000 });
 cleanUpAfterwards();
 
 const DESKTOP = { width: 1280, height: 900 };
@@ -65,6 +71,7 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
 
   async function openPage(context: BrowserContext, path: string): Promise<Page> {
     const opened = await context.newPage();
+    opened.setDefaultTimeout(PAGE_TIMEOUT_MS);
     collectComplaints(opened, (url) => url.startsWith(`${service.origin}/`), complaints);
     await opened.goto(`${service.origin}${path}`);
     return opened;
@@ -109,7 +116,7 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
         () => false,
       );
     };
-    await expect.poll(opens, { timeout: 30_000 }).toBe(true);
+    await eventually(opens).toBe(true);
   }
 
   /** Executes an open operation. @returns the status that the page shows. */
@@ -118,7 +125,7 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
     await block.locator('button.execute').click();
     const status = (await answered).status();
     const shown = block.locator('.live-responses-table .response .response-col_status');
-    await expect.poll(async () => Number.parseInt((await shown.textContent()) ?? '', 10)).toBe(status);
+    await eventually(async () => Number.parseInt((await shown.textContent()) ?? '', 10)).toBe(status);
     return status;
   }
 
@@ -233,7 +240,7 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
     });
     expect(await execute(block)).toBe(200);
     const table = block.locator('.live-responses-table');
-    await expect.poll(() => table.textContent()).toContain('no file');
+    await eventually(() => table.textContent()).toContain('no file');
     expect(await table.locator('a[download]').count()).toBe(0);
   });
 

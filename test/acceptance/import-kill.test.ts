@@ -1,16 +1,15 @@
 import pg from 'pg';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { runImportJob, untilImportJobEnds, uploadImport } from '../support/imports.ts';
+import { eventually } from '../support/waiting.ts';
 import { expectVerifyToPass } from './books.ts';
 import { adminCalls, read, registerAdmin } from './client.ts';
 import { cleanUpAfterwards, NO_RATE_LIMITS, newDatabase, report, startService } from './process.ts';
 
 // Another instance takes over the job of a killed one within about 30 seconds.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 30_000 });
 cleanUpAfterwards();
 
 const ACCOUNTS = 200;
-const WAIT_MS = 60_000;
 
 const FILES = {
   products: ['sku,name,category,price', 'KILL-80,Home system 80 W,home_system,34000'],
@@ -89,7 +88,7 @@ async function untilRunWaits(client: pg.Client): Promise<void> {
        where waiting.relation = 'ledger_entries'::regclass and not waiting.granted
          and held.relation = 'payments'::regclass and held.mode = 'RowExclusiveLock' and held.granted`,
     );
-  await expect.poll(async () => (await waiting()).rowCount, { timeout: WAIT_MS, interval: 100 }).not.toBe(0);
+  await eventually(async () => (await waiting()).rowCount).not.toBe(0);
 }
 
 /** Waits until PostgreSQL has noticed that the process of the run is dead. */
@@ -99,7 +98,7 @@ async function untilNoRun(client: pg.Client): Promise<void> {
       `select from pg_stat_activity
        where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`,
     );
-  await expect.poll(async () => (await running()).rowCount, { timeout: WAIT_MS, interval: 100 }).toBe(0);
+  await eventually(async () => (await running()).rowCount).toBe(0);
 }
 
 async function rowsIn(client: pg.Client) {

@@ -2,9 +2,10 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { notification } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
+import { eventually } from '../support/waiting.ts';
 import { expectBooksToHold } from './books.ts';
 import {
   cents,
@@ -29,7 +30,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 cleanUpAfterwards();
 
 const redisUrl = inject('redisUrl');
@@ -172,9 +172,7 @@ describe('three instances', () => {
       await query(`select graphile_worker.force_unlock_workers('{another instance}')`);
     }
     const next = await start(NO_RATE_LIMITS);
-    await expect
-      .poll(async () => (await read(next, token, `/accounts/${id}`)).status, { timeout: 10_000 })
-      .toBe('active');
+    await eventually(async () => (await read(next, token, `/accounts/${id}`)).status).toBe('active');
     expect((await next.stop()).status).toBe(0);
   });
 

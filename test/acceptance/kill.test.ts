@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
 import { notification } from '../support/http.ts';
 import { expectBooksToHold } from './books.ts';
@@ -16,7 +16,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 });
 cleanUpAfterwards();
 
 const ROUNDS = 6;

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   cleanUpAfterwards,
   type Environment,
@@ -17,7 +17,6 @@ import {
   untilNoProcessIn,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
 cleanUpAfterwards();
 
 const QUIET_NPM = { npm_config_update_notifier: 'false' };

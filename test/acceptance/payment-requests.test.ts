@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { openBook } from '../../tools/simulator/provider-api/book.ts';
 import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 import {
@@ -32,7 +32,6 @@ const DOWN_MS = 2_000;
 const CALLBACK_URL = 'http://service.test';
 const SHORT_CODE = '600638';
 
-vi.setConfig({ testTimeout: SETTLE_MS * 4, hookTimeout: 60_000 });
 cleanUpAfterwards();
 
 const CUSTOMERS = Object.keys(CUSTOMER_ANSWERS) as CustomerAnswer[];

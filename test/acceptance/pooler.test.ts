@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PayingClients, send, startPaying, strangeOf } from '../faults/clients.ts';
 import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
 import { notification } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
+import { eventually } from '../support/waiting.ts';
 import { expectBooksToHold } from './books.ts';
 import {
   cents,
@@ -34,7 +35,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 });
 cleanUpAfterwards();
 
 if (!hasPgBouncer) report('pooler: PgBouncer is not installed, so the service behind it is not tested');
@@ -207,7 +207,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     expect(upload.status, await upload.clone().text()).toBe(201);
     const { data } = (await upload.json()) as { data: { id: number } };
     const now = () => read(instance(1), token, `/reconciliations/statements/${data.id}`);
-    await expect.poll(async () => (await now()).status, { timeout: 30_000 }).toBe('done');
+    await eventually(async () => (await now()).status).toBe('done');
     const asked = await instance(1).call(
       'POST',
       `/reconciliations/statements/${data.id}/import`,
@@ -215,9 +215,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
       { token },
     );
     expect(asked.status, asked.text).toBe(200);
-    await expect
-      .poll(async () => (await now()).results.matched, { timeout: 30_000 })
-      .toEqual({ lines: 50, total: 50 });
+    await eventually(async () => (await now()).results.matched).toEqual({ lines: 50, total: 50 });
     expect(await readPayments(instance(0), token, account.id)).toHaveLength(50);
   });
 
@@ -256,9 +254,9 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await pooler.stop();
     expect(await ready()).toBe(503);
     await pooler.start();
-    await expect.poll(ready, { timeout: 5_000, interval: 50 }).toBe(200);
+    await eventually(ready).toBe(200);
     const back = performance.now();
-    await expect.poll(() => paying.lastSuccess() > back, { timeout: 5_000, interval: 20 }).toBe(true);
+    await eventually(() => paying.lastSuccess() > back).toBe(true);
     report(`pooler, stopped and started: ${await expectAllPaid(paying, instance(1))}`);
     await expectBooksToHold(direct);
   });

@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/core/log.ts';
 import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
@@ -16,7 +16,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 cleanUpAfterwards();
 
 const ACCOUNTS = 40;

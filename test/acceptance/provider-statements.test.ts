@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import { eventually } from '../support/waiting.ts';
 import {
   cents,
   openAccount,
@@ -19,7 +20,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 });
 cleanUpAfterwards();
 
 const LINES = 5_000;
@@ -54,15 +54,13 @@ test('after kill -9 during an import the next process continues it, and each lin
     headers: { 'content-type': 'text/csv' },
   });
   expect(upload.status, upload.text).toBe(201);
-  await expect.poll(async () => (await now()).status, { timeout: 30_000 }).toBe('done');
+  await eventually(async () => (await now()).status).toBe('done');
 
   const seen: number[] = [];
   await ask('import');
   for (let kills = 0; kills < 3; kills++) {
     const before = (await now()).progress.imported;
-    await expect
-      .poll(async () => (await now()).progress.imported, { timeout: 60_000 })
-      .toBeGreaterThan(before);
+    await eventually(async () => (await now()).progress.imported).toBeGreaterThan(before);
     await sleep(Math.random() * 200);
     await service.kill();
     service = await startService(environment);
@@ -70,7 +68,7 @@ test('after kill -9 during an import the next process continues it, and each lin
     seen.push(progress.imported);
     if (status !== 'importing') break;
   }
-  await expect.poll(async () => (await now()).status, { timeout: 60_000 }).toBe('done');
+  await eventually(async () => (await now()).status).toBe('done');
 
   expect(seen[0]).toBeLessThan(LINES);
   const { results } = await now();

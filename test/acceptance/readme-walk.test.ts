@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { cleanUpAfterwards, newFolder, ROOT, runToEnd, startService } from './process.ts';
 
-vi.setConfig({ testTimeout: 90_000 });
 cleanUpAfterwards();
 
 const HEADING = '## One payment, end to end';

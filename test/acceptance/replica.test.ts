@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
 import { type Answer, createCaller } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
+import { eventually } from '../support/waiting.ts';
 import { openAccount, registerAdmin } from './client.ts';
 import {
   cleanUpAfterwards,
@@ -15,7 +16,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 cleanUpAfterwards();
 
 const METRICS_TOKEN = 'the token of the replica tests';
@@ -83,9 +83,10 @@ async function healthOf(one: RunningService): Promise<unknown> {
 }
 
 const untilReplicaIs = (state: string) =>
-  expect
-    .poll(() => healthOf(service), { timeout: 20_000, interval: 200 })
-    .toMatchObject({ replica: state, status: state === 'up' ? 'ok' : 'degraded' });
+  eventually(() => healthOf(service)).toMatchObject({
+    replica: state,
+    status: state === 'up' ? 'ok' : 'degraded',
+  });
 
 /** The number of reports that the service read from a server. */
 async function countReports(server: 'replica' | 'primary'): Promise<number> {
@@ -179,9 +180,9 @@ describe('with a replica', () => {
       await untilStandby(`select from pg_stat_activity where wait_event_type = 'Lock'`);
       await locks[1].query('begin; lock table ledger_entries in access exclusive mode');
       await sendToStandby();
-      await expect
-        .poll(() => service.output(), { timeout: 10_000, interval: 50 })
-        .toContain('instead of the replica: canceling statement due to conflict');
+      await eventually(() => service.output()).toContain(
+        'instead of the replica: canceling statement due to conflict',
+      );
       for (const lock of locks) await lock.query('rollback');
       const proof = await proving;
       expect(proof.status, proof.text.slice(0, 500)).toBe(200);
@@ -272,9 +273,7 @@ describe('without the synchronous standby that must confirm each commit', () => 
       await setSynchronousStandbys('away');
       try {
         const first = service.call('POST', path, body(), repeat);
-        await expect
-          .poll(async () => (await onPrimary(WAITING_COMMITS)).rowCount, { timeout: 5_000, interval: 50 })
-          .toBe(1);
+        await eventually(async () => (await onPrimary(WAITING_COMMITS)).rowCount).toBe(1);
         const second = await other.call('POST', path, body(), repeat);
         for (const answer of [await first, second]) {
           expect(answer.status, answer.text).toBe(503);
@@ -284,7 +283,7 @@ describe('without the synchronous standby that must confirm each commit', () => 
       } finally {
         await setSynchronousStandbys('');
       }
-      await expect.poll(async () => (await onPrimary(WAITING_COMMITS)).rowCount).toBe(0);
+      await eventually(async () => (await onPrimary(WAITING_COMMITS)).rowCount).toBe(0);
       const replayed = await other.call('POST', path, body(), repeat);
       expect(replayed.status, replayed.text).toBe(201);
       expect(replayed.headers.get('idempotent-replayed')).toBe('true');
@@ -310,7 +309,5 @@ async function sendToStandby(): Promise<void> {
 }
 
 async function untilStandby(rows: string): Promise<void> {
-  await expect
-    .poll(async () => (await onStandby(rows)).rowCount, { timeout: 10_000, interval: 50 })
-    .toBeGreaterThan(0);
+  await eventually(async () => (await onStandby(rows)).rowCount).toBeGreaterThan(0);
 }

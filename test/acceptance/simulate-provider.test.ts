@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { eventually, untilPasses } from '../support/waiting.ts';
 import { expectVerifyToPass } from './books.ts';
 import { read, signIn } from './client.ts';
 import {
@@ -19,7 +20,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 240_000 });
 cleanUpAfterwards();
 
 const SIMULATE = [process.execPath, join(ROOT, 'dist', 'tools', 'simulator', 'simulate-provider.js')];
@@ -49,7 +49,7 @@ async function simulate(options: string[]): Promise<Simulation> {
       WEBHOOK_SECRET: SECRET,
     },
   );
-  await vi.waitFor(() => expect(output()).toContain('Start the service'), 20_000);
+  await untilPasses(() => expect(output()).toContain('Start the service'));
   const settings = parseEnv(readFileSync(join(folder, 'settings.env'), 'utf8')) as Record<string, string>;
   const databaseUrl = await newDatabase();
   const service = await startService({
@@ -60,7 +60,7 @@ async function simulate(options: string[]): Promise<Simulation> {
     WEBHOOK_SECRET: SECRET,
     TEST_CLOCK: 'on',
   });
-  await vi.waitFor(() => expect(output()).toContain('accounts opened'), 20_000);
+  await untilPasses(() => expect(output()).toContain('accounts opened'));
   const token = await signIn(service, USER.email, USER.password);
   return { service, token, output, stop: () => child.kill('SIGINT'), ended, databaseUrl };
 }
@@ -100,7 +100,7 @@ test('a service finds every payment of the simulated provider, although notifica
     '5',
   ]);
   const { service, token, output, databaseUrl } = simulation;
-  await vi.waitFor(() => expect(output()).toContain('The provider is up again.'), 60_000);
+  await untilPasses(() => expect(output()).toContain('The provider is up again.'));
   const [account] = await read(service, token, '/accounts?limit=1&sort=id:asc');
   const ask = async (phone: string) => {
     const body = { amount: 150, phone };
@@ -113,8 +113,7 @@ test('a service finds every payment of the simulated provider, although notifica
     const { status, reason, paymentId } = answer.body.data;
     return { status, reason, isPosted: paymentId !== null };
   };
-  const becomes = (id: number, expected: object) =>
-    expect.poll(() => statusOf(id), { timeout: 30_000 }).toMatchObject(expected);
+  const becomes = (id: number, expected: object) => eventually(() => statusOf(id)).toMatchObject(expected);
 
   const paid = await ask('0712000000');
   const paidTwice = await ask('0712000001');
@@ -129,7 +128,7 @@ test('a service finds every payment of the simulated provider, although notifica
   const question = `/payments/${paidRequest.data.paymentId}/status-queries`;
   const asked = await service.call('POST', question, undefined, { token });
   expect(asked.status, asked.text).toBe(202);
-  await vi.waitFor(() => expect(output().match(/C\d{5}: /g)?.length).toBeGreaterThan(14), 60_000);
+  await untilPasses(() => expect(output().match(/C\d{5}: /g)?.length).toBeGreaterThan(14));
   // The service asks for the outcome after some minutes, so the provider must still answer then.
   await setClockAhead(simulation, 10);
   await becomes(unanswered, { status: 'expired', reason: 'no_answer' });
@@ -156,9 +155,9 @@ test('a service finds every payment of the simulated provider, although notifica
 
 test('the simulated provider reports a payment that the service does not show', async () => {
   const simulation = await simulate(['--every', '1', '--lost', '100', '--accounts', '1']);
-  await vi.waitFor(() => expect(simulation.output()).toContain('notification lost'), 20_000);
+  await untilPasses(() => expect(simulation.output()).toContain('notification lost'));
   simulation.stop();
-  await vi.waitFor(() => expect(simulation.output()).toContain('Ctrl+C compares at once'), 20_000);
+  await untilPasses(() => expect(simulation.output()).toContain('Ctrl+C compares at once'));
   simulation.stop();
   const { status, stdout } = await simulation.ended;
   expect(status).toBe(1);

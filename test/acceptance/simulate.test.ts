@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { read, signIn } from './client.ts';
 import {
   cleanUpAfterwards,
@@ -13,7 +13,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
 cleanUpAfterwards();
 
 const SIMULATE = join(ROOT, 'dist', 'tools', 'simulator', 'simulate.js');

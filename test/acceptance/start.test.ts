@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { runStatement } from '../support/statements.ts';
+import { eventually } from '../support/waiting.ts';
 import {
   BOSS,
   createAdmin,
@@ -31,7 +32,7 @@ import {
   untilNoProcessIn,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000, maxConcurrency: 3 });
+vi.setConfig({ maxConcurrency: 3 });
 cleanUpAfterwards();
 
 const PRODUCTION = {
@@ -385,7 +386,7 @@ function linesOf(text: string): string[] {
 /** The output before the first request. Its end may not have arrived yet. */
 async function firstLines(service: RunningService): Promise<string[]> {
   const lines = () => linesOf(service.output()).filter((line) => !/"method":"\w+"/.test(line));
-  await expect.poll(() => lines().at(-1), { timeout: 5_000 }).toContain('staff console');
+  await eventually(() => lines().at(-1)).toContain('staff console');
   return lines();
 }
 

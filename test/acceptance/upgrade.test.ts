@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { longestPause, startPaying, strangeOf } from '../faults/clients.ts';
 import { createCaller } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
+import { eventually } from '../support/waiting.ts';
 import { expectBooksToHold } from './books.ts';
 import { registerAdmin } from './client.ts';
 import { nextVersion } from './next-version.ts';
@@ -18,7 +19,6 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 });
 cleanUpAfterwards();
 
 const COMPATIBLE = { '9997_column': 'alter table payments add column next text;\n' };
@@ -102,7 +102,7 @@ describe('a migration of the next version', () => {
     await again.stop();
     const migrate = await nextVersion({ ...COMPATIBLE, ...CONCURRENT, ...BREAKING });
     expect(await migrate(environment)).toMatchObject({ status: 0 });
-    await expect.poll(readiness, { timeout: 5_000 }).toBe(503);
+    await eventually(readiness).toBe(503);
     expect(await failToStart(environment)).toMatchObject({
       status: 1,
       stderr: expect.stringContaining(

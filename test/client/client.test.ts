@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../packages/client/src/generated/operations.ts';
 import {
   type AnswerHead,
@@ -12,6 +12,7 @@ import {
 } from '../../packages/client/src/index.ts';
 import { committedDescription } from '../support/api-description.ts';
 import { newAccount, newApiKey, newCustomer, PASSWORD, pay, useService } from '../support/harness.ts';
+import { untilPasses } from '../support/waiting.ts';
 
 const service = useService();
 
@@ -414,7 +415,7 @@ describe('tries', () => {
     const { client, sent } = answering([[503, { 'retry-after': '30' }]]);
     const ending = new AbortController();
     const call = client.accounts.get(1, {}, { signal: ending.signal });
-    await vi.waitFor(() => expect(sent).toHaveLength(1));
+    await untilPasses(() => expect(sent).toHaveLength(1));
     ending.abort(new Error('Enough.'));
     await expect(call).rejects.toThrow('Enough.');
     expect(sent).toHaveLength(1);

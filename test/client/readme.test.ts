@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accountNow, newAccount, newApiKey, useService } from '../support/harness.ts';
+import { eventually } from '../support/waiting.ts';
 import { compileStrictly, installClient, ROOT } from './package.ts';
 
 const service = useService();
@@ -81,7 +82,7 @@ describe('the examples of the README of the client', () => {
     const printed = once(receiver.stdout, 'data');
     try {
       const body = JSON.stringify({ id: 1, type: 'payment.received' });
-      await expect.poll(() => deliver(port, body, SECRET), { timeout: 30_000 }).toBe(204);
+      await eventually(() => deliver(port, body, SECRET)).toBe(204);
       expect(String(await printed)).toBe('payment.received\n');
       expect(await deliver(port, body, `${SECRET.slice(0, -4)}AAA=`)).toBe(400);
     } finally {

@@ -34,7 +34,7 @@ describe('the program that keeps a local copy', () => {
     expect(compileStrictly(folder, [join(folder, 'local-copy.ts')])).toBe('');
   });
 
-  it('ends with a copy without a difference, while another program writes', { timeout: 60_000 }, async () => {
+  it('ends with a copy without a difference, while another program writes', async () => {
     const first = await run(() => undefined);
     expect(first.printed.slice(0, 3)).toEqual([
       'customers: 200 created, 0 existing',
@@ -44,7 +44,7 @@ describe('the program that keeps a local copy', () => {
     expect(first.copy).toEqual(await rowsOfService());
   });
 
-  it('creates nothing when it runs again', { timeout: 60_000 }, async () => {
+  it('creates nothing when it runs again', async () => {
     const second = await run(() => write());
     expect(second.printed.slice(0, 3)).toEqual([
       'customers: 0 created, 200 existing',

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   clickTwice,
   dayBefore,
@@ -15,8 +15,6 @@ import {
   textOf,
   useConsole,
 } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(!HAS_BROWSER)('an account', () => {
   const console = useConsole();
@@ -135,7 +133,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
       await stream;
       await page.getByText('No payments yet.').waitFor();
       await console.call('POST', '/payments', { accountId: id, amount: 700, paymentMethodId: 2 });
-      await statValue(page, 'Balance').getByText('KES 22,100.00').waitFor({ timeout: 2_000 });
+      await statValue(page, 'Balance').getByText('KES 22,100.00').waitFor();
     },
   );
 

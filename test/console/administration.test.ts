@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { untilPasses } from '../support/waiting.ts';
 import {
   expectAccessible,
   HAS_BROWSER,
@@ -11,8 +12,6 @@ import {
   textOf,
   useConsole,
 } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(!HAS_BROWSER)('administration', () => {
   const console = useConsole({ WEBHOOKS_OUT_ALLOW: '127.0.0.1' });
@@ -144,10 +143,8 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
       await page.getByText('Not confirmed', { exact: true }).waitFor();
       await console.call('POST', '/employees', { name: '<i>Event</i>' });
       const deliveries = `${new URL(page.url()).pathname}/deliveries`;
-      await vi.waitFor(
-        async () =>
-          expect(JSON.stringify(await console.call('GET', deliveries))).toContain('employee.created'),
-        { timeout: 10_000, interval: 100 },
+      await untilPasses(async () =>
+        expect(JSON.stringify(await console.call('GET', deliveries))).toContain('employee.created'),
       );
       await page.reload();
       const row = page.locator('tbody tr', { hasText: 'employee.created' });

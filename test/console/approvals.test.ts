@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   clickTwice,
   expectAccessible,
@@ -9,8 +9,6 @@ import {
   textOf,
   useConsole,
 } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const TOTAL = 22_800; // of the weekly demo plan
 

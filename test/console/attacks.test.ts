@@ -3,15 +3,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 import { ROOT, report } from '../acceptance/process.ts';
 import { committedDescription, examplesOfMedia, type Operation } from '../support/api-description.ts';
 import { DAY, ENDINGS, STORY } from '../support/example-order.ts';
 import { notification } from '../support/http.ts';
+import { eventually, untilPasses } from '../support/waiting.ts';
 import { csvFile, HAS_BROWSER, newAccount, PASSWORD, SIZES, signIn, useConsole } from './console.ts';
-
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const ADMIN = 'amina@example.com';
 /** Inserted as HTML, it would load a file that does not exist, and run a script. */
@@ -161,7 +160,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
         .setInputFiles({ name: `${PAYLOAD}.csv`, mimeType: 'text/csv', buffer });
       await page.locator('main').getByText('Not uploaded').waitFor();
       // The browser reports that the service refused the file.
-      await expect.poll(() => console.complaints).toEqual([expect.stringContaining('400 (Bad Request)')]);
+      await eventually(() => console.complaints).toEqual([expect.stringContaining('400 (Bad Request)')]);
       console.complaints.splice(0);
       await expectHarmless(page, 'upload');
     });
@@ -207,7 +206,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
     it('shows them as text in a payment request whose provider answers with them', async () => {
       const { id } = await newAccount(console);
       await console.call('POST', `/accounts/${id}/payment-requests`, { amount: 100, phone: '0712345678' });
-      await vi.waitFor(() => expect(reportUrls).toHaveLength(1), { timeout: 10_000 });
+      await untilPasses(() => expect(reportUrls).toHaveLength(1));
       const report = {
         MerchantRequestID: PAYLOAD,
         CheckoutRequestID: 'ws_CO_1',
@@ -215,12 +214,9 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
         ResultDesc: PAYLOAD,
       };
       const address = new URL(reportUrls[0] ?? '').pathname;
-      await vi.waitFor(
-        async () => {
-          expect((await send('POST', address, { Body: { stkCallback: report } }, '')).status).toBe(200);
-        },
-        { timeout: 10_000 },
-      );
+      await untilPasses(async () => {
+        expect((await send('POST', address, { Body: { stkCallback: report } }, '')).status).toBe(200);
+      });
       const page = await console.open(`/accounts/${id}`);
       await page.getByText('The customer cancelled').waitFor();
       await expectHarmless(page, 'payment request');
@@ -247,9 +243,9 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
       await expectHarmless(page, 'findings');
       await choose(customers('0712345999'));
       await page.getByRole('button', { name: 'Check', exact: true }).click();
-      await page.getByRole('button', { name: 'Run the import' }).click({ timeout: 60_000 });
+      await page.getByRole('button', { name: 'Run the import' }).click();
       await page.locator('dialog').getByRole('button', { name: 'Run the import' }).click();
-      await page.locator('.page-sub .badge', { hasText: 'Imported' }).waitFor({ timeout: 60_000 });
+      await page.locator('.page-sub .badge', { hasText: 'Imported' }).waitFor();
       await expectHarmless(page, 'import');
       await page.goto(`${console.origin}/customers`);
       await page.locator('tbody a').filter({ hasText: 'onerror=' }).first().click();
@@ -349,7 +345,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
         `<iframe name="frame"></iframe><form method="post" enctype="${type}" target="frame" action="${console.origin}${path}">
         <input name='${field}' value='"}'></form><script>document.forms[0].submit()</script>`,
       );
-      await vi.waitFor(() => expect(answers).toHaveLength(1), { timeout: 10_000 });
+      await untilPasses(() => expect(answers).toHaveLength(1));
       expect(answers[0]).toBeGreaterThanOrEqual(400);
       await expectStillSignedIn(page);
     });

@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(!HAS_BROWSER)('billing', () => {
   const console = useConsole();

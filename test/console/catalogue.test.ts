@@ -1,8 +1,6 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expectAccessible, HAS_BROWSER, SIZES, useConsole } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(!HAS_BROWSER)('the catalogue', () => {
   const console = useConsole();

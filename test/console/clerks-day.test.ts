@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { report } from '../acceptance/process.ts';
 import {
   dayBefore,
@@ -10,8 +10,6 @@ import {
   textOf,
   useConsole,
 } from './console.ts';
-
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 
 interface Job {
   name: string;

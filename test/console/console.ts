@@ -9,7 +9,13 @@ import {
   type RunningService,
   startService,
 } from '../acceptance/process.ts';
-import { closePages, collectComplaints, HAS_BROWSER, sharedBrowser } from '../support/chromium.ts';
+import {
+  closePages,
+  collectComplaints,
+  HAS_BROWSER,
+  PAGE_TIMEOUT_MS,
+  sharedBrowser,
+} from '../support/chromium.ts';
 import { notification } from '../support/http.ts';
 
 export { HAS_BROWSER };
@@ -111,7 +117,7 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
       const isAllowed = (url: string) =>
         [service.origin, ...otherOrigins].some((origin) => url.startsWith(`${origin}/`));
       collectComplaints(page, isAllowed, complaints);
-      page.setDefaultTimeout(20_000);
+      page.setDefaultTimeout(PAGE_TIMEOUT_MS);
       if (email !== '') await startSession(context, email);
       await page.goto(`${service.origin}${path}`);
       if (email !== '') await page.locator('.avatar').waitFor();

@@ -1,8 +1,6 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { csvFile, expectAccessible, HAS_BROWSER, SIZES, useConsole } from './console.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 describe.skipIf(!HAS_BROWSER)('imports', () => {
   const console = useConsole();
@@ -30,8 +28,7 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
 
   const choose = (page: Page, ...files: ReturnType<typeof csvFile>[]) =>
     page.locator('input[type=file]').setInputFiles(files);
-  const status = (page: Page, name: string) =>
-    page.locator('.page-sub .badge', { hasText: name }).waitFor({ timeout: 60_000 });
+  const status = (page: Page, name: string) => page.locator('.page-sub .badge', { hasText: name }).waitFor();
 
   it.each(SIZES)('are uploaded, checked, corrected, run and undone (%s)', async (_name, viewport) => {
     const { customers, accounts, payments, account } = newCompany();
@@ -54,7 +51,7 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
     await choose(page, customers('0712345678'));
     await status(page, 'Adding files');
     await page.getByRole('button', { name: 'Check', exact: true }).click();
-    await page.getByText('No errors. You can run the import.').waitFor({ timeout: 60_000 });
+    await page.getByText('No errors. You can run the import.').waitFor();
     await page.getByRole('cell', { name: '2400.00' }).waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Run the import' }).click();
@@ -98,11 +95,11 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
     await page.getByRole('button', { name: 'Choose files' }).waitFor();
     await choose(page, customers('0712345699'), accounts, payments);
     await page.getByRole('button', { name: 'Check', exact: true }).click();
-    await page.getByText('No errors. You can run the import.').waitFor({ timeout: 60_000 });
+    await page.getByText('No errors. You can run the import.').waitFor();
     expect(await manager.getByText(name).count()).toBe(0);
     await page.getByRole('button', { name: 'Run the import' }).click();
     await page.locator('dialog').getByRole('button', { name: 'Run the import' }).click();
-    await manager.getByText(name).waitFor({ timeout: 60_000 });
+    await manager.getByText(name).waitFor();
   });
 
   it('are hidden from a manager', async () => {

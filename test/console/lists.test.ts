@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/waiting.ts';
 import {
   dayBefore,
   expectAccessible,
@@ -10,8 +11,6 @@ import {
   textOf,
   useConsole,
 } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(!HAS_BROWSER)('a list of customers, accounts or payments', () => {
   const console = useConsole();
@@ -179,7 +178,7 @@ describe.skipIf(!HAS_BROWSER)('a list of customers, accounts or payments', () =>
       await page.locator('input[type=date]:focus').first().waitFor();
       await page.goBack();
       await row(yesterday).waitFor({ state: 'detached' });
-      await expect.poll(daysShown).toEqual([today, today]);
+      await eventually(daysShown).toEqual([today, today]);
       await period.selectOption('Any time');
       await row(yesterday).waitFor();
       expect(new URL(page.url()).search).toBe('');

@@ -1,10 +1,8 @@
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { openBook } from '../../tools/simulator/provider-api/book.ts';
 import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 import { createStkPush, type PromptPlan, USUAL_PLAN } from '../../tools/simulator/provider-api/stk-push.ts';
 import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const CALLBACK_URL = 'http://service.test';
 const SHORT_CODE = '600638';

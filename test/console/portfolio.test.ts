@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   dayBefore,
   expectAccessible,
@@ -10,8 +10,6 @@ import {
   statValue,
   useConsole,
 } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** Weeks since the activation of each account. Only the deposit is paid. The first instalment is due after a week. */
 const WEEKS = [3, 3, 7, 12];

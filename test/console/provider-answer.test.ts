@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { openBook } from '../../tools/simulator/provider-api/book.ts';
 import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 import {
@@ -12,8 +12,6 @@ import {
 } from '../../tools/simulator/provider-api/status.ts';
 import { notification } from '../support/http.ts';
 import { expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, useConsole } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const CALLBACK_URL = 'http://service.test';
 const SHORT_CODE = '600638';

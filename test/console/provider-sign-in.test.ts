@@ -1,9 +1,7 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { providerSettings, startRealProvider } from '../support/identity-providers.ts';
 import { expectAccessible, HAS_BROWSER, useConsole } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(!HAS_BROWSER)('signing in through an identity provider', () => {
   let provider: Awaited<ReturnType<typeof startRealProvider>>;

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { notification } from '../support/http.ts';
+import { eventually } from '../support/waiting.ts';
 import {
   expectAccessible,
   HAS_BROWSER,
@@ -14,8 +15,6 @@ import {
   statValue,
   useConsole,
 } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
   const console = useConsole();
@@ -261,7 +260,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await page.locator('dialog').getByRole('button', { name: 'Reconcile' }).click();
     await page.getByText('50 reconciled.').waitFor();
     await page.getByText('Choose the payments whose money has arrived.').waitFor();
-    await expect.poll(() => references.allTextContents()).toEqual([kept]);
+    await eventually(() => references.allTextContents()).toEqual([kept]);
   });
 
   it.each(SIZES)('have a tab for the proof of a day (%s)', async (_name, viewport) => {

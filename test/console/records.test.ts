@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../support/waiting.ts';
 import { HAS_BROWSER, useConsole } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const { schemas } = JSON.parse(
   readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'),
@@ -54,7 +53,7 @@ describe.skipIf(!HAS_BROWSER)('the pages of two records', () => {
       await route.fulfill({ json }).catch(() => undefined); // The page no longer waits for it.
     });
     return async (id: number) => {
-      await expect.poll(() => waiting.some((one) => one.id === id)).toBe(true);
+      await eventually(() => waiting.some((one) => one.id === id)).toBe(true);
       sent.add(id); // The page may request the rows again when it is shown again.
       for (const one of waiting) if (one.id === id) one.send();
     };

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { report } from '../acceptance/process.ts';
+import { eventually } from '../support/waiting.ts';
 import {
   clickTwice,
   expectAccessible,
@@ -12,8 +13,6 @@ import {
   useConsole,
   watchFocus,
 } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const MOST_CLICKS = 12;
 const MOST_KEYS = 60;
@@ -121,7 +120,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     expect(side?.y).toBe(step?.y);
     await page.getByRole('button', { name: 'Change: Deposit' }).click();
     await page.getByLabel('Amount received').fill('30000');
-    await expect.poll(() => textOf(summary.locator('.facts'))).toContain('Left to payKES 0.00');
+    await eventually(() => textOf(summary.locator('.facts'))).toContain('Left to payKES 0.00');
     await page.setViewportSize(PHONE);
     await summary.waitFor({ state: 'detached' });
   });
@@ -533,7 +532,7 @@ async function catalogueHasLoaded(page: Page): Promise<void> {
     const isLoaded = (wanted: string) =>
       performance.getEntriesByType('resource').some(({ name }) => new URL(name).pathname === wanted);
     // Not page.waitForFunction: the content security policy refuses its later tries.
-    await expect.poll(() => page.evaluate(isLoaded, path), { timeout: 20_000 }).toBe(true);
+    await eventually(() => page.evaluate(isLoaded, path)).toBe(true);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core';
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { notification } from '../support/http.ts';
 import {
   dayBefore,
@@ -11,8 +11,6 @@ import {
   textOf,
   useConsole,
 } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(!HAS_BROWSER)('the page Today', () => {
   const console = useConsole({ TEST_CLOCK: 'on' }); // With a test clock, the daily check does not run.
@@ -128,7 +126,7 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     const row = page.locator('.rows li', { hasText: 'Proof of the books' });
     await row.getByText('not run yet').waitFor();
     await console.call('GET', '/reports/proof');
-    await row.getByText('0 violations').waitFor({ timeout: 5_000 });
+    await row.getByText('0 violations').waitFor();
   });
 
   it('counts the rejected notifications of the last seven days, and links to exactly these', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { report } from '../acceptance/process.ts';
 import { notification } from '../support/http.ts';
 import {
@@ -17,8 +17,6 @@ import {
   useConsole,
   watchFocus,
 } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const CLERKS_PAYMENTS = 20;
 /** The digit of the account, and Enter. */
@@ -339,7 +337,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.keyboard.press('1');
     const { accountId } = first;
     await console.call('POST', `/payments/${first.paymentId}/assign`, { accountId });
-    await reference(page).getByText(second.reference).waitFor({ timeout: 2_000 });
+    await reference(page).getByText(second.reference).waitFor();
     await page.getByText('somebody else has processed it').waitFor();
     await page.keyboard.press('Enter'); // Meant for the first payment.
     expect(await paymentNow(second.paymentId)).toMatchObject({ status: 'unmatched' });

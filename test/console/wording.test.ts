@@ -1,8 +1,6 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { notification } from '../support/http.ts';
 import { dayBefore, expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, useConsole } from './console.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(!HAS_BROWSER)('the console', () => {
   const console = useConsole();

@@ -12,6 +12,9 @@ const ARGUMENTS = [
 
 const program = PROGRAMS.find(existsSync);
 
+/** How long Playwright waits for a page. Busy machines need long. */
+export const PAGE_TIMEOUT_MS = 120_000;
+
 export const HAS_BROWSER = program !== undefined;
 if (!HAS_BROWSER) process.stdout.write(`No page is tested, because there is no ${PROGRAMS.join(' or ')}.\n`);
 
