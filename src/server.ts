@@ -6,7 +6,6 @@ import { EmbeddedPostgresError } from './platform/embedded-postgres/error.ts';
 import { MigrationError } from './platform/migrations/runner.ts';
 import { startService } from './service.ts';
 
-const LONGEST_CLOSE_MS = 10_000;
 /** How many percent the heap may grow between two garbage collections. V8 allows up to 300, without a measurable gain. */
 const HEAP_GROWTH = '--heap-growing-percent=100';
 
@@ -20,12 +19,13 @@ const STOP_WITH_PARENT = '--stop-with-parent';
 async function main(): Promise<void> {
   const parent = process.ppid;
   setFlagsFromString(HEAP_GROWTH);
-  const service = await startService(readConfig(process.env, true));
+  const config = readConfig(process.env, true);
+  const service = await startService(config);
 
   let reason: string | undefined;
   const { close } = closeWithGrace(
     {
-      delay: LONGEST_CLOSE_MS,
+      delay: config.limits.closeMs,
       logger: false,
       skip: [...STOP_SIGNALS],
       onTimeout: (ms) => service.log.error(`Stopping takes longer than ${ms} ms; the process ends now`),

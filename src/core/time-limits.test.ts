@@ -22,6 +22,7 @@ const PROMISED = {
   bulkAnswerMs: 30_000,
   uploadAnswerMs: 60_000,
   drainMs: 5_000,
+  closeMs: 10_000,
   redisMs: 200,
   bulkSlotMs: 10_000,
   postingMs: 4_000,
@@ -55,6 +56,11 @@ it('TIME_LIMIT_FACTOR multiplies every time limit', () => {
 it('a request ends before its answer is due, whichever of its parts is slow', () => {
   const { postingMs, statementMs, lockMs, answerMs } = TIME_LIMITS;
   for (const partMs of [postingMs, statementMs, lockMs]) expect(partMs).toBeLessThan(answerMs);
+});
+
+it('a stop ends its parts before the process is ended', () => {
+  const { drainMs, jobStopMs, deliveryStopMs, closeMs } = TIME_LIMITS;
+  for (const partMs of [drainMs, jobStopMs, deliveryStopMs]) expect(partMs).toBeLessThan(closeMs);
 });
 
 it('a multiplied limit is still one that timers and PostgreSQL accept', () => {

@@ -40,6 +40,8 @@ export const TIME_LIMITS = {
   uploadAnswerMs: 60_000,
   /** Requests in progress when the service stops. An SQL statement of a request can take as long. */
   drainMs: 5_000,
+  /** The whole stop of the process. Longer than each of its parts. */
+  closeMs: 10_000,
   /** A command to Redis. */
   redisMs: 200,
   /** Waiting for a free slot of bulk calls. */
