@@ -6,7 +6,7 @@ export const TIMING_TESTS = '**/*.timing.test.ts';
 
 /** What the suites have in common. */
 export const COMMON = {
-  setupFiles: ['test/support/seed.ts'],
+  setupFiles: ['test/support/end-with-runner.ts', 'test/support/seed.ts'],
   // The same random cases in each run, so that a test fails only because of a change. test:properties uses new cases.
   env: { PROPERTY_SEED: process.env.PROPERTY_SEED ?? '1' },
   // Ends only a run that hangs. Tests wait for conditions, see test/support/waiting.ts.

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, inject } from 'vitest';
 import { createCaller } from '../support/http.ts';
+import { spawn } from '../support/processes.ts';
 import { databaseOn, runStatement } from '../support/statements.ts';
 import { PATIENCE, until } from '../support/waiting.ts';
 

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import { useService } from '../support/harness.ts';
+import { run } from '../support/processes.ts';
 
 /** Runs the commands of docs/account-statements.md with bash and curl, and compares each printed answer and figure. */
 
@@ -37,13 +36,9 @@ beforeAll(async () => {
     .map(({ text }) => text)
     .join(`\necho '${NEXT_BLOCK}'\n`)
     .replaceAll(ADDRESS_OF_THE_PAGE, service.origin);
-  const { stdout, stderr } = await promisify(execFile)(
-    'bash',
-    ['--norc', '-e', '-o', 'pipefail', '-c', script],
-    {
-      env: { PATH: process.env.PATH, TOKEN: service.adminToken },
-    },
-  );
+  const { stdout, stderr } = await run('bash', ['--norc', '-e', '-o', 'pipefail', '-c', script], {
+    env: { PATH: process.env.PATH, TOKEN: service.adminToken },
+  });
   expect(stderr).toBe('');
   outputs = stdout.split(NEXT_BLOCK).map((output) => output.trim());
 });

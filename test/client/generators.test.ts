@@ -1,10 +1,10 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newAccount, useService } from '../support/harness.ts';
+import { run } from '../support/processes.ts';
 import { walk } from './fetch-walk.ts';
 import { compileStrictly, ROOT } from './package.ts';
 
@@ -15,8 +15,8 @@ const service = useService();
 describe('openapi-typescript with openapi-fetch', () => {
   it('compiles under strict, and its types refuse mistakes', () => {
     const tsc = join(ROOT, 'node_modules/.bin/tsc');
-    const run = () => execFileSync(tsc, ['-p', import.meta.dirname], { encoding: 'utf8' });
-    expect(run()).toBe('');
+    const compile = () => execFileSync(tsc, ['-p', import.meta.dirname], { encoding: 'utf8' });
+    expect(compile()).toBe('');
   });
 
   it('goes from registering to the new balance', async () => {
@@ -31,7 +31,7 @@ describe('@hey-api/openapi-ts', () => {
   const folder = mkdtempSync(join(tmpdir(), 'hey-api-'));
   let report: string;
 
-  beforeAll(() => {
+  beforeAll(async () => {
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     const hook = join(import.meta.dirname, 'resolve-typescript-5.mjs');
@@ -44,11 +44,8 @@ describe('@hey-api/openapi-ts', () => {
       '-c',
       '@hey-api/client-fetch',
     ];
-    report = execFileSync(process.execPath, ['--import', hook, generator, ...options], {
-      cwd: folder,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const command = ['--import', hook, generator, ...options];
+    report = (await run(process.execPath, command, { cwd: folder })).stdout;
     writeFileSync(join(folder, 'use.ts'), USE);
   });
 
@@ -72,7 +69,7 @@ describe('@hey-api/openapi-ts', () => {
     };
     // Not execFileSync: the service runs in this process.
     const tsx = join(ROOT, 'node_modules/.bin/tsx');
-    const { stdout } = await promisify(execFile)(tsx, ['use.ts'], { cwd: folder, env });
+    const { stdout } = await run(tsx, ['use.ts'], { cwd: folder, env });
     expect(JSON.parse(stdout)).toEqual({ ids: [account.id], missing: 'account 4711' });
   });
 });

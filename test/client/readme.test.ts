@@ -1,13 +1,12 @@
-import { execFile, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accountNow, newAccount, newApiKey, useService } from '../support/harness.ts';
+import { run as runProgram, spawn } from '../support/processes.ts';
 import { eventually } from '../support/waiting.ts';
 import { compileStrictly, installClient, ROOT } from './package.ts';
 
@@ -42,7 +41,7 @@ function fileOf(title: string): string {
 }
 
 async function run(title: string): Promise<string> {
-  const { stdout } = await promisify(execFile)(TSX, [fileOf(title)], { cwd: folder, env: environment });
+  const { stdout } = await runProgram(TSX, [fileOf(title)], { cwd: folder, env: environment });
   return stdout.trim();
 }
 

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ApiError, type Client, createClient } from '../../packages/client/src/index.ts';
 import { newApiKey, useService } from '../support/harness.ts';
+import { spawn } from '../support/processes.ts';
 import { compileStrictly, installClient, ROOT } from './package.ts';
 
 const service = useService();

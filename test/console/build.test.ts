@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { newFolder, ROOT, report } from '../acceptance/process.ts';
+import { run } from '../support/processes.ts';
 import { HAS_BROWSER, useConsole } from './console.ts';
 
 const DIST = join(ROOT, 'web', 'dist');
@@ -76,7 +76,7 @@ describe('the build of the console', () => {
 
   it('also succeeds with React', async () => {
     const folder = await newFolder();
-    execFileSync('npx', ['vite', 'build', 'web', '--outDir', folder, '--logLevel', 'warn'], {
+    await run('npx', ['vite', 'build', 'web', '--outDir', folder, '--logLevel', 'warn'], {
       cwd: ROOT,
       env: { ...process.env, CONSOLE_LIBRARY: 'react' },
     });

@@ -15,7 +15,7 @@ const PROGRAMS = {
   iproute2: '/usr/sbin/ip',
 };
 
-export function setup(): void {
+export async function setup(): Promise<void> {
   const missing = Object.entries(PROGRAMS).flatMap(([name, file]) => (existsSync(file) ? [] : [name]));
   if (missing.length > 0) {
     throw new Error(
@@ -26,5 +26,5 @@ export function setup(): void {
   if (outside === undefined || outside === readlinkSync('/proc/self/ns/net')) {
     throw new Error('Run these tests with npm run test:failover, which gives them a network of their own.');
   }
-  build();
+  await build();
 }

@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/failover/**/*.failover.ts'],
-    globalSetup: ['test/failover/programs.ts'],
+    globalSetup: ['test/support/temporary-folder.ts', 'test/failover/programs.ts'],
+    setupFiles: ['test/support/end-with-runner.ts'],
     testTimeout: 300_000,
     hookTimeout: 180_000,
     fileParallelism: false,

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { run } from '../support/processes.ts';
 
-export function setup(): void {
-  execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
+export async function setup(): Promise<void> {
+  await run('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -12,6 +12,7 @@ import {
   type SystemAccount,
 } from '../../src/platform/embedded-postgres/run-as.ts';
 import { freePort, newFolder, untilNoProcessIn } from '../acceptance/process.ts';
+import { spawn } from '../support/processes.ts';
 import { executes, runStatement } from '../support/statements.ts';
 
 /** A PostgreSQL server that a test may stop, freeze and kill. */

@@ -1,8 +1,9 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort, newFolder } from '../acceptance/process.ts';
+import { spawn } from '../support/processes.ts';
 
 /** A Redis that a test may kill, freeze and empty. */
 export interface FragileRedis {

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createCaller, notification } from '../support/http.ts';
-
-const run = promisify(execFile);
+import { run } from '../support/processes.ts';
 
 const PASSWORD = 'a long enough password';
 const SECRETS = {

@@ -14,7 +14,7 @@ export default defineConfig({
       'src/payments/matching/*.test.ts',
     ],
     globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['test/support/seed.ts'],
+    setupFiles: ['test/support/end-with-runner.ts', 'test/support/seed.ts'],
     env: { PROPERTY_RUNS: process.env.PROPERTY_RUNS ?? '1000', PROPERTY_SEED },
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +13,7 @@ import {
   report,
   startService,
 } from '../acceptance/process.ts';
+import { spawn } from '../support/processes.ts';
 import { runStatement } from '../support/statements.ts';
 import { type Reply, send } from './wire.ts';
 

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/security/**/*.security.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/end-with-runner.ts'],
     testTimeout: 300_000,
     hookTimeout: 120_000,
     fileParallelism: false,

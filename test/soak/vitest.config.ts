@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/soak/**/*.soak.ts'],
-    globalSetup: ['test/faults/build.ts'],
+    globalSetup: ['test/support/temporary-folder.ts', 'test/faults/build.ts'],
+    setupFiles: ['test/support/end-with-runner.ts'],
     hookTimeout: 120_000,
     fileParallelism: false,
   },

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,6 +8,7 @@ import { readConfig } from '../../src/config.ts';
 import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
 import { partitionTables } from './partitioned.ts';
+import { run } from './processes.ts';
 import { databaseOn, runStatement } from './statements.ts';
 import { useTemporaryFolder } from './temporary-folder.ts';
 
@@ -27,8 +27,8 @@ declare module 'vitest' {
  * template.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  execFileSync(process.execPath, ['scripts/ensure-build.mjs'], { stdio: 'inherit' }); // some tests run the built program
-  const removeTemporaryFolder = await useTemporaryFolder();
+  await run(process.execPath, ['scripts/ensure-build.mjs'], { stdio: 'inherit' }); // some tests run the built program
+  const removeTemporaryFolder = await useTemporaryFolder(project, { inMemory: true });
   const url = process.env.TEST_DATABASE_URL ?? '';
   const redisUrl = process.env.TEST_REDIS_URL ?? '';
   const { server, stop } = url

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { newFolder, ROOT } from '../acceptance/process.ts';
+import { run } from '../support/processes.ts';
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
 const LOCK_FILE = 'package-lock.json';
@@ -32,9 +33,8 @@ export async function buildCommit(commit: string): Promise<string> {
     .map((root) => readFileSync(join(root, LOCK_FILE), 'utf8'))
     .every((text, _, [first]) => text === first);
   if (hasSamePackages) symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  else
-    execFileSync('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund', '--silent'], { cwd: folder });
-  execFileSync('npm', ['run', '--silent', 'build'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  else await run('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund', '--silent'], { cwd: folder });
+  await run('npm', ['run', '--silent', 'build'], { cwd: folder });
   return folder;
 }
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmod,
@@ -23,9 +23,9 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { run as runProgram, spawn } from '../../../test/support/processes.ts';
 import { readUsers } from './run-as.ts';
 import { type EmbeddedPostgres, findRunningEmbeddedPostgres, startEmbeddedPostgres } from './supervisor.ts';
 
@@ -61,7 +61,7 @@ beforeAll(async () => {
   compiled = join(top, 'compiled');
   const options =
     '--ignoreConfig --target es2023 --module nodenext --types node --rewriteRelativeImportExtensions --skipLibCheck';
-  await promisify(execFile)(
+  await runProgram(
     join(modules, '.bin', 'tsc'),
     [...options.split(' '), '--rootDir', here, '--outDir', compiled, join(here, 'supervisor.ts')],
     { cwd: here },
