@@ -19,6 +19,10 @@ trap 'rm -rf "$work"' EXIT
 storage=(--root "$IMAGE_STORE/storage" --runroot "$IMAGE_STORE/run")
 buildah() { command buildah "${storage[@]}" "$@"; }
 podman() { command podman "${storage[@]}" --runtime=runc --cgroup-manager=cgroupfs --network-backend=netavark "$@"; }
+# Removes the containers and the database of a run that was killed. Otherwise they would remain, and the next run would use them.
+remove_containers() { podman rm --all --force >/dev/null && podman volume rm --all --force >/dev/null; }
+remove_containers
+trap 'remove_containers || true; rm -rf "$work"' EXIT
 export BUILDAH_ISOLATION=chroot
 # Without this, containers need higher limits than the machine may allow.
 printf '[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n' >"$work/containers.conf"
