@@ -13,7 +13,7 @@ const EMBEDDED_ONLY = [
   'src/core/{http,lists,values}/**',
   'test/{boundaries,bruno,coverage,docs,every-route,packages}.test.ts',
   'test/api/{api-keys,console,description,docs,identity-provider,identity-provider-answers,page-sizes}.test.ts',
-  'test/acceptance/{demo-company,deploy,docs-page,import-kill,kill,npm-start,payment-requests,pooler}.test.ts',
+  'test/acceptance/{demo-company,deploy,docs-page,import-kill,kill,killed-run,npm-start,payment-requests,pooler}.test.ts',
   'test/acceptance/{portfolio-round-trip,provider-statements,readme-walk,replica,simulate,simulate-provider}.test.ts',
   'test/acceptance/{start,upgrade}.test.ts',
   'test/{client,console}/**',

@@ -1,0 +1,13 @@
+import { test } from 'vitest';
+import { HAS_BROWSER, sharedBrowser } from '../../support/chromium.ts';
+import { run } from '../../support/processes.ts';
+import { launch, newFolder, startService } from '../process.ts';
+
+test('waits with running programs', async () => {
+  const { DATA_DIR = '' } = process.env;
+  await startService({ DATA_DIR });
+  if (HAS_BROWSER) await sharedBrowser();
+  process.stdout.write('The service is ready.\n');
+  launch(['sh', '-c', `trap '' HUP INT QUIT TERM; sleep 1001 & wait`], await newFolder(), {});
+  await run('sh', ['-c', 'sleep 1002; true']);
+});
