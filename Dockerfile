@@ -10,6 +10,7 @@ COPY src ./src
 COPY packages ./packages
 COPY tools ./tools
 COPY web ./web
+COPY scripts/ensure-build.mjs ./scripts/
 RUN npm run build && find dist -name '*.map' -delete && npm prune --omit=dev --ignore-scripts
 
 # Runtime: the bundles, the three packages that are not in them, no embedded PostgreSQL, no root.

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { defineConfig } from 'rolldown';
 
 /** The programs that the scripts of package.json run, such as `cli/verify`. */
@@ -40,10 +40,4 @@ export default defineConfig({
   external: ['@myriaddreamin/typst-ts-node-compiler', '@node-rs/argon2', 'pg-native'],
   transform: { target: 'es2023' },
   output: { dir: 'dist', cleanDir: true, chunkFileNames: '[name].js', sourcemap: true, keepNames: true },
-  plugins: [
-    {
-      name: 'mark-as-built',
-      writeBundle: () => writeFileSync('dist/.built', ''), // For scripts/ensure-build.mjs.
-    },
-  ],
 });

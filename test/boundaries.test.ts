@@ -5,13 +5,16 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { FEATURES_MAY_IMPORT, FORBIDDEN, hasNoRole, OPTIONS } from './support/import-rules.ts';
 
 const ROOT = join(import.meta.dirname, '..');
+/** As in tsconfig.json. */
+const ALIASES = { '@account-management/client': join(ROOT, 'packages', 'client', 'src', 'index.ts') };
 
 let result: ICruiseResult;
 let sources: { path: string; text: string }[];
 
 beforeAll(async () => {
   const ruleSet = { forbidden: FORBIDDEN };
-  const { output } = await cruise(['src', 'tools'], { ...OPTIONS, baseDir: ROOT, ruleSet, validate: true });
+  const options = { ...OPTIONS, baseDir: ROOT, ruleSet, validate: true };
+  const { output } = await cruise(['src', 'tools'], options, { alias: ALIASES });
   result = output as ICruiseResult;
   const paths = result.modules.map(({ source }) => source).filter((path) => /^(src|tools)\//.test(path));
   sources = paths.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));

@@ -74,7 +74,6 @@ function compressFiles(): Plugin {
         ]);
       };
       await Promise.all(Object.values(bundle).map(compress));
-      await writeFile(join(dir, '.built'), ''); // For scripts/ensure-build.mjs.
     },
   };
 }

@@ -7,6 +7,7 @@ import {
   cleanUpAfterwards,
   type Environment,
   emptyDatabase,
+  launch,
   newDatabase,
   newFolder,
   processesIn,
@@ -35,6 +36,12 @@ async function npmStart(shell: string, environment: Environment, prefix: string[
     { command: [...prefix, 'npm', 'start'], folder: ROOT },
   );
 }
+
+/** What the program needs besides its build and packages. */
+const PROGRAM_FILES = [
+  ...['package.json', 'packages/client/package.json', 'scripts/ensure-build.mjs'],
+  ...['migrations', 'templates', 'fonts'],
+];
 
 async function expectOrderlyEnd(service: RunningService, dataDir: string): Promise<void> {
   await untilNoProcessIn(dataDir);
@@ -157,12 +164,113 @@ describe('an installation without development packages', () => {
   });
 });
 
+describe('a checkout with development packages', () => {
+  const SERVICE_BUILT = /^Built the service in \d+\.\d s$/m;
+  const CONSOLE_BUILT = /^Built the staff console in \d+\.\d s$/m;
+  let folder: string;
+  let lock: string;
+
+  beforeAll(async () => {
+    folder = await checkOut();
+    lock = join(folder, 'node_modules', '.build-lock');
+  });
+
+  const ensureBuild = () => runToEnd([process.execPath, 'scripts/ensure-build.mjs'], {}, folder);
+  const launchBuild = () => launch([process.execPath, 'scripts/ensure-build.mjs'], folder, {});
+  const addLine = async (line: string, ...path: string[]) => {
+    const source = join(folder, ...path);
+    await writeFile(source, `${await readFile(source, 'utf8')}\n${line}\n`);
+  };
+
+  test('is built once if several commands start at the same time, and each part is reported', async () => {
+    await writeFile(lock, ''); // as if another process builds for an hour
+    await utimes(lock, new Date(), new Date(Date.now() + 3_600_000));
+    const builds = [launchBuild(), launchBuild()];
+    for (const { output } of builds) {
+      await expect.poll(output, { timeout: 30_000 }).toBe('Waiting for another process that builds\n');
+    }
+    await rm(lock);
+    const outputs = () => builds.map(({ output }) => output());
+    await expect.poll(() => outputs().join(''), { timeout: 30_000 }).toContain('Building the staff console');
+
+    const ended = await Promise.all(builds.map((build) => build.ended));
+    expect(ended.map(({ status, stderr }) => [status, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+    ]);
+    const [waited = '', built = ''] = outputs().sort((a, b) => a.length - b.length);
+    expect(waited).toBe('Waiting for another process that builds\n');
+    const lines = built.trimEnd().split('\n');
+    expect(lines.slice(1, 3)).toEqual([
+      'Building the service (not built yet)',
+      'Building the staff console (not built yet)',
+    ]);
+    expect(lines).toHaveLength(5);
+    expect(built).toMatch(SERVICE_BUILT);
+    expect(built).toMatch(CONSOLE_BUILT);
+    expect(await readdir(join(folder, 'dist'))).toContain('server.js');
+    expect(await readdir(join(folder, 'web', 'dist'))).toContain('index.html.br');
+  });
+
+  test('builds again only the part that has changed, also if it changed while it was built', async () => {
+    const change = () => addLine('// changed', 'src', 'server.ts');
+    await change();
+    const { ended, output } = launchBuild();
+    await expect.poll(output, { timeout: 30_000 }).toContain('Building the service');
+    await change();
+    for (const { status, stdout, stderr } of [await ended, await ensureBuild()]) {
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stdout).toMatch(/^Building the service \(src has changed\)\nBuilt the service in .*\n$/);
+    }
+  });
+
+  test('builds nothing and prints nothing if nothing has changed', async () => {
+    expect(await ensureBuild()).toMatchObject({ status: 0, stdout: '', stderr: '' });
+  });
+
+  test('builds all parts and the client with its types on npm run build', async () => {
+    const { status, stdout, stderr } = await runToEnd(['npm', 'run', '--silent', 'build'], QUIET_NPM, folder);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(SERVICE_BUILT);
+    expect(stdout).toMatch(CONSOLE_BUILT);
+    const client = await readdir(join(folder, 'packages', 'client', 'dist'));
+    expect(client).toEqual(expect.arrayContaining(['index.js', 'index.d.ts']));
+  });
+
+  test('stops a build when its process is stopped', async () => {
+    await addLine('// changed', 'src', 'server.ts');
+    const { child, ended, output } = launchBuild();
+    await expect.poll(output, { timeout: 30_000 }).toContain('Building the service (src has changed)');
+    expect(existsSync(lock)).toBe(true);
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ status: 1, stderr: '' });
+    expect(existsSync(lock)).toBe(false);
+    await untilNoProcessIn(folder);
+    expect(output()).not.toMatch(SERVICE_BUILT);
+    expect(await readdir(join(folder, 'dist'))).not.toContain('.built');
+  });
+
+  test('runs no command if a part cannot be built, although a killed build has left its lock', async () => {
+    await writeFile(lock, '');
+    await utimes(lock, 1, 1);
+    await addLine("import './missing.ts';", 'src', 'server.ts');
+    const { status, stdout, stderr } = await runToEnd(
+      ['npm', 'run', '--silent', 'migrate'],
+      QUIET_NPM,
+      folder,
+    );
+    expect({ status, stdout }).toEqual({
+      status: 1,
+      stdout: 'Waiting for another process that builds\nBuilding the service (not built yet)\n',
+    });
+    expect(stderr).toContain("Could not resolve './missing.ts' in src/server.ts");
+    expect(stderr).toMatch(/\nBuilding the service failed\.\n$/);
+  });
+});
+
 test('a checkout is built again only when a source has changed', async () => {
-  const folder = await install();
-  for (const name of ['src', 'tools', 'rolldown.config.ts'])
-    await cp(join(ROOT, name), join(folder, name), { recursive: true });
-  await rm(join(folder, 'node_modules'), { recursive: true });
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const folder = await checkOut();
+  await rm(join(folder, 'web'), { recursive: true }); // optional
   const migrate = async () => {
     const environment = { DATABASE_URL: await emptyDatabase(), ...QUIET_NPM };
     const { status, stdout, stderr } = await runToEnd(
@@ -185,12 +293,7 @@ test('a checkout is built again only when a source has changed', async () => {
 /** A copy of this checkout and its build, as `npm ci --omit=dev` installs it. */
 async function install(): Promise<string> {
   const folder = await newFolder();
-  const client = ['package.json', 'dist'].map((name) => join('packages', 'client', name));
-  for (const name of ['package.json', 'dist', 'migrations', 'templates', 'fonts', ...client]) {
-    await cp(join(ROOT, name), join(folder, name), { recursive: true, preserveTimestamps: true });
-  }
-  await mkdir(join(folder, 'scripts'));
-  await cp(join(ROOT, 'scripts', 'ensure-build.mjs'), join(folder, 'scripts', 'ensure-build.mjs'));
+  await copyInto(folder, [...PROGRAM_FILES, 'dist']);
   const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
   for (const path of Object.keys(packages)) {
     const isDirect = /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && packages[path].dev !== true;
@@ -200,6 +303,29 @@ async function install(): Promise<string> {
     await symlink(link ? join(folder, resolved) : join(ROOT, path), join(folder, path));
   }
   return folder;
+}
+
+/** A copy of this checkout without its build, after `npm ci`. */
+async function checkOut(): Promise<string> {
+  const folder = await newFolder();
+  const sources = ['src', 'tools', 'packages/client/src', 'web/src'];
+  const settings = [
+    'tsconfig.json',
+    'packages/client/tsconfig.json',
+    'rolldown.config.ts',
+    'package-lock.json',
+  ];
+  const web = ['index.html', 'vite.config.ts', 'package.json', 'tsconfig.json'].map((name) => `web/${name}`);
+  await copyInto(folder, [...PROGRAM_FILES, ...sources, ...settings, ...web]);
+  await mkdir(join(folder, 'node_modules')); // Not a link to the folder, because builds of this checkout use its lock.
+  for (const name of await readdir(join(ROOT, 'node_modules')))
+    await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+  return folder;
+}
+
+async function copyInto(folder: string, names: string[]): Promise<void> {
+  for (const name of names)
+    await cp(join(ROOT, name), join(folder, name), { recursive: true, preserveTimestamps: true });
 }
 
 function childrenOf(pid: number): string[] {

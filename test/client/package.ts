@@ -1,16 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 const PACKAGE = join(ROOT, 'packages', 'client');
 const COMPILER = join(ROOT, 'node_modules', '.bin', 'tsc');
 
-/** Makes a folder of a user who has installed the client. The set-up of the tests has built the client. */
+/** Makes a folder of a user who has installed the client. */
 export function installClient(folder: string): void {
   const installed = join(folder, 'node_modules', '@account-management', 'client');
-  for (const part of ['package.json', 'dist'])
-    cpSync(join(PACKAGE, part), join(installed, part), { recursive: true });
+  const dist = join(installed, 'dist');
+  const output = ['--outDir', dist, '--tsBuildInfoFile', join(dist, '.tsbuildinfo')];
+  execFileSync(COMPILER, ['-p', PACKAGE, ...output], { stdio: 'inherit' });
+  copyFileSync(join(PACKAGE, 'package.json'), join(installed, 'package.json'));
   symlinkSync(join(ROOT, 'node_modules', '@types'), join(folder, 'node_modules', '@types'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
 }
