@@ -140,7 +140,10 @@ function welcome(
   { migrations, isNew, consoleFolder }: Preparation & { consoleFolder: string | undefined },
 ): string[] {
   const lines: string[] = [];
-  if (migrations.length > 0) lines.push(`Migrated the database: ${migrations.join(', ')}.`);
+  const applied = isNew
+    ? `${migrations.length} migrations up to ${migrations.at(-1)}`
+    : migrations.join(', ');
+  if (migrations.length > 0) lines.push(`Migrated the database: ${applied}.`);
   if (isNew && !config.production && config.DEMO_DATA === 'on')
     lines.push('Added a demo catalogue of products and pay plans.');
   if (config.WEBHOOK_SECRET === '' && !config.webhookNetworks) {

@@ -59,6 +59,12 @@ describe('a first start', () => {
     expect(await read(service, token, '/products')).toHaveLength(5);
   });
 
+  test('prints in short lines what it creates', async () => {
+    const lines = await firstLines(service);
+    expect(lines[0]).toContain(`Creating a PostgreSQL database in ${join(dataDir, 'postgres')}`);
+    expect(service.output()).toMatch(/Migrated the database: \d+ migrations up to \d{4}_\w+\.\n/);
+  });
+
   test('prints the addresses of the console, the API and the documentation, which work', async () => {
     const lines = await firstLines(service);
     expect(lines.at(-1)).toContain(`${service.origin}/ for the staff console`);
@@ -95,7 +101,7 @@ test('a stop leaves no process, and the next start keeps the data and the curren
 
   const again = await startService({ DATA_DIR: dataDir });
   report(`later start: ready after ${again.readyMs} ms`);
-  expect(again.output()).not.toContain('Migrated');
+  expect(again.output()).not.toMatch(/Creating|Migrated/);
   expect(again.output()).not.toContain('APPROVAL_LIMIT');
   expect((await firstLines(again)).at(-1)).toContain(`${again.origin}/ for the staff console`);
   expect((await read(again, token, '/auth/me')).email).toBe('admin@example.com');

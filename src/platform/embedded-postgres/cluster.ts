@@ -22,10 +22,19 @@ const draftPrefix = '.postgres-new-';
  *
  * @throws EmbeddedPostgresError when the data belongs to another version of PostgreSQL, or is not a PostgreSQL data folder.
  */
-export async function openCluster(folder: string, program: Program, account: SystemAccount): Promise<string> {
+export async function openCluster(
+  folder: string,
+  program: Program,
+  account: SystemAccount,
+  onCreate: (cluster: string) => void,
+): Promise<string> {
   const cluster = join(folder, 'postgres');
   await removeStaleDrafts(folder);
-  const version = (await clusterVersion(cluster)) ?? (await createCluster(folder, cluster, program, account));
+  let version = await clusterVersion(cluster);
+  if (version === undefined) {
+    onCreate(cluster);
+    version = await createCluster(folder, cluster, program, account);
+  }
   if (version !== program.major) {
     throw new EmbeddedPostgresError(
       `The data in ${cluster} belongs to PostgreSQL ${version}, but this service contains PostgreSQL ${program.major}. ` +

@@ -63,7 +63,9 @@ export async function findRunningEmbeddedPostgres(dataDir: string): Promise<Serv
 async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
   const program = await findProgram();
   const account = await chooseAccount(program, folder);
-  const cluster = await openCluster(folder, program, account);
+  const cluster = await openCluster(folder, program, account, (path) =>
+    log.info(`Creating a PostgreSQL database in ${path}`),
+  );
 
   const halt = new AbortController();
   let connection = await chooseEndpoint(cluster);
