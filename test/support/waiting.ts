@@ -57,20 +57,18 @@ type Eventually = Waiting<Matchers> & { not: Waiting<Matchers> };
 
 /** Like `expect`, for a value that is read again until the matcher passes: `await eventually(() => count()).toBe(2)`. */
 export function eventually(read: () => unknown): Eventually {
-  const matcher = (pick: (value: unknown) => Matchers) =>
-    new Proxy({} as Waiting<Matchers>, {
-      get:
-        (_target, name: keyof Matchers) =>
-        (...given: unknown[]) =>
-          untilPasses(async () => {
-            const assertions = pick(await read());
-            (assertions[name] as (...values: unknown[]) => void).apply(assertions, given);
-          }),
-    });
-  return Object.assign(
-    matcher((value) => expect(value)),
-    {
-      not: matcher((value) => expect(value).not),
+  return waiting(read, (value) => expect(value));
+}
+
+function waiting(read: () => unknown, assertionsOf: (value: unknown) => Matchers): Eventually {
+  return new Proxy({} as Eventually, {
+    get(_target, name: keyof Matchers) {
+      if (name === 'not') return waiting(read, (value) => assertionsOf(value).not);
+      return (...given: unknown[]) =>
+        untilPasses(async () => {
+          const assertions = assertionsOf(await read());
+          (assertions[name] as (...values: unknown[]) => void).apply(assertions, given);
+        });
     },
-  ) as Eventually;
+  });
 }
