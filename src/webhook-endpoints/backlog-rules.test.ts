@@ -9,7 +9,9 @@ const retry = (id: number, orderKey?: string) => ({
   event: event(id, orderKey),
   attempts: 1,
   firstAttemptAt: null,
+  storedVersion: 'read',
 });
+const versionsOf = (items: Started[]) => new Map(items.map(({ event: { id } }) => [id, 'saved']));
 const idsOf = (items: { event: { id: number } }[]) => items.map(({ event: { id } }) => id);
 
 function backlogOf(events: BacklogEvent[], readTo = events.at(-1)?.id ?? 0) {
@@ -53,10 +55,10 @@ describe('the cursor', () => {
     const [three, five] = backlog.start(2, false, NOW) as [Started, Started];
     five.state = 'delivered';
     expect(backlog.cursorAfter(new Set([five]))).toBe(2);
-    backlog.recordSaved([five], []);
+    backlog.recordSaved([five], [], new Map());
     three.state = 'failed';
     expect(backlog.cursorAfter(new Set([three]))).toBe(6);
-    backlog.recordSaved([three], []);
+    backlog.recordSaved([three], [], new Map());
     const [seven] = backlog.start(1, false, NOW) as [Started];
     expect(backlog.cursorAfter(new Set([seven]))).toBe(9);
   });
@@ -67,7 +69,7 @@ describe('the cursor', () => {
     expect(backlog.runningToStore(NOW, false)).toEqual([]);
     expect(backlog.runningToStore(LATER, false)).toEqual([one]);
     expect(backlog.cursorAfter(new Set([one]))).toBe(1);
-    backlog.recordSaved([], [one]);
+    backlog.recordSaved([], [one], versionsOf([one]));
     expect(backlog.runningToStore(LATER, false)).toEqual([]);
     expect(backlog.runningToStore(LATER, true)).toEqual([one]);
     expect(backlog.count('running')).toBe(1);
@@ -78,10 +80,10 @@ describe('the cursor', () => {
     const [one] = backlog.start(1, false, NOW) as [Started];
     const running = backlog.runningToStore(LATER, false);
     one.state = 'delivered';
-    backlog.recordSaved([], running);
-    expect(one.isStored).toBe(true);
+    backlog.recordSaved([], running, versionsOf(running));
+    expect(one.storedVersion).toBe('saved');
     expect(backlog.ids()).toEqual([1, 2]);
-    backlog.recordSaved([one], []);
+    backlog.recordSaved([one], [], new Map());
     expect(backlog.ids()).toEqual([2]);
   });
 
@@ -115,7 +117,7 @@ describe('in order', () => {
     const [one] = backlog.start(9, true, NOW) as [Started];
     one.state = 'failed';
     expect(backlog.start(9, true, NOW)).toEqual([]);
-    backlog.recordSaved([one], []);
+    backlog.recordSaved([one], [], new Map());
     backlog.block(new Set(['a']));
     expect(backlog.start(9, true, NOW)).toEqual([]);
     expect(idsOf(backlog.all('deferred'))).toEqual([2]);

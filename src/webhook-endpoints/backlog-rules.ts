@@ -10,8 +10,11 @@ export interface Item<E extends BacklogEvent> {
   /** Failed attempts so far. */
   attempts: number;
   firstAttemptAt: string | null;
-  /** Whether the table webhook_retries has the event, so that the cursor can pass the event (see `cursorAfter`). */
-  isStored: boolean;
+  /**
+   * The version of the row of the event in webhook_retries. Undefined without a row: the cursor can pass only an event with a row
+   * (see `cursorAfter`).
+   */
+  storedVersion: string | undefined;
   state: 'ready' | 'running' | 'delivered' | 'failed' | 'deferred';
   startedAt: Date | undefined;
 }
@@ -36,12 +39,14 @@ export class Backlog<E extends BacklogEvent> {
   }
 
   addEvents(events: readonly E[], readTo: number): void {
-    for (const event of events) this.#add({ ...NEW, event, isStored: false });
+    for (const event of events) this.#add({ ...NEW, event, storedVersion: undefined });
     this.position = readTo;
   }
 
-  addRetries(retries: readonly Pick<Item<E>, 'event' | 'attempts' | 'firstAttemptAt'>[]): void {
-    for (const retry of retries) this.#add({ ...NEW, ...retry, isStored: true });
+  addRetries(
+    retries: readonly Pick<Item<E>, 'event' | 'attempts' | 'firstAttemptAt' | 'storedVersion'>[],
+  ): void {
+    for (const retry of retries) this.#add({ ...NEW, ...retry });
   }
 
   /** Ignores an event that the backlog already has. */
@@ -57,7 +62,7 @@ export class Backlog<E extends BacklogEvent> {
 
   /** Forgets the events of webhook_retries that are ready to be sent. Call it when a user has reset the rows of this table. */
   forgetRetries(): void {
-    for (const { event, isStored } of this.all('ready')) if (isStored) this.#items.delete(event.id);
+    for (const item of this.all('ready')) if (isStored(item)) this.#items.delete(item.event.id);
   }
 
   /** @param keys - the order keys of the events in webhook_retries, for an endpoint that wants events in order. */
@@ -95,7 +100,7 @@ export class Backlog<E extends BacklogEvent> {
       let free = Math.min(most, slots - this.count('running'));
       for (const item of candidates) {
         const { orderKey } = item.event;
-        if (inOrder && !item.isStored && this.#blockedKeys.has(orderKey)) {
+        if (inOrder && !isStored(item) && this.#blockedKeys.has(orderKey)) {
           item.state = 'deferred';
         } else if (free > 0 && !(inOrder && busyKeys.has(orderKey))) {
           Object.assign(item, { state: 'running', startedAt: now });
@@ -107,12 +112,9 @@ export class Backlog<E extends BacklogEvent> {
       }
     };
     const ready = this.all('ready');
-    const events = ready.filter(({ isStored }) => !isStored);
+    const events = ready.filter((item) => !isStored(item));
     const retrySlots = events.length > 0 ? Math.ceil(slots / 2) : slots;
-    startSome(
-      ready.filter(({ isStored }) => isStored),
-      retrySlots,
-    );
+    startSome(ready.filter(isStored), retrySlots);
     startSome(events, slots);
     return started;
   }
@@ -122,14 +124,14 @@ export class Backlog<E extends BacklogEvent> {
    * @param all - true for the last save, which stores every event that is being sent.
    */
   runningToStore(now: Date, all: boolean): Item<E>[] {
-    const isLate = ({ isStored, startedAt }: Item<E>) =>
-      !isStored && now.getTime() - (startedAt?.getTime() ?? 0) > MAX_CURSOR_WAIT_MS;
+    const isLate = (item: Item<E>) =>
+      !isStored(item) && now.getTime() - (item.startedAt?.getTime() ?? 0) > MAX_CURSOR_WAIT_MS;
     return this.all('running').filter((item) => all || isLate(item));
   }
 
   /** The cursor after the save of `saved`. Every event up to the cursor needs no more attempts, or is in webhook_retries. */
   cursorAfter(saved: ReadonlySet<Item<E>>): number {
-    const open = [...this.#items.values()].filter((item) => !item.isStored && !saved.has(item));
+    const open = [...this.#items.values()].filter((item) => !isStored(item) && !saved.has(item));
     return open.reduce((cursor, { event }) => Math.min(cursor, event.id - 1), this.position);
   }
 
@@ -137,11 +139,20 @@ export class Backlog<E extends BacklogEvent> {
    * Records what was saved.
    * @param ended - events that need no more attempts, or whose next attempt is in webhook_retries. They are forgotten.
    * @param stored - events that are now in webhook_retries, and whose requests may still be running.
+   * @param versions - the versions of the rows by event id.
    */
-  recordSaved(ended: Iterable<Item<E>>, stored: Iterable<Item<E>>): void {
+  recordSaved(
+    ended: Iterable<Item<E>>,
+    stored: Iterable<Item<E>>,
+    versions: ReadonlyMap<number, string>,
+  ): void {
     for (const { event } of ended) this.#items.delete(event.id);
-    for (const item of stored) item.isStored = true;
+    for (const item of stored) item.storedVersion = versions.get(item.event.id);
   }
+}
+
+function isStored({ storedVersion }: { storedVersion: string | undefined }): boolean {
+  return storedVersion !== undefined;
 }
 
 const NEW = { attempts: 0, firstAttemptAt: null, state: 'ready', startedAt: undefined } as const;

@@ -252,7 +252,7 @@ async function resendSome(
     first_attempt_at: null,
     next_attempt_at: now.toISOString(),
   }));
-  await saveRetries(tx, id, [], retries);
+  await saveRetries(tx, id, { done: [], retries, known: [] });
   return events.length;
 }
 

@@ -31,6 +31,7 @@ import {
   type LeasedEndpoint,
   type RetryRow,
   releaseEndpoint,
+  type StoredRetry,
   saveProgress,
   saveRetries,
 } from './delivery-store.ts';
@@ -39,8 +40,16 @@ import { disableEndpoint } from './store.ts';
 
 /** The number of events to read at once. The next events are read when at most half of this number is left. */
 const READ_BATCH = 200;
-/** Attempts are saved together, so that a busy endpoint costs few transactions. */
-const SAVE_INTERVAL_MS = 100;
+/** How often the loops of an instance do their work, in milliseconds. Tests use shorter intervals. */
+export const DELIVERY_INTERVALS = {
+  /** Renewing and taking leases, and reading due retries. Much shorter than a lease. */
+  leaseMs: 1_500,
+  /** Looking for new events. */
+  pollMs: 100,
+  /** Saving attempts. They are saved together, so that a busy endpoint costs few transactions. */
+  saveMs: 100,
+} as const;
+export type DeliveryIntervals = Readonly<Record<keyof typeof DELIVERY_INTERVALS, number>>;
 /** How often the cursor is saved while no event has a type of the endpoint. */
 const IDLE_SAVE_INTERVAL_MS = 5_000;
 const PAUSE_AFTER_ERROR_MS = 1_000;
@@ -49,6 +58,7 @@ interface DeliveryParts {
   context: Context;
   log: Log;
   lease: Lease;
+  intervals: DeliveryIntervals;
   /** Every event up to this id is visible. */
   horizon(): number;
   /** Limits the concurrent statements of all endpoints, so that calls of the API still find database connections. */
@@ -80,11 +90,13 @@ interface Finished {
   item: Item<FeedEvent>;
   sent: Pick<DeliveryRow, 'message_id' | 'signature' | 'created_at'>;
   result: OutboundResult;
+  /** The number of resets of the endpoint when the request was sent. */
+  healthResets: number;
 }
 
 export function startDeliveryLoop(
   first: LeasedEndpoint,
-  { context, log, lease, horizon, limited, onOutcome }: DeliveryParts,
+  { context, log, lease, intervals, horizon, limited, onOutcome }: DeliveryParts,
 ): DeliveryLoop {
   const { db, clock, config, currency } = context;
   const { deliveryMs, deliveryStopMs } = config.limits;
@@ -141,19 +153,20 @@ export function startDeliveryLoop(
     );
     const found = new Map(rows.map((row) => [row.id, toFeedEvent(row)]));
     backlog.addRetries(
-      due.flatMap(({ eventId, attempts, firstAttemptAt }) => {
+      due.flatMap(({ eventId, attempts, firstAttemptAt, version }) => {
         const known = found.get(eventId);
-        return known ? [{ event: known, attempts, firstAttemptAt }] : [];
+        return known ? [{ event: known, attempts, firstAttemptAt, storedVersion: version }] : [];
       }),
     );
-    const deleted = due.map(({ eventId }) => eventId).filter((eventId) => !found.has(eventId));
+    const deleted = due.filter(({ eventId }) => !found.has(eventId));
     if (deleted.length > 0) await giveUp(deleted);
   }
 
   /** Gives up events that were deleted from the feed. This happens if an endpoint was disabled for longer than events are kept. */
-  async function giveUp(eventIds: readonly number[]): Promise<void> {
+  async function giveUp(deleted: readonly StoredRetry[]): Promise<void> {
     const { id } = endpoint;
-    await limited(() => saveRetries(db, id, eventIds, []));
+    const eventIds = deleted.map(({ eventId }) => eventId);
+    await limited(() => saveRetries(db, id, { done: eventIds, retries: [], known: deleted }));
     for (const _ of eventIds) onOutcome('given_up');
     log.warn(
       { webhookEndpoint: id, eventIds },
@@ -189,8 +202,13 @@ export function startDeliveryLoop(
 
   /** How many requests may run now. Includes the effect of attempts that are not saved yet. */
   function slots(now: Date): number {
-    const results = [...saving, ...finished].map(({ result }) => result);
+    const results = [...saving, ...finished].filter(isCurrent).map(({ result }) => result);
     return slotsOf(healthAfter(endpoint, results, now), now);
+  }
+
+  /** Whether the attempt says something about the endpoint as it is now. If not, a user has corrected the endpoint meanwhile. */
+  function isCurrent({ healthResets }: Finished): boolean {
+    return healthResets === endpoint.healthResets;
   }
 
   function startRequests(): void {
@@ -201,7 +219,7 @@ export function startDeliveryLoop(
   }
 
   async function request(item: Item<FeedEvent>, now: Date): Promise<void> {
-    const { id, url } = endpoint;
+    const { id, url, healthResets } = endpoint;
     const message = { id: messageIdOf(id, item.event.id), time: now, body: item.event.body };
     const signature = signatureOf(message, secretsAt(endpoint, now));
     const headers = messageHeaders(message, signature);
@@ -209,14 +227,14 @@ export function startDeliveryLoop(
     if (abandoned.signal.aborted && result.error !== null) return; // The event will be sent again.
     item.state = isDelivered(result) ? 'delivered' : 'failed';
     const sent = { message_id: message.id, signature, created_at: now.toISOString() };
-    finished.push({ item, sent, result });
+    finished.push({ item, sent, result, healthResets });
     startRequests(); // Does not wait for the loop, which may be waiting for the database.
     notifier.notify();
   }
 
   function isSaveDue(): boolean {
     const sinceMs = performance.now() - savedAtMs;
-    if (sinceMs < SAVE_INTERVAL_MS) return false;
+    if (sinceMs < intervals.saveMs) return false;
     const hasResults = finished.length + backlog.runningToStore(clock.now(), false).length > 0;
     const isCursorOld = backlog.position > endpoint.cursor && sinceMs > IDLE_SAVE_INTERVAL_MS;
     return hasResults || backlog.count('deferred') > 0 || isCursorOld;
@@ -232,18 +250,22 @@ export function startDeliveryLoop(
     const running = backlog.runningToStore(now, isLast);
     const deferred = backlog.all('deferred');
     const ended = [...batch.map(({ item }) => item), ...deferred];
-    const results = batch.map(({ result }) => result);
+    const results = batch.filter(isCurrent).map(({ result }) => result);
     const health = healthAfter(endpoint, results, now);
     const reason = reasonToDisable(health, results, now);
-    const attempts = batch.map((one) => toRows(id, one, now, reason !== undefined));
+    const attempts = batch.map((one) =>
+      toRows(id, one, now, { isCurrent: isCurrent(one), isDisabled: reason !== undefined }),
+    );
     const retries = [
       ...attempts.flatMap(({ retry }) => retry ?? []),
       ...running.map((item) => retryRow(id, item, isLast ? now : new Date(now.getTime() + resendAfterMs))),
       ...deferred.map((item) => retryRow(id, item, now)),
     ];
-    const done = batch.flatMap(({ item }, n) =>
-      item.isStored && !attempts[n]?.retry ? [item.event.id] : [],
+    const known = batch.flatMap(({ item: { event, storedVersion: version } }) =>
+      version === undefined ? [] : [{ eventId: event.id, version }],
     );
+    const retried = new Set(retries.map((retry) => retry.event_id));
+    const done = known.map(({ eventId }) => eventId).filter((eventId) => !retried.has(eventId));
     const progress = {
       id,
       cursor: backlog.cursorAfter(new Set([...ended, ...running])),
@@ -252,18 +274,22 @@ export function startDeliveryLoop(
       ...health,
     };
     const leasedAtMs = performance.now();
-    const next = await limited(() =>
+    const { row: next, versions } = await limited(() =>
       inTransaction(db, async (tx) => {
         const row = await saveProgress(tx, lease, progress, now);
         const wasReset = row?.healthResets !== healthResets;
         const rows = attempts.map(({ delivery }) => delivery);
-        await Promise.all([
+        const changes = {
+          done,
+          retries: wasReset ? retries.map((retry) => resetRetry(retry, now)) : retries,
+          known,
+        };
+        const [versions] = await Promise.all([
+          row ? saveRetries(tx, id, changes) : new Map<number, string>(),
           insertDeliveries(tx, rows),
-          row &&
-            saveRetries(tx, id, done, wasReset ? retries.map((retry) => resetRetry(retry, now)) : retries),
         ]);
         // After a user has corrected the endpoint, earlier failures must not disable it.
-        if (!row?.active || !reason || wasReset) return row;
+        if (!row?.active || !reason || wasReset) return { row, versions };
         await disableEndpoint(tx, id, reason);
         await audit(tx, SYSTEM, {
           action: 'webhook_endpoint.disable',
@@ -273,7 +299,7 @@ export function startDeliveryLoop(
           after: { active: false, disabledReason: reason },
           event: event('webhook_endpoint.disabled', { disabledReason: reason }),
         });
-        return { ...row, active: false };
+        return { row: { ...row, active: false }, versions };
       }),
     ).catch((error: unknown) => {
       finished = [...batch, ...finished];
@@ -281,7 +307,7 @@ export function startDeliveryLoop(
       throw error;
     });
     saving = [];
-    backlog.recordSaved(ended, running);
+    backlog.recordSaved(ended, running, versions);
     savedAtMs = performance.now();
     version += 1;
     for (const { delivery } of attempts) onOutcome(delivery.outcome);
@@ -315,7 +341,7 @@ export function startDeliveryLoop(
       try {
         hasLease = await step();
         const hasUnsaved = finished.length + backlog.count('deferred') > 0;
-        await (hasUnsaved ? Promise.race([awake, sleep(SAVE_INTERVAL_MS)]) : awake);
+        await (hasUnsaved ? Promise.race([awake, sleep(intervals.saveMs)]) : awake);
       } catch (error) {
         log.warn({ err: error, webhookEndpoint: endpoint.id }, 'A webhook endpoint waits for the database');
         await Promise.race([sleep(PAUSE_AFTER_ERROR_MS), stopped]);
@@ -363,14 +389,19 @@ export function startDeliveryLoop(
   };
 }
 
-function toRows(endpointId: number, { item, sent, result }: Finished, now: Date, isDisabled: boolean) {
+function toRows(
+  endpointId: number,
+  { item, sent, result }: Finished,
+  now: Date,
+  { isCurrent, isDisabled }: { isCurrent: boolean; isDisabled: boolean },
+) {
   const attempt = item.attempts + 1;
   const firstAttemptAt = item.firstAttemptAt ?? sent.created_at;
   const next = isDelivered(result)
     ? undefined
     : nextAttemptAt(attempt, new Date(firstAttemptAt), result, now, Math.random());
-  // A disabled endpoint keeps all its events. They are delivered when it is enabled again.
-  const retryAt = isDelivered(result) || !isDisabled ? next : now;
+  // A disabled endpoint keeps all its events. They are delivered when it is enabled again. A corrected one gets them at once.
+  const retryAt = isDelivered(result) || (isCurrent && !isDisabled) ? next : now;
   const outcome: Outcome = isDelivered(result) ? 'delivered' : retryAt ? 'failed' : 'given_up';
   const delivery: DeliveryRow = {
     ...sent,
@@ -385,8 +416,8 @@ function toRows(endpointId: number, { item, sent, result }: Finished, now: Date,
     duration_ms: result.durationMs,
     next_attempt_at: isDisabled ? null : (next?.toISOString() ?? null),
   };
-  const kept = { ...item, attempts: attempt, firstAttemptAt };
-  return { delivery, retry: retryAt && retryRow(endpointId, kept, retryAt) };
+  const retry = retryAt && retryRow(endpointId, { ...item, attempts: attempt, firstAttemptAt }, retryAt);
+  return { delivery, retry: retry && !isCurrent ? resetRetry(retry, now) : retry };
 }
 
 function retryRow(

@@ -156,28 +156,56 @@ export interface RetryRow {
   next_attempt_at: string;
 }
 
-/** @param done - events that need no more attempts. */
+/** A row of webhook_retries as it was read or written. */
+export interface StoredRetry {
+  eventId: number;
+  /** Changes with each update of the row. */
+  version: string;
+}
+
+interface RetryChanges {
+  /** Events that need no more attempts. */
+  done: readonly number[];
+  retries: readonly RetryRow[];
+  /** The rows of these events as the caller knows them. A row that a user has changed since then stays as it is. */
+  known: readonly StoredRetry[];
+}
+
+/** @returns the versions of the saved retries by event id. */
 export async function saveRetries(
   db: Db | Tx,
   endpointId: number,
-  done: readonly number[],
-  retries: readonly RetryRow[],
-): Promise<void> {
-  if (done.length + retries.length === 0) return;
-  await run(
+  { done, retries, known }: RetryChanges,
+): Promise<Map<number, string>> {
+  if (done.length + retries.length === 0) return new Map();
+  const saved = await run<StoredRetry>(
     db,
-    `with done as (delete from webhook_retries where endpoint_id = $1 and event_id = any($2::bigint[]))
+    `with changed as (
+       select r.event_id from webhook_retries r
+       join unnest($4::bigint[], $5::text[]) as known (event_id, version) on known.event_id = r.event_id
+       where r.endpoint_id = $1 and r.xmin::text <> known.version),
+     done as (
+       delete from webhook_retries where endpoint_id = $1 and event_id = any($2::bigint[])
+         and event_id not in (select event_id from changed))
      insert into webhook_retries
      select * from json_populate_recordset(null::webhook_retries, $3::json)
+     where event_id not in (select event_id from changed)
      on conflict (endpoint_id, event_id) do update
      set attempts = excluded.attempts, first_attempt_at = excluded.first_attempt_at,
-       next_attempt_at = excluded.next_attempt_at`,
-    [endpointId, done, rowsAsJson(retries)],
+       next_attempt_at = excluded.next_attempt_at
+     returning event_id as "eventId", xmin::text as version`,
+    [
+      endpointId,
+      done,
+      rowsAsJson(retries),
+      known.map(({ eventId }) => eventId),
+      known.map(({ version }) => version),
+    ],
   );
+  return new Map(saved.map(({ eventId, version }) => [eventId, version]));
 }
 
-interface DueRetry {
-  eventId: number;
+interface DueRetry extends StoredRetry {
   attempts: number;
   firstAttemptAt: string | null;
 }
@@ -192,7 +220,7 @@ export async function findDueRetries(
 ): Promise<DueRetry[]> {
   return run<DueRetry>(
     db,
-    `select event_id as "eventId", attempts, first_attempt_at as "firstAttemptAt" from webhook_retries r
+    `select event_id as "eventId", xmin::text as version, attempts, first_attempt_at as "firstAttemptAt" from webhook_retries r
      where endpoint_id = $1 and next_attempt_at <= $2 and event_id <> all($3::bigint[])
        and (not $4::boolean or not exists (
          select from webhook_retries earlier where earlier.endpoint_id = r.endpoint_id

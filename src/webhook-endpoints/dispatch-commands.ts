@@ -4,14 +4,15 @@ import pLimit from 'p-limit';
 import type { Context } from '../core/context.ts';
 import type { Log } from '../core/log.ts';
 import type { HorizonReader } from '../events/feed-horizon.ts';
-import { type DeliveryLoop, startDeliveryLoop } from './delivery-commands.ts';
+import {
+  DELIVERY_INTERVALS,
+  type DeliveryIntervals,
+  type DeliveryLoop,
+  startDeliveryLoop,
+} from './delivery-commands.ts';
 import type { Outcome } from './delivery-rules.ts';
 import { findOwnedEndpoints, type Lease, leaseEndpoints } from './delivery-store.ts';
 
-/** Interval for renewing and taking leases, and for reading due retries. Much shorter than a lease. */
-const LEASE_INTERVAL_MS = 1_500;
-/** Poll interval for new events. */
-const POLL_INTERVAL_MS = 100;
 /** The number of SQL statements that all delivery loops of this instance may run at the same time. */
 const MAX_STATEMENTS = 2;
 
@@ -23,7 +24,12 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-export function startDispatcher(context: Context, reader: HorizonReader, log: Log): Dispatcher {
+export function startDispatcher(
+  context: Context,
+  reader: HorizonReader,
+  log: Log,
+  intervals: DeliveryIntervals = DELIVERY_INTERVALS,
+): Dispatcher {
   const { db, config } = context;
   const lease: Lease = { owner: randomUUID(), seconds: config.limits.leaseMs / 1000 };
   const loops = new Map<number, DeliveryLoop>();
@@ -32,7 +38,7 @@ export function startDispatcher(context: Context, reader: HorizonReader, log: Lo
   const { signal } = stopping;
   let horizon = 0;
   const parts = {
-    ...{ context, log, lease },
+    ...{ context, log, lease, intervals },
     horizon: () => horizon,
     limited: pLimit(MAX_STATEMENTS),
     onOutcome(outcome: Outcome) {
@@ -94,8 +100,8 @@ export function startDispatcher(context: Context, reader: HorizonReader, log: Lo
   }
 
   const running = Promise.all([
-    repeat(renewLeases, LEASE_INTERVAL_MS),
-    repeat(lookForEvents, POLL_INTERVAL_MS),
+    repeat(renewLeases, intervals.leaseMs),
+    repeat(lookForEvents, intervals.pollMs),
   ]);
   return {
     counts,
