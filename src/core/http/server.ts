@@ -157,7 +157,7 @@ function callerIds({ userId, apiKey }: Actor): object {
 
 /**
  * When the server closes, Node waits for every open connection. This function immediately closes connections on which no request
- * has arrived, and closes all others after a time limit.
+ * has arrived, closes others after their answer, and closes all after a time limit.
  */
 function endConnectionsOnClose(app: FastifyInstance, { drainMs }: TimeLimits): void {
   const sockets = new Set<Socket>();
@@ -165,7 +165,14 @@ function endConnectionsOnClose(app: FastifyInstance, { drainMs }: TimeLimits): v
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
+  let isClosing = false;
+  // Without this header, the connection of a request that was in progress would stay open until its keep-alive time-out.
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isClosing) reply.header('connection', 'close');
+    done();
+  });
   app.addHook('preClose', async () => {
+    isClosing = true;
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     setTimeout(() => app.server.closeAllConnections(), drainMs).unref();
   });
