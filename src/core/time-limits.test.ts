@@ -30,6 +30,7 @@ const PROMISED = {
   namesMs: 1_500,
   validationMs: 1_500,
   horizonMs: 3_000,
+  streamCheckMs: 5_000,
   printSlotMs: 4_000,
   printMs: 10_000,
   identityProviderMs: 5_000,

@@ -57,6 +57,8 @@ export const TIME_LIMITS = {
   validationMs: 1_500,
   /** Waiting for transactions that publish events, before the feed begins at the newest event. */
   horizonMs: 3_000,
+  /** A stream of events, until it checks again whether its reader may still read. */
+  streamCheckMs: 5_000,
 
   /** Waiting until the printer is free. */
   printSlotMs: 4_000,

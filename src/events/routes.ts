@@ -62,10 +62,11 @@ export function eventRoutes(api: Api, { currency, config }: Context, { feed, ses
         const signal = endOf(reply);
         const from = position ?? first.deletedToId;
         const mayRead = () => isStillAllowed(request, sessions.identify);
+        const checkMs = config.limits.streamCheckMs;
         return reply
           .type('text/event-stream')
           .header('x-accel-buffering', 'no') // Without this header, nginx would buffer the messages.
-          .send(streamEvents(feed, { after: from, types, show, mayRead, signal }));
+          .send(streamEvents(feed, { after: from, types, show, mayRead, checkMs, signal }));
       }
       const page = await readPage(feed, { after, types, limit });
       const isWaiting = page.events.length === 0 && !page.hasMore && wait > 0;

@@ -7,8 +7,6 @@ import type { EventRow } from './store.ts';
 
 /** A proxy can close a connection on which nothing is sent for a minute. */
 const HEARTBEAT_MS = 15_000;
-/** The interval at which the session is checked, so that the stream ends soon after the session. */
-const CHECK_MS = 5_000;
 const RETRY_MS = 2_000;
 const PAGE_SIZE = 100;
 
@@ -18,6 +16,8 @@ interface StreamOptions {
   show(event: EventRow): object;
   /** Whether the caller may still read. */
   mayRead(): Promise<boolean>;
+  /** How often `mayRead` is called, so that the stream ends soon after the session. */
+  checkMs: number;
   /** Aborted when the connection closes. Ends the stream. */
   signal: AbortSignal;
 }
@@ -27,13 +27,13 @@ export function streamEvents(feed: Feed, options: StreamOptions): Readable {
   return Readable.from(messages(feed, options), { objectMode: false });
 }
 
-async function* messages(feed: Feed, { after, types, show, mayRead, signal }: StreamOptions) {
+async function* messages(feed: Feed, { after, types, show, mayRead, checkMs, signal }: StreamOptions) {
   let sentTo = after;
   let sentAt = performance.now();
   let checkedAt = sentAt;
   yield `retry: ${RETRY_MS}\n\n`;
   for (let hasMore = true; !signal.aborted && !feed.isClosed(); ) {
-    if (performance.now() - checkedAt >= CHECK_MS) {
+    if (performance.now() - checkedAt >= checkMs) {
       if (!(await mayRead())) return;
       checkedAt = performance.now();
     }
@@ -44,7 +44,7 @@ async function* messages(feed: Feed, { after, types, show, mayRead, signal }: St
       if (sentTo < page.deletedToId) return;
       ({ events, hasMore, toId: sentTo } = page);
     } else {
-      const limits = { timeoutMs: CHECK_MS, signal };
+      const limits = { timeoutMs: Math.min(checkMs, HEARTBEAT_MS), signal };
       ({ events, toId: sentTo } = await feed.wait(sentTo, types, limits));
     }
     const text = events.map((event) => `id: ${event.id}\ndata: ${JSON.stringify(show(event))}\n\n`).join('');
