@@ -134,6 +134,7 @@ async function generateDescription(): Promise<string> {
   const app = buildApp({
     ...pools,
     context,
+    stopwatch: performance,
     horizon: createHorizonReader(pools.db),
     log: createLog(config),
     redis: undefined,

@@ -26,6 +26,7 @@ import { createLimiter, createLimiters, GUESSES } from './core/http/rate-limit.t
 import type { SharedRedis } from './core/http/redis.ts';
 import { createHttpServer, type HttpServer } from './core/http/server.ts';
 import type { Log } from './core/log.ts';
+import type { Stopwatch } from './core/values/dates.ts';
 import { creditRoutes } from './credit/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { employeeRoutes } from './employees/routes.ts';
@@ -75,6 +76,8 @@ import { webhookEndpointRoutes } from './webhook-endpoints/routes.ts';
 export interface AppParts
   extends Pick<Pools, 'pool' | 'copies' | 'verifier' | 'summaries' | 'reports' | 'replica' | 'probe'> {
   context: Context;
+  /** Measures how long this instance keeps credentials and metadata of identity providers in its caches. */
+  stopwatch: Stopwatch;
   /** Shared by all code of this instance that reads events. */
   horizon: HorizonReader;
   log: Log;
@@ -99,6 +102,7 @@ export interface AppParts
 /** Assembles the HTTP service. Opens no connection. */
 export function buildApp({
   context,
+  stopwatch,
   horizon,
   copies,
   verifier,
@@ -124,10 +128,10 @@ export function buildApp({
     tokens: createAccessTokens(context.secret, config.ACCESS_TOKEN_TTL),
     guesses: createLimiter('guesses', GUESSES.limit, GUESSES.windowSeconds, redis),
     limiters,
-    providers: createIdentityProviders(config.limits, log),
+    providers: createIdentityProviders(config.limits, log, stopwatch),
   };
-  const apiKeyUses = createUseRecorder(context, log);
-  const sessions = createSessionReader(context, parts.tokens, apiKeyUses);
+  const apiKeyUses = createUseRecorder(context, log, stopwatch);
+  const sessions = createSessionReader(context, parts.tokens, apiKeyUses, stopwatch);
 
   const printer = createPrinter(config);
 

@@ -78,6 +78,7 @@ export async function startService(config: Config): Promise<Service> {
   const app = buildApp({
     ...pools,
     context,
+    stopwatch: performance,
     horizon,
     log,
     redis,

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';
-import { parseTimestamp } from '../core/values/dates.ts';
+import { parseTimestamp, type Stopwatch } from '../core/values/dates.ts';
 import { newApiKey } from '../core/values/secret.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
@@ -135,8 +135,13 @@ const RECORDED_EVERY_MS = 60_000;
 const MAX_RECENT_KEYS = 10_000;
 
 /** Each instance sends at most one update a minute for each key. If several instances send one, `recordUse` writes one. */
-export function createUseRecorder({ db }: Pick<Context, 'db'>, log: Log): UseRecorder {
-  const recent = new LRUCache<number, true>({ max: MAX_RECENT_KEYS, ttl: RECORDED_EVERY_MS });
+export function createUseRecorder({ db }: Pick<Context, 'db'>, log: Log, stopwatch: Stopwatch): UseRecorder {
+  const recent = new LRUCache<number, true>({
+    max: MAX_RECENT_KEYS,
+    ttl: RECORDED_EVERY_MS,
+    ttlResolution: 0,
+    perf: stopwatch,
+  });
   const running = new Set<Promise<void>>();
   return {
     record(id, address) {

@@ -1,6 +1,7 @@
 import * as openid from 'openid-client';
 import { AppError, codeOf, unavailable } from '../core/http/errors.ts';
 import type { TimeLimits } from '../core/time-limits.ts';
+import type { Stopwatch } from '../core/values/dates.ts';
 import type { IdentityProvider } from './identity-provider-rules.ts';
 import { type Claims, identityProblem } from './rules.ts';
 import type { Identity } from './store.ts';
@@ -50,17 +51,18 @@ export function newSignInSecrets(): SignInSecrets {
 export function createIdentityProviders(
   { identityProviderMs }: Pick<TimeLimits, 'identityProviderMs'>,
   log: { warn(details: object, message: string): void },
+  stopwatch: Stopwatch,
 ): IdentityProviders {
   const clients = new Map<string, { client: Promise<openid.Configuration>; until: number }>();
 
   /** Concurrent callers share one request for the provider's metadata. */
   function clientOf(provider: IdentityProvider): Promise<openid.Configuration> {
     const known = clients.get(provider.name);
-    if (known && known.until > Date.now()) return known.client;
-    const entry = { client: discover(provider), until: Date.now() + METADATA_TTL_MS };
+    if (known && known.until > stopwatch.now()) return known.client;
+    const entry = { client: discover(provider), until: stopwatch.now() + METADATA_TTL_MS };
     clients.set(provider.name, entry);
     entry.client.catch(() => {
-      entry.until = Date.now() + PAUSE_AFTER_FAILURE_MS;
+      entry.until = stopwatch.now() + PAUSE_AFTER_FAILURE_MS;
     });
     return entry.client;
   }

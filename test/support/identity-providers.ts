@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { type Configuration, Provider } from 'oidc-provider';
 
 /** Identity providers for the tests, each on its own port: a real one, and one that sends forged answers. */
@@ -25,9 +25,9 @@ export interface Person {
 }
 
 /** Starts a server that does not answer yet, because its answers contain the port that it gets now. */
-async function listen(port = 0): Promise<{ server: Server; issuer: string; close(): Promise<void> }> {
+async function listen(): Promise<{ server: Server; issuer: string; close(): Promise<void> }> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const close = () =>
     new Promise<void>((resolve) => {
@@ -43,7 +43,7 @@ async function listen(port = 0): Promise<{ server: Server; issuer: string; close
  */
 export async function startRealProvider(people: Record<string, Person>) {
   const { server, issuer, close } = await listen();
-  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const [{ privateKey }] = await twoKeyPairs();
 
   async function open(redirectUri: string): Promise<void> {
     const provider = new Provider(issuer, {
@@ -106,11 +106,19 @@ export interface Forgery {
   body?: unknown;
 }
 
+/** RSA keys take long to calculate, so all providers of a worker share them. */
+let keyPairs: Promise<[GenerateKeyPairResult, GenerateKeyPairResult]> | undefined;
+
+function twoKeyPairs() {
+  const newPair = () => generateKeyPair('RS256', { extractable: true });
+  keyPairs ??= Promise.all([newPair(), newPair()]);
+  return keyPairs;
+}
+
 /** A provider that signs any claims that a test gives, and lists every algorithm, secure or not. */
-export async function startForgedProvider(port = 0) {
-  const { server, issuer, close } = await listen(port);
-  const own = await generateKeyPair('RS256');
-  const other = await generateKeyPair('RS256');
+export async function startForgedProvider() {
+  const { server, issuer, close } = await listen();
+  const [own, other] = await twoKeyPairs();
   const jwk = { ...(await exportJWK(own.publicKey)), alg: 'RS256', use: 'sig', kid: 'forged' };
   const state = {
     forgery: {} as Forgery,
@@ -118,6 +126,10 @@ export async function startForgedProvider(port = 0) {
     lastTokenRequest: new URLSearchParams(),
     /** Fields of the metadata to replace. Undefined removes a field. */
     description: {} as Record<string, unknown>,
+    /** Whether the provider breaks every connection. */
+    isUnreachable: false,
+    /** The paths of the requests, in their order. */
+    requested: [] as string[],
     /** Replacements for the answers at these paths. */
     instead: {} as Record<string, (response: ServerResponse) => void>,
   };
@@ -148,8 +160,12 @@ export async function startForgedProvider(port = 0) {
     return new SignJWT(payload).setProtectedHeader({ alg, kid: 'forged' }).sign(key);
   }
 
+  server.on('connection', (socket) => {
+    if (state.isUnreachable) socket.destroy();
+  });
   server.on('request', async (request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '';
+    state.requested.push(path);
     const instead = state.instead[path];
     if (instead) return instead(response.writeHead(200, { 'content-type': 'application/json' }));
     const send = (body: unknown, status = 200) =>

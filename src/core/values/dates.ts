@@ -16,6 +16,11 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => new Date() };
 
+/** Milliseconds since any moment, such as `performance`. Unlike a clock, it is never set back. Caches measure ages with it. */
+export interface Stopwatch {
+  now(): number;
+}
+
 interface Civil {
   year: number;
   /** 1..12 */
