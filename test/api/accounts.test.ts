@@ -29,9 +29,10 @@ afterAll(() => expectBooksToBalance(service.context));
 
 const accountThatIs = (status: AccountStatus) => newAccountThatIs(service, status);
 const unchanged = new Map<AccountStatus, ReturnType<typeof accountThatIs>>();
-/** An account with the status, for tests that change nothing. */
+/** An account with the status, for tests that change nothing. No job of another test activates it. */
 function unchangedAccountThatIs(status: AccountStatus) {
-  const account = unchanged.get(status) ?? accountThatIs(status);
+  const later = status === 'pending' && { activationDate: '2040-01-01' };
+  const account = unchanged.get(status) ?? newAccountThatIs(service, status, { ...later });
   unchanged.set(status, account);
   return account;
 }

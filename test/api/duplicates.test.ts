@@ -1,5 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
-import { dataOf, newAccount, newCustomer, notify, pay, useService } from '../support/harness.ts';
+import {
+  dataOf,
+  newAccount,
+  newCustomer,
+  notify,
+  pay,
+  startServiceForTest,
+  useService,
+} from '../support/harness.ts';
 import type { Answer } from '../support/http.ts';
 
 /** DUPLICATE_ENTRY names the row that already exists, so that a caller need not search for it. */
@@ -122,12 +130,13 @@ describe('DUPLICATE_ENTRY', () => {
     ['takes too long', () => new Promise(() => {})],
   ])('has no id where the lookup of the existing row %s', async (_how, secondConnection) => {
     const given = product();
-    await created('/products', given);
-    const { pool } = service.parts;
+    const own = await startServiceForTest({}, { existingIdMs: 50 });
+    await dataOf(own.call('POST', '/products', given), 201);
+    const { pool } = own.parts;
     const client = await pool.connect();
     const connect = vi.spyOn(pool, 'connect').mockImplementation(secondConnection);
     connect.mockImplementationOnce(async () => client);
-    const answer = await service.call('POST', '/products', given).finally(() => connect.mockRestore());
+    const answer = await own.call('POST', '/products', given).finally(() => connect.mockRestore());
     expect(detailsOf(answer)).toEqual({ resource: 'product', field: 'sku' });
   });
 });

@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it } from 'vitest';
-import { newCustomer, notify, PASSWORD, startInstanceForTest, useService } from '../support/harness.ts';
+import {
+  newCustomer,
+  notify,
+  PASSWORD,
+  startInstanceForTest,
+  useInstance,
+  useService,
+} from '../support/harness.ts';
 import { type Answer, type Caller, createCaller } from '../support/http.ts';
+import { eventually } from '../support/waiting.ts';
 
 /** The limits of the specification; the harness turns them off elsewhere. */
 const DEFAULTS = {
@@ -29,6 +37,11 @@ async function times(count: number, ask: () => Promise<Answer>): Promise<number[
   return statuses;
 }
 
+/** The statuses of calls at the same time, because a slow machine may need longer than a minute for one after another. */
+async function atOnce(count: number, ask: () => Promise<Answer>): Promise<number[]> {
+  return (await Promise.all(Array.from({ length: count }, ask))).map(({ status }) => status);
+}
+
 function expectRefused(answer: Answer): void {
   expect(answer.status, answer.text).toBe(429);
   expect(answer.body).toMatchObject({ success: false, error: { code: 'RATE_LIMITED' } });
@@ -41,7 +54,7 @@ function expectRefused(answer: Answer): void {
 async function expectDefaults(environment: Record<string, string> = {}): Promise<void> {
   const unset = { RATE_LIMIT_AUTH: '', RATE_LIMIT_BULK: '', RATE_LIMIT_GENERAL: '', RATE_LIMIT_WEBHOOK: '' };
   const { call, redis } = await limited({ ...unset, ...environment });
-  if (redis) await expect.poll(() => redis.isUsable(), { timeout: 5_000 }).toBe(true);
+  if (redis) await eventually(() => redis.isUsable()).toBe(true);
   const token = await service.signInAs('manager');
   const me = (await service.call('GET', '/auth/me', undefined, { token })).body.data.id;
   const address = `203.0.113.${me}`;
@@ -56,17 +69,26 @@ async function expectDefaults(environment: Record<string, string> = {}): Promise
     [10, reconcile, 200],
     [100, read, 200],
   ] as const) {
-    expect(await times(limit, ask)).toEqual(Array(limit).fill(status));
+    expect(await atOnce(limit, ask)).toEqual(Array(limit).fill(status));
     expectRefused(await ask());
   }
 }
 
 describe('without Redis', () => {
+  /** For tests that use up the limits of different callers. */
+  const shared = useInstance(service, { ...DEFAULTS, TRUST_PROXY: '127.0.0.1' });
+  const lowered = useInstance(service, {
+    ...DEFAULTS,
+    TRUST_PROXY: '127.0.0.1',
+    RATE_LIMIT_GENERAL: '3',
+    RATE_LIMIT_PAGES: '2',
+  });
+
   it('five credential calls, ten bulk operations and a hundred others a minute are the defaults', () =>
     expectDefaults());
 
   it('each credential endpoint allows an address five calls a minute', async () => {
-    const { call } = await limited();
+    const { call } = shared;
     expect(await times(5, () => login(call))).toEqual([401, 401, 401, 401, 401]);
     expectRefused(await login(call));
     expect((await login(call, '203.0.113.2')).status).toBe(401);
@@ -78,12 +100,12 @@ describe('without Redis', () => {
   });
 
   it('other calls allow a user a hundred a minute from any address, with the remaining number', async () => {
-    const { call } = await limited();
+    const { call } = shared;
     const token = service.adminToken;
     const first = await call('GET', '/customers', undefined, { token });
     expect(first.headers.get('ratelimit-policy')).toBe('"general";q=100;w=60');
     expect(first.headers.get('ratelimit')).toBe('"general";r=99;t=60');
-    const statuses = await times(99, () => call('GET', '/payments', undefined, { token }));
+    const statuses = await atOnce(99, () => call('GET', '/payments', undefined, { token }));
     expect(new Set(statuses)).toEqual(new Set([200]));
     const refused = await call('GET', '/products', undefined, { token, ...from('203.0.113.9') });
     expectRefused(refused);
@@ -93,7 +115,7 @@ describe('without Redis', () => {
   });
 
   it('calls without a token count for their address, so that guessing tokens is limited', async () => {
-    const { call } = await limited({ RATE_LIMIT_GENERAL: '3' });
+    const { call } = lowered;
     const guess = () =>
       call('GET', '/customers', undefined, { token: 'a.guessed.token', ...from('203.0.113.3') });
     expect(await times(3, guess)).toEqual([401, 401, 401]);
@@ -101,7 +123,7 @@ describe('without Redis', () => {
   });
 
   it('calls with an unreadable URL count for their address, even with a token', async () => {
-    const { call, origin } = await limited({ RATE_LIMIT_GENERAL: '3' });
+    const { call, origin } = lowered;
     const token = service.adminToken;
     const ask = (path: string) => call('GET', path, undefined, { token, ...from('203.0.113.4') });
     expect((await ask('/customers/%zz')).status).toBe(400);
@@ -114,7 +136,7 @@ describe('without Redis', () => {
   });
 
   it('IPv6 addresses are counted by their /64', async () => {
-    const { call } = await limited();
+    const { call } = shared;
     const neighbours = ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:3:4:5:6'];
     const statuses = [];
     for (let i = 0; i < 5; i += 1) statuses.push((await login(call, neighbours[i % 3])).status);
@@ -137,11 +159,8 @@ describe('without Redis', () => {
   });
 
   it('gives the webhook a separate, much higher limit', async () => {
-    const { call } = await limited();
-    const statuses = await Promise.all(
-      Array.from({ length: 150 }, async () => (await notify({ call })).status),
-    );
-    expect(new Set(statuses)).toEqual(new Set([200]));
+    const { call } = lowered;
+    expect(await atOnce(20, () => notify({ call }))).toEqual(Array(20).fill(200));
     expect((await notify({ call })).headers.get('ratelimit-policy')).toBe('"webhook";q=6000;w=60');
   });
 
@@ -165,7 +184,7 @@ describe('without Redis', () => {
   });
 
   it('a browser session has a separate limit for refreshes, and calls without one count for their address', async () => {
-    const { call } = await limited({ RATE_LIMIT_GENERAL: '3', RATE_LIMIT_PAGES: '2' });
+    const { call } = lowered;
     const refresh = (cookie: string, address = '203.0.113.6') =>
       call('POST', '/auth/session/refresh', undefined, {
         token: null,
@@ -268,7 +287,7 @@ const redisUrl = inject('redisUrl');
 
 describe.skipIf(redisUrl === '')('with Redis', () => {
   const ready = async ({ redis }: { redis: { isUsable(): boolean } | undefined }) =>
-    expect.poll(() => redis?.isUsable(), { timeout: 5_000 }).toBe(true);
+    eventually(() => redis?.isUsable()).toBe(true);
 
   it('the defaults are the same', () => expectDefaults({ REDIS_URL: redisUrl }));
 

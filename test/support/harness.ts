@@ -326,7 +326,7 @@ export async function newAccountThatIs(
   fields: Record<string, unknown> = {},
 ) {
   const activation = status === 'pending' && { activationDate: addDays(today(service.context), 8) };
-  const { id, total } = await newAccount(service, { ...fields, ...activation });
+  const { id, total } = await newAccount(service, { ...activation, ...fields });
   for (const step of STATUS_MODEL[status].movesFromActive) await move(service, id, step);
   if (status === 'completed') await pay(service, id, total);
   return accountNow(service, id);
