@@ -13,20 +13,27 @@ import type { TimeLimits } from '../../core/time-limits.ts';
  */
 
 const MAX_ATTEMPTS = 5;
-/** NOTIFY announces a new job. Polling finds retries, and jobs whose queue was busy. */
-const POLL_INTERVAL_MS = 2_000;
-const RESTART_DELAY_MS = 5_000;
-/**
- * A task of `everyMinute` also runs once when the instance starts. A start job that still waits would be merged with the first
- * minute job, because both have the same key. So the first minute job is added only after this delay: the start job runs by then.
- */
-const FIRST_MINUTE_JOB_MS = 5_000;
-/** Less than a minute, so that no minute is left out. */
-const NEXT_MINUTE_JOB_MS = 50_000;
-const RETRY_MINUTE_JOB_MS = 5_000;
-const HEARTBEAT_MS = 5_000;
-/** The first heartbeat waits this long, so that the library sends its LISTEN on the same connection first. */
-const FIRST_HEARTBEAT_MS = 500;
+/** Pauses of the queue, in milliseconds. */
+export const QUEUE_PAUSES = {
+  /** NOTIFY announces a new job. Polling finds retries, and jobs whose queue was busy. */
+  pollMs: 2_000,
+  /** Before a worker that ended is started again. */
+  restartMs: 5_000,
+  /**
+   * A task of `everyMinute` also runs once when the instance starts. A start job that still waits would be merged with the first
+   * minute job, because both have the same key. So the first minute job is added only after this delay: the start job runs by then.
+   */
+  firstMinuteJobMs: 5_000,
+  /** Less than a minute, so that no minute is left out. */
+  nextMinuteJobMs: 50_000,
+  retryMinuteJobMs: 5_000,
+  /** The first heartbeat waits this long, so that the library sends its LISTEN on the same connection first. */
+  firstHeartbeatMs: 500,
+  heartbeatMs: 5_000,
+} as const;
+
+export type QueuePauses = Readonly<Record<keyof typeof QUEUE_PAUSES, number>>;
+
 /** The first of the two keys of an advisory lock. Each live worker holds one. */
 const ALIVE_LOCK = 720_316_041;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -49,6 +56,8 @@ interface JobQueueOptions {
   connection: Connection;
   db: Db;
   limits: Pick<TimeLimits, 'silenceMs' | 'jobStopMs'>;
+  /** Default: `QUEUE_PAUSES`. */
+  pauses?: QueuePauses;
   log: Log;
   /** The tasks, by the name that `addJob` uses. */
   tasks: Readonly<Record<string, Task>>;
@@ -116,7 +125,7 @@ export async function isGivenUp(db: Db, key: string): Promise<boolean> {
 
 /** Runs jobs until `stop` is called. If a worker ends, for example because the database is down, it is started again. */
 export function startJobQueue(options: JobQueueOptions): JobQueue {
-  const { db, limits, log, everyMinute = [] } = options;
+  const { limits, pauses = QUEUE_PAUSES, log } = options;
   const stopping = new AbortController();
   let runner: Runner | undefined;
 
@@ -131,27 +140,12 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
       } catch (error) {
         log.error({ err: error }, 'the job queue ended and is being restarted');
       }
-      await Promise.race([pool.end(), sleep(RESTART_DELAY_MS)]); // Closing a connection can take for ever.
-      await sleep(RESTART_DELAY_MS, undefined, { signal: stopping.signal }).catch(() => {});
+      await Promise.race([pool.end(), sleep(pauses.restartMs)]); // Closing a connection can take for ever.
+      await sleep(pauses.restartMs, undefined, { signal: stopping.signal }).catch(() => {});
     }
   }
 
-  async function addMinuteJobsUntilStopped(): Promise<void> {
-    let pauseMs = FIRST_MINUTE_JOB_MS;
-    for (;;) {
-      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
-      if (stopping.signal.aborted) return;
-      try {
-        for (const task of everyMinute) await addForNextMinute(db, task);
-        pauseMs = NEXT_MINUTE_JOB_MS;
-      } catch (error) {
-        log.warn({ err: error }, 'the next minute job was not added; another attempt follows in 5 s');
-        pauseMs = RETRY_MINUTE_JOB_MS;
-      }
-    }
-  }
-
-  const running = Promise.all([runUntilStopped(), addMinuteJobsUntilStopped()]);
+  const running = Promise.all([runUntilStopped(), addMinuteJobs(options, stopping.signal)]);
   return {
     async stop() {
       stopping.abort();
@@ -162,6 +156,30 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
       ]);
     },
   };
+}
+
+/** Adds the jobs of `everyMinute` for each full minute, until the signal is aborted. */
+export async function addMinuteJobs(
+  {
+    db,
+    pauses = QUEUE_PAUSES,
+    log,
+    everyMinute = [],
+  }: Pick<JobQueueOptions, 'db' | 'pauses' | 'log' | 'everyMinute'>,
+  signal: AbortSignal,
+): Promise<void> {
+  let pauseMs = pauses.firstMinuteJobMs;
+  for (;;) {
+    await sleep(pauseMs, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return;
+    try {
+      for (const task of everyMinute) await addForNextMinute(db, task);
+      pauseMs = pauses.nextMinuteJobMs;
+    } catch (error) {
+      log.warn({ err: error }, 'the next minute job was not added; another attempt follows in 5 s');
+      pauseMs = pauses.retryMinuteJobMs;
+    }
+  }
 }
 
 function openQueuePool({ connection, log, tasks }: JobQueueOptions): pg.Pool {
@@ -182,19 +200,19 @@ function concurrencyOf(tasks: JobQueueOptions['tasks']): number {
 
 async function startRunner(
   pool: pg.Pool,
-  { db, limits, log, tasks, everyMinute = [] }: JobQueueOptions,
+  { db, limits, pauses = QUEUE_PAUSES, log, tasks, everyMinute = [] }: JobQueueOptions,
   signal: AbortSignal,
 ): Promise<Runner> {
   for (const task of everyMinute) await addJob(db, { task, key: task });
   const events: WorkerEvents = new EventEmitter();
-  releaseJobsOfDeadInstances(events, limits, log);
+  releaseJobsOfDeadInstances(events, limits, log, pauses);
   return run({
     pgPool: pool,
     events,
     logger: loggerOf(log),
     noHandleSignals: true,
     concurrency: concurrencyOf(tasks),
-    pollInterval: POLL_INTERVAL_MS,
+    pollInterval: pauses.pollMs,
     // Completes jobs in batches. Without batches, version 0.17 of the library does not catch the error of a failed completion,
     // and this error would end the process.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
@@ -216,6 +234,7 @@ export function releaseJobsOfDeadInstances(
   events: WorkerEvents,
   { silenceMs }: Pick<TimeLimits, 'silenceMs'>,
   log: Log,
+  { firstHeartbeatMs, heartbeatMs }: QueuePauses = QUEUE_PAUSES,
 ): void {
   let timer: NodeJS.Timeout | undefined;
   const stopTimer = () => {
@@ -259,12 +278,12 @@ export function releaseJobsOfDeadInstances(
     const beatAfter = (delayMs: number) => {
       const current = setTimeout(async () => {
         await beat().catch(warn);
-        if (timer === current) beatAfter(HEARTBEAT_MS);
+        if (timer === current) beatAfter(heartbeatMs);
       }, delayMs);
       timer = current;
     };
     stopTimer();
-    beatAfter(FIRST_HEARTBEAT_MS);
+    beatAfter(firstHeartbeatMs);
   });
   events.on('pool:listen:release', stopTimer);
 }
