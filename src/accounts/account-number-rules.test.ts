@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PROPERTY_RUNS } from '../../test/support/property-runs.ts';
 import {
   accountsBeginningWith,
   dammCheckDigit,
@@ -7,7 +8,7 @@ import {
   readAccountNumber,
 } from './account-number-rules.ts';
 
-const RUNS = { numRuns: 2000 };
+const RUNS = { numRuns: PROPERTY_RUNS };
 const LARGEST_ID = Number.MAX_SAFE_INTEGER - 1_000_000;
 const idArb = fc.oneof(fc.integer({ min: 1, max: 10_000_000 }), fc.integer({ min: 1, max: LARGEST_ID }));
 
@@ -120,7 +121,7 @@ describe('readAccountNumber', () => {
         }
         expect(wrong.filter((typed) => readAccountNumber(typed) !== undefined)).toEqual([]);
       }),
-      { numRuns: 1000 },
+      RUNS,
     );
   });
 
@@ -136,7 +137,7 @@ describe('readAccountNumber', () => {
         }
         expect(wrong.filter((typed) => readAccountNumber(typed) !== undefined)).toEqual([]);
       }),
-      { numRuns: 1000 },
+      RUNS,
     );
   });
 
@@ -170,7 +171,7 @@ describe('readAccountNumber', () => {
         if (id === undefined) return;
         expect(formatAccountNumber(id).slice(3)).toBe(reference.normalize('NFKC').replace(/[^0-9]/g, ''));
       }),
-      { numRuns: 5000 },
+      { numRuns: 10 * PROPERTY_RUNS },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
+import { PROPERTY_RUNS } from '../../test/support/property-runs.ts';
 import { type PlainDate, parsePlainDate } from '../core/values/dates.ts';
 import { minMinor } from '../core/values/money.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
@@ -22,7 +23,7 @@ import {
   totalMinor,
 } from './schedule-rules.ts';
 
-const RUNS = { numRuns: 2000 };
+const RUNS = { numRuns: PROPERTY_RUNS };
 
 function date(text: string): PlainDate {
   const parsed = parsePlainDate(text);
@@ -357,7 +358,7 @@ describe('position', () => {
         if (standing.paidMinor < 0n) seen.add(`negative ${actual.paymentState}`);
         expect(actual).toEqual(naivePosition(terms, standing));
       }),
-      { numRuns: 6000 },
+      { numRuns: 15 * PROPERTY_RUNS },
     );
     // If a state was not reached, the test covers too little.
     for (const frequency of FREQUENCIES) {

@@ -54,7 +54,7 @@ function forward(client: Socket): void {
         continue;
       }
       client.write(bytes.subarray(0, end + COPY_DONE.length));
-      await delay(20);
+      await delay(2);
       client.write(bytes.subarray(end + COPY_DONE.length));
     }
     client.end();

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { PATIENT } from '../../test/support/waiting.ts';
 import { createSharedSlots } from './shared-slots.ts';
 
-const OPTIONS = { what: 'things', slots: 2, maxPerCaller: 3, maxWaiting: 10, waitMs: 1_000 };
+const OPTIONS = { what: 'things', slots: 2, maxPerCaller: 3, maxWaiting: 10, waitMs: PATIENT.slotMs };
 
 /** Requests a slot for each caller in turn, and records the callers in the order in which they get slots. */
 function enterAll(callers: string[], options: Partial<typeof OPTIONS> = {}) {
@@ -21,7 +22,7 @@ function enterAll(callers: string[], options: Partial<typeof OPTIONS> = {}) {
 describe('shared slots', () => {
   it('give a caller one slot at a time, so that other slots stay free for other callers', async () => {
     const { started, entries } = enterAll(['a', 'a', 'b']);
-    await delay(10);
+    await delay(0);
     expect(started).toEqual(['a', 'b']);
     (await entries[0])?.();
     await entries[1];
@@ -31,7 +32,8 @@ describe('shared slots', () => {
   it('are given to callers in turns, not to the caller with the most requests', async () => {
     const { started, entries } = enterAll(['a', 'a', 'a', 'b', 'c'], { slots: 1 });
     for (let turn = 0; turn < 5; turn++) {
-      await expect.poll(() => started.length).toBe(turn + 1);
+      await delay(0);
+      expect(started).toHaveLength(turn + 1);
       const [own = ''] = started.slice(-1);
       const nth = started.filter((caller) => caller === own).length;
       const index = ['a', 'a', 'a', 'b', 'c'].flatMap((caller, at) => (caller === own ? [at] : []))[nth - 1];

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PROPERTY_RUNS } from '../../test/support/property-runs.ts';
 import { CLOSED, STATUS_MODEL, STATUSES } from '../../test/support/status-model.ts';
 import { isToComplete } from '../account-status/rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
@@ -309,7 +310,7 @@ describe('an account', () => {
           if (model.books.paidMinor < 0n) owingMoreThanAll.add(model.books.status);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 4 * PROPERTY_RUNS },
     );
     // If a status was not reached, the test covers too little.
     expect([...reached].sort()).toEqual([...STATUSES].sort());

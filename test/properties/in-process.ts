@@ -9,9 +9,10 @@ import type { Incoming, Recorded } from '../../src/payments/posting/rules.ts';
 import type { PaymentRow } from '../../src/payments/rules.ts';
 import type { NewPayment } from '../../src/payments/schema.ts';
 import { newCustomer, type TestService } from '../support/harness.ts';
+import { PROPERTY_RUNS } from '../support/property-runs.ts';
 
 /** The number of cases of each property. `npm run test:properties` runs a thousand. */
-export const RUNS = Number(process.env.PROPERTY_RUNS ?? 100);
+export const RUNS = PROPERTY_RUNS;
 
 /** The day on which every case begins, shortly before the end of February in a leap year. */
 export const START = '2028-01-31' as PlainDate;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import { isoTimestamp } from './timestamps.ts';
 
 describe('isoTimestamp', () => {
@@ -35,7 +36,7 @@ describe('isoTimestamp', () => {
         expect(isoTimestamp(`${day} ${time}+00`)).toBe(iso);
         expect(isoTimestamp(`${day}T${time}+00:00`)).toBe(iso);
       }),
-      { numRuns: 2000 },
+      { numRuns: PROPERTY_RUNS },
     );
   });
 });

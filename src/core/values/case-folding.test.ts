@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { foldCase, foldVisible, hasVisible, withoutInvisible } from './case-folding.ts';
 
+/**
+ * All code points of the planes that have characters. The other planes contain only unassigned and private-use code points, which
+ * the code treats alike, so some of them are enough.
+ */
 const CODE_POINTS = Array.from({ length: 0x110000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
+  .filter((code) => code < 0x40000 || (code >= 0xe0000 && code < 0xe1000) || code % 257 === 0)
   .map((code) => String.fromCodePoint(code));
 
 /** The different results of folding all code points. */
@@ -59,11 +64,10 @@ describe('foldCase', () => {
 
 describe('foldVisible', () => {
   it('gives the same result for texts that differ only in invisible characters', () => {
-    const different = CODE_POINTS.filter(
-      (char) => !hasVisible(char) && foldVisible(`e${char}\u0301 1`) !== foldVisible('É1'),
-    );
-    expect(different).toEqual([]);
-    expect(CODE_POINTS.filter((char) => !hasVisible(char)).length).toBeGreaterThan(100_000);
+    const invisible = CODE_POINTS.filter((char) => !hasVisible(char));
+    const expected = foldVisible('É1');
+    expect(invisible.filter((char) => foldVisible(`e${char}\u0301 1`) !== expected)).toEqual([]);
+    expect(invisible.length).toBeGreaterThan(50_000);
   });
 
   it('leaves at least one character of each text that has a visible character', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import {
   currencyDecimals,
   divideHalfUp,
@@ -13,7 +14,7 @@ import {
   printedAmount,
 } from './money.ts';
 
-const RUNS = { numRuns: 2000 };
+const RUNS = { numRuns: PROPERTY_RUNS };
 const decimalsArb = fc.integer({ min: 0, max: 4 });
 const digitsArb = (min: number, max: number) =>
   fc.array(fc.integer({ min: 0, max: 9 }), { minLength: min, maxLength: max }).map((ds) => ds.join(''));
@@ -160,7 +161,7 @@ describe('text and numbers', () => {
         expect(minorFromNumber(n, decimals)).toBe(minor);
         expect(minorFromNumber(JSON.parse(JSON.stringify(n)) as number, decimals)).toBe(minor);
       }),
-      { numRuns: 10_000 },
+      { numRuns: 10 * PROPERTY_RUNS },
     );
   });
 

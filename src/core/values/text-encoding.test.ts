@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import { decodeText } from './text-encoding.ts';
 
 async function* inPieces(bytes: Buffer, size: number) {
@@ -72,7 +73,7 @@ describe('the text of a file', () => {
         expect(await decoded(Buffer.from(one))).toBe(one);
         expect(await decoded(Buffer.from(`\ufeff${one}`, 'utf16le'))).toBe(one);
       }),
-      { numRuns: 200 },
+      { numRuns: PROPERTY_RUNS },
     );
   });
 });

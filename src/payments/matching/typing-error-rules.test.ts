@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import { formatAccountNumber, readAccountNumber } from '../../accounts/account-number-rules.ts';
 import { nearAccountNumbers } from './typing-error-rules.ts';
 
-const RUNS = { numRuns: 2000 };
+const RUNS = { numRuns: PROPERTY_RUNS };
 const LARGEST_ID = Number.MAX_SAFE_INTEGER - 1_000_000;
 const idArb = fc.oneof(fc.integer({ min: 1, max: 10_000_000 }), fc.integer({ min: 1, max: LARGEST_ID }));
 
