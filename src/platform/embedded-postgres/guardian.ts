@@ -7,14 +7,15 @@ import { programEnvironment, type SystemAccount } from './run-as.ts';
  * service holds, and the kernel closes it when the service dies for any reason. On SIGINT, a PostgreSQL server does a fast
  * shutdown, and initdb removes its incomplete folder. The guardian ends when its program ends, with the same status. The guardian
  * is a shell, because a shell starts in a millisecond and needs one megabyte. File descriptor 3 is needed because a shell gives
- * background jobs an empty stdin.
+ * background jobs an empty stdin. SIGINT is sent until the program ends: a program that has just started still ignores it, as the
+ * shell does, and would miss a single one.
  */
 const guardianScript = `
 trap '' HUP INT QUIT TERM
 exec 3<&0
 "$@" </dev/null 3<&- &
 program=$!
-{ read -r line; kill -INT "$program"; } <&3 3<&- >/dev/null 2>&1 &
+{ cd /; read -r line; while kill -INT "$program"; do sleep 0.1 || sleep 1; done; } <&3 3<&- >/dev/null 2>&1 &
 watcher=$!
 wait "$program"
 status=$?

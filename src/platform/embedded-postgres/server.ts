@@ -29,13 +29,18 @@ interface LaunchOptions {
   readonly signal: AbortSignal;
 }
 
-/** The server ended before it was ready. `isTemporary`: its lock or port was in use, so another try may succeed. */
+/**
+ * The server ended before it was ready. `isTemporary`: its lock or port was in use, or another process of this service stopped it,
+ * because it had no owner for too long. Another try then finds the owner, or succeeds.
+ */
 export class ServerFailed extends EmbeddedPostgresError {
   readonly isTemporary: boolean;
 
   constructor(cluster: string, detail: string) {
     super(`PostgreSQL could not start in ${cluster}: ${detail}`);
-    this.isTemporary = /lock file .* (already exists|is empty)|still in use|any TCP\/IP sockets/.test(detail);
+    this.isTemporary =
+      detail === stoppedFromOutside ||
+      /lock file .* (already exists|is empty)|still in use|any TCP\/IP sockets/.test(detail);
   }
 }
 
@@ -44,6 +49,7 @@ const socketPort = 5432; // only a part of the socket's name
 const longestSocketPath = process.platform === 'darwin' ? 103 : 107;
 const longestLogBytes = 4 * 1024 * 1024;
 const logCheckIntervalMs = 60_000;
+const stoppedFromOutside = 'shut down from outside';
 const failedStatus = 'failed'; // The reason is in PostgreSQL's log.
 
 /** Starts the server. Resolves when the server accepts connections, this process holds its lock, and the database `ams` exists. */
@@ -222,7 +228,7 @@ async function readTail(handle: FileHandle, start: number): Promise<string> {
 /** The reason why the server ended. The guardian's shell reports a program killed by signal n as status 128 + n. */
 function howItEnded(status: number | null, guardianSignal: NodeJS.Signals | null): string {
   if (guardianSignal) return `its guardian was killed by ${guardianSignal}`;
-  if (status === 0) return 'shut down from outside';
+  if (status === 0) return stoppedFromOutside;
   const signal = Object.entries(constants.signals).find(([, number]) => number === (status ?? 0) - 128)?.[0];
   return signal ? `killed by ${signal}` : failedStatus;
 }
