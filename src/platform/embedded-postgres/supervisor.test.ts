@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import {
   chmod,
   chown,
@@ -122,7 +122,7 @@ describe('start', () => {
     await eventually(() => findRunningEmbeddedPostgres(dataDir)).toEqual(server.connection);
 
     await server.stop();
-    expect(await processesOn(dataDir)).toEqual([]);
+    expect(processesOn(dataDir)).toEqual([]);
     expect(await findRunningEmbeddedPostgres(dataDir)).toBeUndefined();
     expect(warnings).toEqual([]);
   });
@@ -252,10 +252,10 @@ describe('one owner', () => {
     await eventually(() => findRunningEmbeddedPostgres(dataDir)).toMatchObject({ database: 'ams' });
   });
 
-  test('only one of several processes that start at once in a new folder owns it', async () => {
-    const lines = await Promise.all(Array.from({ length: 3 }, () => lineOf(run(app, 'hold'), 'ready|error')));
+  test('only one of two processes that start at once in a new folder owns it', async () => {
+    const lines = await Promise.all(Array.from({ length: 2 }, () => lineOf(run(app, 'hold'), 'ready|error')));
     expect(lines.filter((line) => line.startsWith('ready'))).toHaveLength(1);
-    expect(lines.filter((line) => line.includes('is in use by another process'))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes('is in use by another process'))).toHaveLength(1);
   });
 
   test('a server whose owner and guardian are both dead is stopped and started again', async () => {
@@ -263,12 +263,12 @@ describe('one owner', () => {
     const first = run(app, 'write');
     await lineOf(first, 'id 5');
     const old = await postmaster();
-    const guardians = await shellsOn(dataDir);
+    const guardians = shellsOn(dataDir);
     expect(guardians).toHaveLength(2);
     first.kill('SIGSTOP'); // Otherwise the service could restart the server before the service is killed.
     for (const pid of guardians) process.kill(pid, 'SIGKILL');
     await kill(first);
-    expect(await processesOn(dataDir)).toContainEqual(expect.objectContaining({ pid: old }));
+    expect(processesOn(dataDir)).toContainEqual(expect.objectContaining({ pid: old }));
 
     const { connection } = await start();
     expect(await postmaster()).not.toBe(old);
@@ -364,20 +364,20 @@ describe('crashes and signals', () => {
     expect(await postmaster()).toBe(before);
     child.stdin?.end();
     expect(await once(child, 'exit')).toEqual([0, null]);
-    expect(await processesOn(dataDir)).toEqual([]);
+    expect(processesOn(dataDir)).toEqual([]);
   });
 
   test('the guardian ignores the signals of a terminal or a service manager', async () => {
     copyTemplate();
     const { connection } = await start();
-    const guardians = await shellsOn(dataDir);
+    const guardians = shellsOn(dataDir);
     expect(guardians).toHaveLength(2);
     for (const pid of guardians)
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.kill(pid, signal);
     await until('the signals to be delivered', async () =>
       (await Promise.all(guardians.map(hasPendingSignals))).every((isPending) => !isPending),
     );
-    expect(await shellsOn(dataDir)).toEqual(guardians);
+    expect(shellsOn(dataDir)).toEqual(guardians);
     expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
     expect(warnings).toEqual([]);
   });
@@ -589,6 +589,7 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
   ];
 
   test.each(plants)('cannot redirect the log to a %s that they made', async (_name, plant) => {
+    copyTemplate();
     const target = join(dirname(dataDir), 'target');
     await writeFile(target, 'precious', { mode: 0o644 });
     const log = join(dataDir, 'postgres.log');
@@ -772,6 +773,7 @@ async function expectAnswer({ connection }: EmbeddedPostgres): Promise<void> {
 
 async function query(connection: pg.ClientConfig, sql: string) {
   const client = new pg.Client(connection);
+  client.on('error', () => {}); // If the server crashes, the query also fails.
   await client.connect();
   try {
     return (await client.query(sql)).rows;
@@ -806,23 +808,33 @@ async function untilGone(folder: string): Promise<void> {
 }
 
 /** The guardian, and the shell that watches its input. */
-async function shellsOn(folder: string): Promise<number[]> {
-  return (await processesOn(folder))
+function shellsOn(folder: string): number[] {
+  return processesOn(folder)
     .filter(({ command }) => command.startsWith('/bin/sh'))
     .map(({ pid }) => pid);
 }
 
 /** The processes of the server and the guardian. They are found by their command line, or (backends) by their working folder. */
-async function processesOn(folder: string): Promise<{ pid: number; command: string }[]> {
+function processesOn(folder: string): { pid: number; command: string }[] {
   if (process.platform !== 'linux') return [];
   const found: { pid: number; command: string }[] = [];
-  for (const pid of (await readdir('/proc')).map(Number).filter((n) => n > 0 && n !== process.pid)) {
-    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''); // The process may have just ended,
-    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => ''); // or belong to another user.
+  for (const pid of readdirSync('/proc').map(Number)) {
+    if (!(pid > 0) || pid === process.pid) continue;
+    const command = readOrEmpty(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+    const cwd = readOrEmpty(() => readlinkSync(`/proc/${pid}/cwd`));
     const isChild = command.includes('child.js');
     if (!isChild && (command.includes(join(folder, 'postgres')) || cwd.startsWith(folder))) {
       found.push({ pid, command: command.replaceAll('\0', ' ') });
     }
   }
   return found;
+}
+
+/** Returns nothing of a process that has just ended, or belongs to another user. */
+function readOrEmpty(read: () => string): string {
+  try {
+    return read();
+  } catch {
+    return '';
+  }
 }
