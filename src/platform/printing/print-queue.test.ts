@@ -1,20 +1,26 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { PATIENT, until, untilPasses } from '../../../test/support/waiting.ts';
 import { PrintError } from './print-process.ts';
 import { createPrintQueue, type PrintQueue } from './print-queue.ts';
 
 /** The program of a print process that follows the instructions in the data. */
 const OBEDIENT = `
+import { writeFileSync } from 'node:fs';
 process.on('disconnect', () => process.exit());
 const parent = process.ppid;
 process.on('message', ({ id, data }) => {
-  if (data === 'hang') while (process.ppid === parent); // The process of the tests may be killed meanwhile.
+  if (data.startsWith('hang in ')) {
+    writeFileSync(data.slice(8), String(process.pid));
+    while (process.ppid === parent); // The process of the tests may be killed meanwhile.
+  }
+  if (data === 'pid') return process.send({ id, pdf: Buffer.from(String(process.pid)) });
   if (data === 'crash') process.kill(process.pid, 'SIGSEGV');
   if (data === 'refuse') return process.send({ id, failure: 'no such glyph' });
   if (data === 'environment') return process.send({ id, pdf: Buffer.from(JSON.stringify(process.env)) });
-  setTimeout(() => process.send({ id, pdf: Buffer.from(data) }), 20);
+  setTimeout(() => process.send({ id, pdf: Buffer.from(data) }), 1);
 });`;
 
 let folder: string;
@@ -28,7 +34,8 @@ afterAll(() => rm(folder, { recursive: true }));
 afterEach(() => queue.close());
 
 function open(options: { maxWaiting?: number; timeoutMs?: number; idleMs?: number } = {}): PrintQueue {
-  const defaults = { maxPerCaller: 5, maxWaiting: 50, waitMs: 5_000, timeoutMs: 5_000, idleMs: 60_000 };
+  const limits = { waitMs: PATIENT.printSlotMs, timeoutMs: PATIENT.printMs, idleMs: PATIENT.printMs };
+  const defaults = { maxPerCaller: 5, maxWaiting: 50, ...limits };
   queue = createPrintQueue({ program: join(folder, 'program.mjs'), ...defaults, ...options });
   return queue;
 }
@@ -72,8 +79,19 @@ describe('the print queue', () => {
   });
 
   it('kills a process that hangs, and prints the next document with another process', async () => {
-    open({ timeoutMs: 5_000 }); // More than a busy machine needs to start a process.
-    await expect(print('hang')).rejects.toMatchObject({ status: 503 });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    open({ timeoutMs: 5_000 });
+    const file = join(folder, 'hangs');
+    const refused = expect(print(`hang in ${file}`)).rejects.toMatchObject({ status: 503 });
+    const pid = await untilPasses(async () => {
+      const text = await readFile(file, 'utf8');
+      expect(text).not.toBe('');
+      return Number(text);
+    });
+    vi.advanceTimersByTime(5_000);
+    await refused;
+    await until('the process to end', () => !isRunning(pid));
     await expect(print('next')).resolves.toBe('next');
   });
 
@@ -96,9 +114,17 @@ describe('the print queue', () => {
   });
 
   it('starts another process after an idle time', async () => {
-    open({ idleMs: 20 });
-    await print('a');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    await expect(print('b')).resolves.toBe('b');
+    open({ idleMs: 1 });
+    const pid = await print('pid');
+    await until('the process to end', () => !isRunning(Number(pid)));
+    expect(await print('pid')).not.toBe(pid);
   });
 });
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
