@@ -213,8 +213,11 @@ function outcomePlan(
   if (notification.stored) {
     const { id, outcome: before } = notification.stored;
     const isNew = isConflict && before !== 'conflict';
-    const changes = isNew ? [conflictOf(id, notification, outcome)] : [];
-    return { result, rows: isNew ? { ...rows, changes } : rows, stored: { id, outcome } };
+    return {
+      result,
+      rows: isNew ? { ...rows, changes: [conflictOf(id, notification, outcome)] } : rows,
+      stored: { id, outcome },
+    };
   }
   const row = {
     status: 'processed' as const,
@@ -306,7 +309,7 @@ function precedes(
 ): boolean {
   // Ignore a repeat without a payment, because the notification that it repeats is compared as well.
   if (outcome === 'repeated' && paymentId === null) return false;
-  if (status === 'processed') return outcome === null || NOTIFICATION_OUTCOMES[outcome].isComparedWithLater;
+  if (outcome !== null) return NOTIFICATION_OUTCOMES[outcome].isComparedWithLater;
   return status === 'pending' && id < storedId;
 }
 

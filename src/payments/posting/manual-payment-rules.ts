@@ -127,7 +127,7 @@ function findReported(
   if (existing) return duplicate('payment', 'transactionRef', existing.id);
   if (!notification) return statementId === null ? undefined : onStatementError(actor, statementId);
   const { payment_id: paymentId, conflict_payment_id: conflictId } = notification;
-  const payment = payments.find(({ id, status }) => id === paymentId && status === 'reversed');
+  const payment = payments.find(({ id }) => id === paymentId); // Reversed, because it is not `existing`.
   if (!payment || !mayDo(actor, 'payments:assign')) {
     return duplicate('payment', 'transactionRef', paymentId ?? conflictId ?? undefined);
   }
