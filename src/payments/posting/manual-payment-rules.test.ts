@@ -1,0 +1,578 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type AccountName,
+  type Happened,
+  locksOfRecording,
+  RECORDERS,
+  type Recorder,
+  type Recording,
+  record,
+  rowsOfRecording,
+  TRANSACTION,
+} from '../../../test/support/decisions.ts';
+
+// Unless a row says otherwise, an agent records 400 in cash on account A with a transaction reference. The known payments are manual
+// payments of 400 by mobile money with this reference.
+
+type Case = [statement: string, known: Recording, happens: Happened];
+
+function check(_statement: string, known: Recording, happens: Happened): void {
+  expect(record(known)).toEqual(happens);
+}
+
+function recorded(account: AccountName, more: Partial<Happened> = {}): Happened {
+  return {
+    outcome: 'recorded',
+    payment: 'new',
+    account,
+    ledger: { clearing: 400, receivable: -400 },
+    publishes: ['payment.received'],
+    ...more,
+  };
+}
+
+/** The new payment takes over the transaction of the reversed payment 7. */
+function recordedAgain(more: Partial<Happened> = {}): Happened {
+  return recorded('A', {
+    by: 'manual_entry',
+    takesTransactionFrom: 7,
+    stores: 'the outcome of notification 10',
+    ...more,
+  });
+}
+
+function notFound(resource: string, field: string, id: number): Happened {
+  return {
+    outcome: 'refused',
+    refusal: 'NOT_FOUND',
+    details: { resource, field, id },
+    says: `There is no ${resource.replace('_', ' ')} with id ${id}.`,
+  };
+}
+
+function invalid(path: string, message: string): Happened {
+  return {
+    outcome: 'refused',
+    refusal: 'VALIDATION_ERROR',
+    details: { fields: [{ path, message }] },
+    says: `${path}: ${message}`,
+  };
+}
+
+/** Another payment has the reference. */
+function duplicate(id?: number): Happened {
+  return {
+    outcome: 'refused',
+    refusal: 'DUPLICATE_ENTRY',
+    details: { resource: 'payment', field: 'transactionRef', ...(id !== undefined && { id }) },
+    says: 'Another payment already has this transactionRef.',
+  };
+}
+
+/** A statement of the provider has the reference. */
+function onStatement(id?: number): Happened {
+  return {
+    outcome: 'refused',
+    refusal: 'DUPLICATE_ENTRY',
+    details: { resource: 'provider_statement', field: 'transactionRef', ...(id !== undefined && { id }) },
+    says: 'An uploaded statement of the provider reports this transaction. Ask finance to import the payment from the statement.',
+  };
+}
+
+const MAY_ASSIGN: Recorder[] = [
+  'a user of finance',
+  'a manager',
+  'an admin',
+  'an API key that may assign payments',
+  'the system',
+];
+const MAY_NOT_ASSIGN = (Object.keys(RECORDERS) as Recorder[]).filter((one) => !MAY_ASSIGN.includes(one));
+const ACCOUNT_FULL = invalid(
+  'amount',
+  'is refused: the paid amount of the account would reach 10^15 minor units',
+);
+
+describe('a manual payment', () => {
+  it.each<Case>([
+    ['is recorded on the account that staff chose', { on: 'B' }, recorded('B')],
+    ['may have no reference', { reference: null }, recorded('A')],
+    [
+      'is refused if its payment method does not exist',
+      { method: 'an unknown method' },
+      notFound('payment_method', 'paymentMethodId', 99),
+    ],
+    [
+      'is refused if its payment method is not active',
+      { method: 'an inactive method' },
+      invalid('paymentMethodId', 'must refer to an active payment method'),
+    ],
+    [
+      'is refused if its account does not exist',
+      { on: 'an unknown account' },
+      notFound('account', 'accountId', 404),
+    ],
+    [
+      'is refused because of its payment method before its account is looked at',
+      { method: 'an inactive method', on: 'an unknown account' },
+      invalid('paymentMethodId', 'must refer to an active payment method'),
+    ],
+    [
+      'can bring an account to the largest amount',
+      { amount: 399.99, accounts: { A: { paid: 9_999_999_999_600 } } },
+      recorded('A', { ledger: { clearing: 399.99, customer_credit: -399.99 }, accountBecomes: 'completed' }),
+    ],
+    [
+      'is refused if it would bring its account to 10^15 minor units',
+      { accounts: { A: { paid: 9_999_999_999_600 } } },
+      ACCOUNT_FULL,
+    ],
+    [
+      'is refused if it would do so after earlier payments of its batch',
+      { accounts: { A: { paid: 9_999_999_999_100 } }, earlierInBatch: [300, 200] },
+      ACCOUNT_FULL,
+    ],
+    [
+      'is refused as invalid before it is refused as a duplicate',
+      { accounts: { A: { paid: 9_999_999_999_600 } }, payments: [{ method: 'cash' }] },
+      ACCOUNT_FULL,
+    ],
+  ])('%s', check);
+});
+
+describe('a manual payment whose reference another manual payment has', () => {
+  it.each<Case>([
+    ['is a duplicate if both have the same method', { payments: [{ method: 'cash' }] }, duplicate(7)],
+    [
+      'is a duplicate, also with another amount and on another account',
+      { on: 'B', amount: 10, payments: [{ method: 'cash' }] },
+      duplicate(7),
+    ],
+    [
+      'is a duplicate if the other payment has no account',
+      { payments: [{ method: 'cash', on: null }] },
+      duplicate(7),
+    ],
+    ['is recorded if their methods differ', { payments: [{ method: 'mobile money' }] }, recorded('A')],
+    [
+      'is recorded if the other payment was reversed',
+      { payments: [{ method: 'cash', isReversed: true }] },
+      recorded('A'),
+    ],
+    [
+      'is a duplicate if one of two other payments was not reversed',
+      {
+        payments: [
+          { id: 6, method: 'cash', isReversed: true },
+          { id: 7, method: 'cash' },
+        ],
+      },
+      duplicate(7),
+    ],
+  ])('%s', check);
+});
+
+describe('a manual payment whose transaction a provider has reported', () => {
+  const REVERSED: Pick<Recording, 'payments' | 'earlier'> = {
+    payments: [{ kind: 'reported', isReversed: true, method: 'cash' }],
+    earlier: [{ was: 'matched', payment: 7 }],
+  };
+
+  it.each<Case>([
+    [
+      'is a duplicate of the payment of the notification, also with another method',
+      { payments: [{ kind: 'reported' }], earlier: [{ was: 'matched', payment: 7 }] },
+      duplicate(7),
+    ],
+    [
+      'is a duplicate of an unmatched payment',
+      { payments: [{ kind: 'reported', on: null }], earlier: [{ was: 'unmatched', payment: 7 }] },
+      duplicate(7),
+    ],
+    [
+      'is a duplicate of a manual payment that was linked to the notification, also with another method',
+      { payments: [{ kind: 'linked' }], earlier: [{ was: 'linked', payment: 7 }] },
+      duplicate(7),
+    ],
+    [
+      'is a duplicate of the payment of a provider, even if there is no notification of it',
+      { payments: [{ kind: 'reported' }] },
+      duplicate(7),
+    ],
+    [
+      'is a duplicate of a manual payment in conflict, also with another method',
+      { payments: [{ amount: 450 }], earlier: [{ was: 'conflict', conflictsWith: 7 }] },
+      duplicate(7),
+    ],
+    [
+      'is a duplicate of the payment in conflict if the payment is not found by the reference',
+      { earlier: [{ was: 'conflict', conflictsWith: 6 }] },
+      duplicate(6),
+    ],
+    [
+      'is a duplicate of the payment of the notification if the payment is not found by the reference',
+      { by: 'a user of finance', earlier: [{ was: 'matched', payment: 6 }] },
+      duplicate(6),
+    ],
+    [
+      'is a duplicate of an unknown payment if the notification names none',
+      { earlier: [{ was: 'matched' }] },
+      duplicate(),
+    ],
+    [
+      'is recorded if the notification is a repeat or differs, because such a notification has no payment',
+      { earlier: [{ was: 'repeated' }, { was: 'differs' }] },
+      recorded('A'),
+    ],
+    [
+      'is recorded if the notification waits to be posted, because the retry finds the manual payment',
+      { earlier: [{ was: 'pending' }] },
+      recorded('A'),
+    ],
+  ])('%s', check);
+
+  it.each(MAY_ASSIGN)('is recorded again by %s after the reversal of its payment', (by) => {
+    expect(record({ ...REVERSED, by })).toEqual(recordedAgain());
+  });
+
+  it.each(MAY_NOT_ASSIGN)('is not recorded again by %s after the reversal of its payment', (by) => {
+    expect(record({ ...REVERSED, by })).toEqual(duplicate(7));
+  });
+
+  it.each<Case>([
+    [
+      'is recorded again and flagged if its method differs from that of the reversed payment',
+      { ...REVERSED, by: 'a user of finance', method: 'mobile money' },
+      recordedAgain({ flags: ['other_method'] }),
+    ],
+    [
+      'is not recorded again with another amount than the provider reported',
+      { ...REVERSED, by: 'a user of finance', amount: 399.5 },
+      invalid('amount', 'must be 400, the amount that the provider reported for this transaction'),
+    ],
+    [
+      'is not recorded again while an unreversed payment has the reference',
+      {
+        by: 'a user of finance',
+        payments: [
+          { kind: 'reported', isReversed: true },
+          { id: 8, method: 'mobile money' },
+        ],
+        earlier: [{ was: 'matched', payment: 7 }],
+      },
+      duplicate(8),
+    ],
+    [
+      'is not recorded again after the reversal of a manual payment only, because the notification was not reversed',
+      {
+        by: 'a user of finance',
+        payments: [{ id: 8, isReversed: true }],
+        earlier: [{ was: 'matched', payment: 7 }],
+      },
+      duplicate(7),
+    ],
+    [
+      'is recorded again although a statement has the transaction, too',
+      { ...REVERSED, by: 'a user of finance', onStatement: 31 },
+      recordedAgain(),
+    ],
+    [
+      'takes over the transaction of the notification that has a payment, not of a repeat',
+      {
+        by: 'a user of finance',
+        payments: [{ kind: 'reported', isReversed: true, method: 'cash' }],
+        earlier: [
+          { id: 9, was: 'differs', payment: 7, amount: 900 },
+          { id: 10, was: 'matched', payment: 7 },
+          { id: 11, was: 'repeated', payment: 7 },
+        ],
+      },
+      recordedAgain(),
+    ],
+  ])('%s', check);
+});
+
+describe('a manual payment whose reference is on a statement of the provider', () => {
+  it.each<Case>([
+    ['is refused, and an agent is not told which statement', { onStatement: 31 }, onStatement()],
+    [
+      'is refused, and finance is told which statement',
+      { onStatement: 31, by: 'a user of finance' },
+      onStatement(31),
+    ],
+    [
+      'is refused, and a viewer is told which statement',
+      { onStatement: 31, by: 'a viewer' },
+      onStatement(31),
+    ],
+    [
+      'is a duplicate of an unreversed payment, also with another method',
+      { onStatement: 31, payments: [{ method: 'mobile money' }] },
+      duplicate(7),
+    ],
+    [
+      'is refused if the payment with the reference was reversed',
+      { onStatement: 31, payments: [{ method: 'cash', isReversed: true }] },
+      onStatement(),
+    ],
+  ])('%s', check);
+});
+
+describe('a manual payment whose external id another payment has', () => {
+  function taken(inBulk: 'existing' | 'failed', says: string): Happened {
+    return {
+      outcome: 'refused',
+      refusal: 'DUPLICATE_ENTRY',
+      details: { resource: 'payment', field: 'externalId', id: 7 },
+      says,
+      inBulk,
+    };
+  }
+  const other = (what: string) => taken('failed', `Another payment already has this externalId. It ${what}.`);
+  const SAME = { method: 'cash' } as const;
+  const EXISTING = taken('existing', 'Another payment already has this externalId.');
+
+  it.each<Case>([
+    [
+      'is a duplicate, which exists already in a bulk call',
+      { externalId: 'ERP-1', sameExternalId: SAME },
+      EXISTING,
+    ],
+    [
+      'is a duplicate even if the account is full or the method is not active by now',
+      {
+        externalId: 'ERP-1',
+        method: 'an inactive method',
+        sameExternalId: { method: 'an inactive method' },
+        accounts: { A: { paid: 9_999_999_999_999 } },
+      },
+      EXISTING,
+    ],
+    [
+      'is a duplicate, which fails in a bulk call, if the account differs',
+      { externalId: 'ERP-1', sameExternalId: { ...SAME, on: 'B' } },
+      other('has another account'),
+    ],
+    [
+      'is a duplicate, which fails in a bulk call, if the amount differs',
+      { externalId: 'ERP-1', sameExternalId: { ...SAME, amount: 450 } },
+      other('has another amount'),
+    ],
+    [
+      'is a duplicate, which fails in a bulk call, if the method differs',
+      { externalId: 'ERP-1', sameExternalId: { method: 'mobile money' } },
+      other('has another payment method'),
+    ],
+    [
+      'is a duplicate, which fails in a bulk call, if the other payment was reversed',
+      { externalId: 'ERP-1', sameExternalId: { ...SAME, isReversed: true } },
+      other('was reversed'),
+    ],
+    [
+      'is refused with every difference in the message',
+      {
+        externalId: 'ERP-1',
+        sameExternalId: { on: 'B', amount: 450, method: 'mobile money', isReversed: true },
+      },
+      other('has another account, has another amount, has another payment method, was reversed'),
+    ],
+  ])('%s', check);
+});
+
+describe('a manual payment with an idempotency key', () => {
+  it.each<Case>([
+    [
+      'is recorded, and its answer is kept for repeats',
+      { idempotencyKey: 'new' },
+      recorded('A', { keepsAnswer: true }),
+    ],
+    [
+      'gets the kept answer if the key was used before',
+      { idempotencyKey: 'answered' },
+      { outcome: 'replayed', answer: '{"id":41}' },
+    ],
+    [
+      'gets the kept answer even if the payment would now be refused',
+      {
+        idempotencyKey: 'answered',
+        on: 'an unknown account',
+        method: 'an unknown method',
+        externalId: 'ERP-1',
+        sameExternalId: {},
+        payments: [{ method: 'cash' }],
+      },
+      { outcome: 'replayed', answer: '{"id":41}' },
+    ],
+    [
+      'is refused if the key was used with another body',
+      { idempotencyKey: 'used with another body' },
+      {
+        outcome: 'refused',
+        refusal: 'VALIDATION_ERROR',
+        details: { fields: [{ path: 'Idempotency-Key', message: 'was used with another body' }] },
+        says: 'This Idempotency-Key was used with another body.',
+      },
+    ],
+    [
+      'keeps no answer if it is refused, so that the key can be used again',
+      { idempotencyKey: 'new', on: 'an unknown account' },
+      notFound('account', 'accountId', 404),
+    ],
+  ])('%s', check);
+});
+
+describe('the rows of a manual payment', () => {
+  const PAYMENT = {
+    id: 900,
+    account_id: 1,
+    amount_minor: 40_000,
+    payment_method_id: 2,
+    transaction_ref: TRANSACTION,
+    reference_key: TRANSACTION,
+    payment_date: '2026-11-01',
+    status: 'matched',
+    source: 'manual',
+    match_method: null,
+    match_reason: null,
+    provider: null,
+    provider_trans_id: null,
+    external_id: null,
+    metadata: {},
+    reversed_at: null,
+    reversal_reason: null,
+    reconciliation_id: null,
+    reconciliation_date: null,
+    import_id: null,
+    created_by: 5,
+    api_key_id: null,
+    created_at: new Date('2026-11-02T09:00:00Z'),
+    updated_at: new Date('2026-11-02T09:00:00Z'),
+  };
+  const AFTER = {
+    accountId: 1,
+    amountMinor: 40_000n,
+    paymentMethodId: 2,
+    transactionRef: TRANSACTION,
+    valueDate: '2026-11-01',
+  };
+
+  it('are the payment and its change, in the name of the user', () => {
+    expect(rowsOfRecording({})).toEqual({
+      payments: [PAYMENT],
+      notifications: [],
+      changes: [
+        {
+          actor: 'an agent',
+          actor_user_id: 5,
+          api_key_id: null,
+          action: 'payment.record',
+          resource: 'payment',
+          resource_id: 900,
+          before: null,
+          after: AFTER,
+          request_id: 'request-1',
+          type: 'payment.received',
+          version: 1,
+          account_id: 1,
+          account_version: null,
+          data: {
+            accountId: 1,
+            amountMinor: 40_000,
+            paymentMethodId: 2,
+            paymentDate: '2026-11-01',
+            source: 'manual',
+            status: 'matched',
+          },
+        },
+      ],
+      answers: [],
+      stored: undefined,
+      link: undefined,
+      money: {
+        event: 'payment_received',
+        actor: 'an agent',
+        valueDate: '2026-11-01',
+        contra: [{ ledgerAccount: 'clearing', amountMinor: 40_000n, paymentMethodId: 2 }],
+      },
+    });
+  });
+
+  it('name the API key that recorded it', () => {
+    const { payments, changes } = rowsOfRecording({ by: 'an API key that may record payments' });
+    expect(payments).toMatchObject([{ created_by: null, api_key_id: 11 }]);
+    expect(changes).toMatchObject([{ actor_user_id: null, api_key_id: 11 }]);
+  });
+
+  it('have the reference as it was typed, and in the form in which references are compared', () => {
+    expect(rowsOfRecording({ reference: 'skb2 xq19zt' }).payments).toMatchObject([
+      { transaction_ref: 'skb2 xq19zt', reference_key: TRANSACTION },
+    ]);
+    expect(rowsOfRecording({ reference: null }).payments).toMatchObject([
+      { transaction_ref: null, reference_key: null },
+    ]);
+  });
+
+  it('have the external id and the metadata, also in the audit trail', () => {
+    const { payments, changes } = rowsOfRecording({ externalId: 'ERP-1', metadata: { till: '4' } });
+    expect(payments).toMatchObject([{ external_id: 'ERP-1', metadata: { till: '4' } }]);
+    expect(changes.map(({ after }) => after)).toEqual([
+      { ...AFTER, externalId: 'ERP-1', metadata: { till: '4' } },
+    ]);
+  });
+
+  it('keep the answer under the idempotency key', () => {
+    expect(rowsOfRecording({ idempotencyKey: 'new' }).answers).toEqual([
+      {
+        caller: 'user 5',
+        path: '/api/payments',
+        key: 'receipt 1',
+        body_hash: Buffer.from('body'),
+        status: 201,
+        answer: '{"id":900}',
+      },
+    ]);
+  });
+
+  it('take over the transaction of a reversed payment, and link its notification', () => {
+    const { payments, stored } = rowsOfRecording({
+      by: 'a user of finance',
+      payments: [{ kind: 'reported', isReversed: true, method: 'cash' }],
+      earlier: [{ was: 'matched', payment: 7 }],
+    });
+    expect(payments).toMatchObject([
+      {
+        id: 900,
+        source: 'manual',
+        match_method: 'manual_entry',
+        match_reason: null,
+        provider: 'mobilemoney',
+        provider_trans_id: TRANSACTION,
+      },
+    ]);
+    expect(stored).toEqual({
+      id: 10,
+      outcome: { outcome: 'linked', paymentId: 900, conflictPaymentId: null, flags: [] },
+    });
+  });
+});
+
+describe('the locks of a manual payment', () => {
+  it.each<[statement: string, known: Recording, names: string[]]>([
+    ['are none without a reference, an external id and a key', { reference: null }, []],
+    [
+      'are that of its reference, in any spelling the same as that of the provider’s notification',
+      { reference: ' skb2\u00a0xq19zt' },
+      ['payment reference SKB2XQ19ZT'],
+    ],
+    [
+      'are those of its external id and of its key, too',
+      { externalId: 'ERP-1', idempotencyKey: 'new' },
+      [
+        'payment reference SKB2XQ19ZT',
+        'payment external id ERP-1',
+        'idempotency key user 5 /api/payments receipt 1',
+      ],
+    ],
+  ])('%s', (_statement, known, names) => {
+    expect(locksOfRecording(known)).toEqual({ names, account: 'A' });
+  });
+});

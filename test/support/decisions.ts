@@ -1,0 +1,772 @@
+import { isToComplete } from '../../src/account-status/rules.ts';
+import { isBeyondGrace } from '../../src/account-status/suspension-rules.ts';
+import { formatAccountNumber } from '../../src/accounts/account-number-rules.ts';
+import { nextItem, termsOf } from '../../src/accounts/schedule-rules.ts';
+import { type Actor, SYSTEM } from '../../src/core/context.ts';
+import type { ItemResult } from '../../src/core/database/batching.ts';
+import type {
+  AccountStatus,
+  NotificationOutcome,
+  PaymentSource,
+  StatusCause,
+  UserRole,
+} from '../../src/core/database/tables.ts';
+import { AppError } from '../../src/core/http/errors.ts';
+import { NotTheSame } from '../../src/core/http/external-ids.ts';
+import { type IdempotencyKey, usedWithAnotherBody } from '../../src/core/http/idempotency.ts';
+import type { PlainDate } from '../../src/core/values/dates.ts';
+import { type Minor, minorFromNumber } from '../../src/core/values/money.ts';
+import { phoneSha256 } from '../../src/core/values/phone.ts';
+import { nationalIdKey } from '../../src/customers/rules.ts';
+import { type AccountRow, applyEvents, type MoneyEvent } from '../../src/ledger/rules.ts';
+import {
+  type Candidate,
+  decideMatch,
+  type Interpretations,
+  NO_MATCH,
+  type RelatedAssignment,
+  suggestedAccountIds,
+} from '../../src/payments/matching/rules.ts';
+import {
+  decideNotification,
+  incomingNotification,
+  notificationColumns,
+  notificationOf,
+} from '../../src/payments/notifications/rules.ts';
+import { decideManual, incomingManual } from '../../src/payments/posting/manual-payment-rules.ts';
+import {
+  type Decision,
+  type Facts,
+  type KnownNotification,
+  type KnownPayment,
+  type ManualPayment,
+  type Notification,
+  type Plan,
+  type Recorded,
+  type StoredOutcome,
+  UNKNOWN_TRANSACTION,
+} from '../../src/payments/posting/rules.ts';
+import type { NotificationRow } from '../../src/payments/rules.ts';
+import { STATUS_MODEL } from './status-model.ts';
+
+/**
+ * Runs the decisions about payments for tests. The tests describe what is known and what happens in plain words. Only this file
+ * knows the types of the decisions. Amounts are in shillings.
+ */
+
+/** A and A2 are accounts of one customer, B is an account of another customer. */
+export type AccountName = 'A' | 'A2' | 'B';
+
+const HOLDERS = {
+  amina: { id: 71, nationalId: 'ID-7100', phone: '+254712345671' },
+  baraka: { id: 72, nationalId: 'ID-7200', phone: '+254722345672' },
+};
+const ACCOUNTS = {
+  A: { id: 1, holder: HOLDERS.amina },
+  A2: { id: 25, holder: HOLDERS.amina },
+  B: { id: 138, holder: HOLDERS.baraka },
+};
+
+export const TRANSACTION = 'SKB2XQ19ZT';
+const PROVIDER = 'mobilemoney';
+const OTHER_PROVIDER = 'tigopesa';
+const METHOD_IDS = { 'mobile money': 1, cash: 2, 'an inactive method': 3, 'an unknown method': 99 };
+export type Method = keyof typeof METHOD_IDS;
+
+/** Noon of Monday 2 November 2026 in Nairobi. */
+const NOW = new Date('2026-11-02T09:00:00Z');
+const TODAY = '2026-11-02' as PlainDate;
+const REGION = 'KE';
+const SETTINGS = { currency: { code: 'KES', decimals: 2 }, timeZone: 'Africa/Nairobi', now: NOW };
+
+const NEW_PAYMENT = 900;
+const NEW_NOTIFICATION = 60;
+const STORED_NOTIFICATION = 50;
+
+/** The plan of every account: a deposit of 100, then 100 a week from 12 October on, 1,000 in total, 7 days of grace. */
+interface AccountWords {
+  status?: AccountStatus;
+  paid?: number;
+  writtenOff?: number;
+  suspendedBy?: 'the policy' | 'staff';
+}
+
+type AccountsWords = Partial<Record<AccountName, AccountWords>>;
+
+const FORMS = { call: 'webhook', 'statement line': 'import', 'pulled payment': 'pull' } as const;
+type Form = keyof typeof FORMS;
+
+export const RECORDERS = {
+  'an agent': { role: 'agent', permissions: null },
+  'a viewer': { role: 'viewer', permissions: null },
+  'a user of finance': { role: 'finance', permissions: null },
+  'a manager': { role: 'manager', permissions: null },
+  'an admin': { role: 'admin', permissions: null },
+  'an API key that may record payments': { role: null, permissions: ['payments:record'] },
+  'an API key that may assign payments': { role: null, permissions: ['payments:record', 'payments:assign'] },
+  'the system': { role: null, permissions: null },
+} as const satisfies Record<string, { role: UserRole | null; permissions: readonly string[] | null }>;
+export type Recorder = keyof typeof RECORDERS;
+
+/** A payment of the transaction that is in the books. */
+interface PaymentWords {
+  id?: number;
+  /** `manual`: staff recorded it. `linked`: staff recorded it, and the provider reported it later. */
+  kind?: 'manual' | 'linked' | 'reported';
+  /** Null: the payment is unmatched. */
+  on?: AccountName | null;
+  amount?: number;
+  method?: Method;
+  isReversed?: boolean;
+  recordedBy?: Recorder;
+  assignedByStaff?: boolean;
+  form?: Form;
+  ofOtherProvider?: boolean;
+  transactionId?: string;
+}
+
+/** An earlier notification of the transaction. */
+interface EarlierWords {
+  id?: number;
+  /** `pending`: its payment could not be posted yet. `rejected`: it could not be read. */
+  was: NotificationOutcome | 'pending' | 'rejected';
+  fields?: 'equal' | 'different';
+  amount?: number;
+  payment?: number;
+  conflictsWith?: number;
+  form?: Form;
+  answersRequest?: boolean;
+  ofOtherProvider?: boolean;
+}
+
+type Typed =
+  | `the ${'number' | 'national id' | 'phone' | 'id'} of ${AccountName}`
+  | `the number of ${AccountName} with a typing error`
+  | 'words that name nobody'
+  | 'nothing';
+
+/** What a provider reports, and what is known when the service decides about it. */
+export interface Report {
+  amount?: number;
+  typed?: Typed;
+  payer?: `the ${'phone' | 'masked phone'} of ${AccountName}` | 'a stranger';
+  time?: string | 'not known';
+  toAnotherBusiness?: boolean;
+  parsedWith?: ('unreadable_time' | 'future_time')[];
+  form?: Form;
+  answersRequest?: boolean;
+  /** The provider returns refused money to the payer. */
+  isRefusable?: boolean;
+  method?: 'no known method';
+  /** Set for a notification that is stored already, and is decided again. */
+  storedAs?: 'pending' | 'conflict' | 'linked';
+  storedFlags?: string[];
+  /** The payment that staff chose when they resolved the conflict. */
+  chosenPayment?: number;
+  accounts?: AccountsWords;
+  payments?: PaymentWords[];
+  earlier?: EarlierWords[];
+  /** Staff assigned the same reference from the same payer before. */
+  learned?: { on: AccountName; insteadOf?: AccountName };
+  /** Staff assigned another reference from the same payer, or the same reference from another payer. */
+  assignedBefore?: { on: AccountName; what: 'another reference' | 'another payer' };
+  /** The amounts of earlier payments of the same batch on the account. */
+  earlierInBatch?: number[];
+}
+
+/** A payment that staff or another system record, and what is known when the service decides about it. */
+export interface Recording {
+  by?: Recorder;
+  on?: AccountName | 'an unknown account';
+  amount?: number;
+  method?: Method;
+  reference?: string | null;
+  externalId?: string;
+  metadata?: Record<string, string>;
+  /** The payment that has the external id already. */
+  sameExternalId?: Pick<PaymentWords, 'id' | 'on' | 'amount' | 'method' | 'isReversed'>;
+  idempotencyKey?: 'new' | 'answered' | 'used with another body';
+  accounts?: AccountsWords;
+  payments?: PaymentWords[];
+  earlier?: EarlierWords[];
+  /** The id of a provider's statement with a line for the reference. */
+  onStatement?: number;
+  earlierInBatch?: number[];
+}
+
+/** What happens. Whatever is absent does not happen. */
+export interface Happened {
+  outcome: NotificationOutcome | 'recorded' | 'replayed' | 'refused';
+  /** Why the money goes back to the payer, or the code of the error. */
+  refusal?: string;
+  details?: object;
+  says?: string;
+  /** The result of the item in a bulk call, if its external id is taken. */
+  inBulk?: 'existing' | 'failed';
+  answer?: string;
+  payment?: number | 'new';
+  account?: AccountName;
+  by?: string;
+  matchReason?: string;
+  conflictsWith?: number;
+  flags?: string[];
+  /** The amounts by ledger account. */
+  ledger?: Record<string, number>;
+  accountBecomes?: AccountStatus;
+  /** The payment that gets the provider's transaction, or that loses it. */
+  givesTransactionTo?: number;
+  takesTransactionFrom?: number;
+  stores?: 'a notification' | `the outcome of notification ${number}`;
+  flagsFirstNotification?: boolean;
+  keepsAnswer?: boolean;
+  publishes?: string[];
+}
+
+/** Decides about a notification of a provider. */
+export function report(known: Report): Happened {
+  const { plan, applied } = decideReport(known);
+  return happened(plan, applied);
+}
+
+/** Decides about a manual payment. */
+export function record(known: Recording): Happened {
+  const { plan, applied } = decideRecording(known);
+  return happened(plan, applied);
+}
+
+/** The rows that are written, with the names of their columns. */
+export function rowsOfReport(known: Report) {
+  return rowsOf(decideReport(known).plan);
+}
+
+export function rowsOfRecording(known: Recording) {
+  return rowsOf(decideRecording(known).plan);
+}
+
+/** The names that are locked before the decision, and the account whose number was typed. */
+export function locksOfReport(known: Report) {
+  return locksOf(incomingNotification(notificationFrom(known), REGION));
+}
+
+export function locksOfRecording(known: Recording) {
+  return locksOf(incomingManual(manualFrom(known), keepFrom(known)));
+}
+
+/** Reads a stored notification that lacks one of the columns that the parsing of a body fills. */
+export function processStoredWithout(column: 'trans_id' | 'amount_minor' | 'content_hash'): void {
+  notificationOf({ ...storedRow(notificationFrom({}), null), [column]: null }, methodCodeOf({}));
+}
+
+function locksOf({ locks, namedAccountId }: ReturnType<typeof incomingManual>) {
+  return { names: locks, account: accountNameOf(namedAccountId) };
+}
+
+function decideReport(known: Report) {
+  const { accounts = {}, payments = [], earlier = [] } = known;
+  const notification = notificationFrom(known);
+  const { interpretations } = incomingNotification(notification, REGION);
+  const candidates = interpretations ? findCandidates(interpretations, known) : [];
+  const match = interpretations ? decideMatch(candidates, interpretations.referenceIsEmpty) : NO_MATCH;
+  const facts: Facts = {
+    known: {
+      ...UNKNOWN_TRANSACTION,
+      payments: payments.map(knownPayment),
+      notifications: [...earlier, ...storedWords(known)].map(knownNotification),
+    },
+    methods: paymentMethods(),
+    match,
+    suggestedCustomerIds: match.accountId === null ? suggestedCustomers(notification, candidates, known) : [],
+    account: match.accountId === null ? undefined : accountRow(nameOf(match.accountId), accounts),
+  };
+  return settle(decideNotification(notification, facts, SETTINGS), facts.account, known);
+}
+
+/** The notification itself, if it is stored already. */
+function storedWords({
+  storedAs,
+  form = 'call',
+  answersRequest = false,
+  amount = 400,
+}: Report): EarlierWords[] {
+  if (!storedAs) return [];
+  const words = {
+    id: STORED_NOTIFICATION,
+    was: storedAs,
+    fields: 'equal',
+    form,
+    answersRequest,
+    amount,
+  } as const;
+  if (storedAs === 'linked') return [{ ...words, payment: 7 }];
+  return [storedAs === 'conflict' ? { ...words, conflictsWith: 7 } : words];
+}
+
+function decideRecording(known: Recording) {
+  const { accounts = {}, payments = [], earlier = [], on = 'A', onStatement, sameExternalId } = known;
+  const manual = manualFrom(known);
+  const facts: Facts = {
+    known: {
+      payments: payments.map(knownPayment),
+      notifications: earlier.map(knownNotification),
+      statementId: onStatement ?? null,
+    },
+    methods: paymentMethods(),
+    match: NO_MATCH,
+    suggestedCustomerIds: [],
+    account: on === 'an unknown account' ? undefined : accountRow(on, accounts),
+    ...(sameExternalId && { sameExternalId: knownPayment({ kind: 'manual', ...sameExternalId }) }),
+    ...(known.idempotencyKey === 'answered' && { answer: { status: 201, answer: '{"id":41}' } }),
+    ...(known.idempotencyKey === 'used with another body' && { answer: usedWithAnotherBody() }),
+  };
+  return settle(decideManual(manual, keepFrom(known), facts, SETTINGS), facts.account, known);
+}
+
+type NotificationToInsert = ReturnType<typeof rowsOf>['notifications'][number];
+
+interface Applied {
+  ledger: Record<string, number>;
+  accountBecomes: AccountStatus | undefined;
+}
+
+/** Applies the decision to the books, after the earlier payments of the batch, as the command does. */
+function settle(
+  decision: Decision,
+  account: AccountRow | undefined,
+  { earlierInBatch = [], accounts = {} }: Pick<Report, 'earlierInBatch' | 'accounts'>,
+): { plan: Plan; applied?: Applied } {
+  const plan = typeof decision === 'function' ? decision(NEW_PAYMENT) : decision;
+  if (!plan.event) return { plan };
+  const books = new Map(account && [[account.id, account]]);
+  const events = [...earlierInBatch.map((amount) => earlierEvent(amount, account)), plan.event];
+  const { refusals, entries, books: after } = applyEvents(books, events);
+  const refusal = refusals.at(-1);
+  if (refusal && plan.planIfFull) return settle(plan.planIfFull(), undefined, {});
+  if (refusal) return { plan: { result: { error: refusal } } };
+  const own = entries.filter(({ position }) => position === events.length);
+  const paid = account && after.get(account.id)?.paid_minor;
+  return {
+    plan,
+    applied: {
+      ledger: Object.fromEntries(own.map((one) => [one.ledger_account, one.amount_minor / 100])),
+      accountBecomes:
+        account && paid !== undefined
+          ? statusAfter({ ...account, paid_minor: paid }, accounts[nameOf(account.id)])
+          : undefined,
+    },
+  };
+}
+
+function earlierEvent(amount: number, account: AccountRow | undefined): MoneyEvent {
+  const facts: Facts = {
+    known: UNKNOWN_TRANSACTION,
+    methods: paymentMethods(),
+    match: NO_MATCH,
+    suggestedCustomerIds: [],
+    account,
+  };
+  const manual = manualFrom({
+    amount,
+    reference: null,
+    on: account ? nameOf(account.id) : 'an unknown account',
+  });
+  const decision = decideManual(manual, undefined, facts, SETTINGS);
+  const plan = typeof decision === 'function' ? decision(NEW_PAYMENT - 1) : decision;
+  if (!plan.event) throw new Error('The earlier payment of the batch is refused.');
+  return plan.event;
+}
+
+/** The status that the commands give to the account after its books have changed, if it is another one. */
+function statusAfter(account: AccountRow, { suspendedBy }: AccountWords = {}): AccountStatus | undefined {
+  const paidMinor = BigInt(account.paid_minor);
+  if (isToComplete(account.status, paidMinor, BigInt(account.total_minor))) return 'completed';
+  const cause: StatusCause | null = suspendedBy === 'the policy' ? 'non_payment' : null;
+  if (account.status !== 'suspended' || cause !== 'non_payment') return undefined;
+  const dueDate = nextItem(termsOf(account), paidMinor)?.date ?? null;
+  return isBeyondGrace({ ...account, next_due_date: dueDate }, TODAY) ? undefined : 'active';
+}
+
+function happened(plan: Plan, applied: Applied | undefined): Happened {
+  const { payments, notifications, stored, changes, answers } = rowsOf(plan);
+  const { link, unlinkPaymentId, repeatAfterReversal } = plan;
+  if (payments.length > 1 || notifications.length + (stored ? 1 : 0) > 1)
+    throw new Error('A decision writes at most one payment and one notification.');
+  const [payment] = payments;
+  const [outcome = stored?.outcome] = notifications.map(outcomeOf);
+  const result = resultOf(plan.result, outcome);
+  return {
+    ...result,
+    ...(payment && {
+      ...(payment.account_id !== null && { account: accountNameOf(Number(payment.account_id)) }),
+      ...(payment.match_method !== null && { by: payment.match_method }),
+      ...(payment.match_reason !== null && { matchReason: payment.match_reason }),
+    }),
+    ...(outcome && outcome.conflictPaymentId !== null && { conflictsWith: outcome.conflictPaymentId }),
+    ...(outcome && outcome.flags.length > 0 && { flags: outcome.flags }),
+    ...(applied && { ledger: applied.ledger }),
+    ...(applied?.accountBecomes && { accountBecomes: applied.accountBecomes }),
+    ...(link && { givesTransactionTo: link.paymentId }),
+    ...(unlinkPaymentId !== undefined && { takesTransactionFrom: unlinkPaymentId }),
+    ...(notifications.length > 0 && { stores: 'a notification' }),
+    ...(stored && { stores: `the outcome of notification ${stored.id}` as const }),
+    ...(repeatAfterReversal && { flagsFirstNotification: true }),
+    ...(answers.length > 0 && { keepsAnswer: true }),
+    ...(changes.length > 0 && { publishes: changes.map(({ type }) => type) }),
+  };
+}
+
+function outcomeOf(row: NotificationToInsert): StoredOutcome {
+  const { outcome, payment_id: paymentId = null, conflict_payment_id: conflictId = null, flags = [] } = row;
+  if (!outcome) throw new Error('A decided notification has an outcome.');
+  return {
+    outcome,
+    paymentId: paymentId === null ? null : Number(paymentId),
+    conflictPaymentId: conflictId === null ? null : Number(conflictId),
+    flags: [...flags],
+  };
+}
+
+/** The answer to the caller. It must be the same as the outcome that is stored. */
+function resultOf(result: ItemResult<Recorded>, stored: StoredOutcome | undefined): Happened {
+  if ('busy' in result) throw new Error('A decision is never busy.');
+  if ('error' in result) return refused(result.error);
+  const recorded = result.outcome;
+  if ('refusal' in recorded) return { outcome: 'refused', refusal: recorded.refusal };
+  if ('replay' in recorded) return { outcome: 'replayed', answer: recorded.replay.answer };
+  if ('payment' in recorded) return { outcome: 'recorded', ...paymentOf(recorded.payment.id) };
+  if (stored && (stored.outcome !== recorded.outcome || stored.paymentId !== recorded.paymentId))
+    throw new Error(`The answer is ${recorded.outcome}, but ${stored.outcome} is stored.`);
+  return { outcome: recorded.outcome, ...paymentOf(recorded.paymentId) };
+}
+
+function refused(error: unknown): Happened {
+  if (!(error instanceof AppError)) throw error;
+  const { code, details, message } = error;
+  const isTaken = code === 'DUPLICATE_ENTRY' && details.field === 'externalId';
+  return {
+    outcome: 'refused',
+    refusal: code,
+    details,
+    says: message,
+    ...(isTaken && { inBulk: error instanceof NotTheSame ? 'failed' : 'existing' }),
+  };
+}
+
+function paymentOf(id: number | null): Pick<Happened, 'payment'> {
+  if (id === null) return {};
+  return { payment: id === NEW_PAYMENT ? 'new' : id };
+}
+
+function rowsOf({ rows, event, conflict, stored, link }: Plan) {
+  const all = [rows ?? {}, event?.rows ?? {}];
+  return {
+    payments: all.flatMap(({ payments = [] }) => payments),
+    notifications: [
+      ...all.flatMap(({ notifications = [] }) => notifications),
+      ...(conflict ? [conflict.row] : []),
+    ],
+    stored,
+    link: link && {
+      id: link.paymentId,
+      provider: link.notification.provider,
+      transId: link.notification.transId,
+    },
+    changes: [
+      ...all.flatMap(({ changes = [] }) => changes),
+      ...(conflict ? [conflict.changeOf(NEW_NOTIFICATION)] : []),
+    ],
+    answers: all.flatMap(({ idempotency_keys: keys = [] }) => keys),
+    money: event && {
+      event: event.event,
+      actor: event.actor.name,
+      valueDate: event.valueDate,
+      contra: event.contra,
+    },
+  };
+}
+
+function notificationFrom(known: Report): Notification {
+  const { form = 'call', time = '2026-11-02T07:15:30Z', answersRequest = false, storedAs } = known;
+  const notification: Notification = {
+    provider: PROVIDER,
+    methodCode: methodCodeOf(known),
+    isRefusable: known.isRefusable ?? false,
+    source: FORMS[form],
+    providerStatementId: form === 'statement line' ? 31 : null,
+    paymentRequestId: answersRequest ? 21 : null,
+    rawBody: '{"TransID":"SKB2XQ19ZT"}',
+    transId: TRANSACTION,
+    amountMinor: minor(known.amount ?? 400),
+    contentHash: Buffer.from('equal'),
+    transTime: new Date(time === 'not known' ? NOW : time),
+    businessShortCode: known.toAnotherBusiness ? '999999' : '600638',
+    billRef: textTyped(known.typed ?? 'the number of A'),
+    payer: numberOfPayer(known.payer ?? 'a stranger'),
+    payerName: 'JANE DOE',
+    flags: [...(known.parsedWith ?? []), ...(known.toAnotherBusiness ? ['other_short_code'] : [])],
+    stored: null,
+    acceptedPaymentId: null,
+  };
+  if (!storedAs) return notification;
+  const row = storedRow(notification, storedAs === 'pending' ? null : storedAs);
+  const flags = [...row.flags, ...(known.storedFlags ?? [])];
+  const read = notificationOf(
+    { ...row, flags, ...(time === 'not known' && { trans_time: null }) },
+    notification.methodCode,
+  );
+  return { ...read, acceptedPaymentId: known.chosenPayment ?? null };
+}
+
+function methodCodeOf({ method }: Report): string {
+  return method === undefined ? 'mobile_money' : 'unknown';
+}
+
+function storedRow(notification: Notification, outcome: NotificationOutcome | null): NotificationRow {
+  return {
+    ...notificationColumns(notification),
+    id: STORED_NOTIFICATION,
+    amount_minor: Number(notification.amountMinor),
+    trans_time: notification.transTime.toISOString(),
+    received_at: '2026-10-31T22:30:00Z', // half past one of 1 November in Nairobi
+    status: outcome === null ? 'pending' : 'processed',
+    outcome,
+    payment_id: null,
+    conflict_payment_id: null,
+    failure: null,
+    attempts: 1,
+    processed_at: null,
+  };
+}
+
+function textTyped(typed: Typed): string | null {
+  if (typed === 'nothing') return null;
+  if (typed === 'words that name nobody') return 'MY PUMP';
+  const [, what = '', account = ''] = /^the (number|national id|phone|id) of (A2?|B)/.exec(typed) ?? [];
+  const { id, holder } = ACCOUNTS[account as AccountName];
+  const number = formatAccountNumber(id);
+  if (typed.endsWith('typing error')) return `${number.slice(0, -1)}${(Number(number.at(-1)) + 1) % 10}`;
+  return { number, id: String(id), 'national id': holder.nationalId, phone: holder.phone }[what] ?? null;
+}
+
+function numberOfPayer(payer: NonNullable<Report['payer']>): string {
+  if (payer === 'a stranger') return '254799999999';
+  const [, account = ''] = /of (A2?|B)$/.exec(payer) ?? [];
+  const digits = ACCOUNTS[account as AccountName].holder.phone.slice(1);
+  return payer.startsWith('the masked') ? `${digits.slice(0, 4)}****${digits.slice(-3)}` : digits;
+}
+
+/** The accounts A and B exist in every case, A2 only if the case names it. */
+function existingAccounts({ accounts = {} }: Pick<Report, 'accounts'>) {
+  const names = (['A', 'A2', 'B'] as const).filter((name) => name !== 'A2' || accounts.A2);
+  return names.map((name) => {
+    const { id, holder } = ACCOUNTS[name];
+    return { id, holder, isOpen: STATUS_MODEL[accounts[name]?.status ?? 'active'].isOpen };
+  });
+}
+
+/** Finds in the accounts of the case what the store finds in the database. */
+function findCandidates(read: Interpretations, { learned, ...known }: Report): Candidate[] {
+  const all = existingAccounts(known);
+  const open = all.filter(({ isOpen }) => isOpen);
+  const payers = open.filter(({ holder }) => read.payerSha256?.equals(phoneSha256(holder.phone)));
+  const found = (
+    method: 'national_id' | 'phone' | 'account_id' | 'payer_phone',
+    of: typeof open,
+  ): Candidate[] => of.map(({ id }) => ({ method, accountId: id, isOpen: true }));
+  return [
+    ...all
+      .filter(({ id }) => id === read.accountId)
+      .map(({ id, isOpen }): Candidate => ({ method: 'account_number', accountId: id, isOpen })),
+    ...found(
+      'national_id',
+      open.filter(({ holder }) => nationalIdKey(holder.nationalId) === read.nationalIdKey),
+    ),
+    ...found(
+      'phone',
+      open.filter(({ holder }) => holder.phone === read.phone),
+    ),
+    ...found(
+      'account_id',
+      payers.filter(({ id }) => id === read.bareAccountId),
+    ),
+    ...found('payer_phone', payers),
+    ...(learned && read.payerSha256 && read.typedKey
+      ? [
+          {
+            method: 'learned' as const,
+            accountId: ACCOUNTS[learned.on].id,
+            isOpen: true as const,
+            overruledAccountId: learned.insteadOf ? ACCOUNTS[learned.insteadOf].id : null,
+            assignedOn: '2026-10-12' as PlainDate,
+          },
+        ]
+      : []),
+  ];
+}
+
+/** The customers whose accounts the worklist would suggest. */
+function suggestedCustomers({ billRef }: Notification, candidates: Candidate[], known: Report): number[] {
+  const { assignedBefore: before } = known;
+  const related: RelatedAssignment[] = before
+    ? [
+        {
+          accountId: ACCOUNTS[before.on].id,
+          kind: before.what === 'another reference' ? 'learned_payer' : 'learned_reference',
+          assignedOn: '2026-10-12' as PlainDate,
+        },
+      ]
+    : [];
+  const ids = suggestedAccountIds(candidates, related, billRef);
+  return existingAccounts(known).flatMap(({ id, isOpen, holder }) =>
+    isOpen && ids.includes(id) ? [holder.id] : [],
+  );
+}
+
+function manualFrom({ by = 'an agent', on = 'A', method = 'cash', ...known }: Recording): ManualPayment {
+  return {
+    actor: actorFrom(by),
+    accountId: on === 'an unknown account' ? 404 : ACCOUNTS[on].id,
+    amountMinor: minor(known.amount ?? 400),
+    paymentMethodId: METHOD_IDS[method],
+    transactionRef: known.reference === undefined ? TRANSACTION : known.reference,
+    paymentDate: '2026-11-01' as PlainDate,
+    externalId: known.externalId ?? null,
+    metadata: known.metadata ?? {},
+  };
+}
+
+function actorFrom(by: Recorder): Actor {
+  const { role, permissions } = RECORDERS[by];
+  if (permissions) {
+    const apiKey = { id: 11, permissions };
+    return { userId: null, name: by, role: 'api_key', employeeId: null, requestId: 'request-1', apiKey };
+  }
+  return role ? { userId: 5, name: by, role, employeeId: null, requestId: 'request-1' } : SYSTEM;
+}
+
+function keepFrom({ idempotencyKey }: Recording) {
+  if (!idempotencyKey) return undefined;
+  const key: IdempotencyKey = {
+    caller: 'user 5',
+    path: '/api/payments',
+    key: 'receipt 1',
+    bodyHash: Buffer.from('body'),
+  };
+  return { key, status: 201, answerOf: ({ id }: { id: number }) => ({ id }) };
+}
+
+function knownPayment(words: PaymentWords): KnownPayment {
+  const { kind = 'manual', on = 'A', amount = 400, method = 'mobile money', recordedBy = 'an agent' } = words;
+  const { role, permissions } = RECORDERS[recordedBy];
+  const hasTransaction = kind !== 'manual';
+  const provider = words.ofOtherProvider ? OTHER_PROVIDER : PROVIDER;
+  return {
+    id: words.id ?? 7,
+    account_id: on === null ? null : ACCOUNTS[on].id,
+    customer_id: on === null ? null : ACCOUNTS[on].holder.id,
+    amount_minor: Number(minor(amount)),
+    payment_method_id: METHOD_IDS[method],
+    transaction_ref: TRANSACTION,
+    reference_key: TRANSACTION,
+    payment_date: TODAY,
+    status: words.isReversed ? 'reversed' : on === null ? 'unmatched' : 'matched',
+    source: kind === 'reported' ? FORMS[words.form ?? 'call'] : 'manual',
+    match_method: words.assignedByStaff ? 'assigned' : null,
+    match_reason: null,
+    provider: hasTransaction ? provider : null,
+    provider_trans_id: hasTransaction ? (words.transactionId ?? TRANSACTION) : null,
+    external_id: null,
+    metadata: {},
+    reversed_at: words.isReversed ? NOW.toISOString() : null,
+    reversal_reason: words.isReversed ? 'for the test' : null,
+    reconciliation_id: null,
+    reconciliation_date: null,
+    import_id: null,
+    created_by: null,
+    api_key_id: null,
+    created_at: NOW.toISOString(),
+    updated_at: NOW.toISOString(),
+    recorder_role: role,
+    key_permissions: permissions && [...permissions],
+  };
+}
+
+function knownNotification(words: EarlierWords): KnownNotification {
+  const { was, fields = 'different', form = 'call' } = words;
+  const isProcessed = was !== 'pending' && was !== 'rejected';
+  return {
+    id: words.id ?? 10,
+    provider: words.ofOtherProvider ? OTHER_PROVIDER : PROVIDER,
+    source: FORMS[form] satisfies PaymentSource,
+    trans_id: TRANSACTION,
+    status: isProcessed ? 'processed' : was,
+    outcome: isProcessed ? was : null,
+    content_hash: was === 'rejected' ? null : Buffer.from(fields),
+    amount_minor: Number(minor(words.amount ?? 400)),
+    payment_id: words.payment ?? null,
+    conflict_payment_id: words.conflictsWith ?? null,
+    payment_request_id: words.answersRequest ? 21 : null,
+  };
+}
+
+function paymentMethods(): Facts['methods'] {
+  const columns = { import_id: null, created_at: NOW.toISOString(), updated_at: NOW.toISOString() };
+  return [
+    { ...columns, id: 1, code: 'mobile_money', name: 'Mobile money', active: true },
+    { ...columns, id: 2, code: 'cash', name: 'Cash', active: true },
+    { ...columns, id: 3, code: 'cowries', name: 'Cowries', active: false },
+  ];
+}
+
+function accountRow(name: AccountName, accounts: AccountsWords): AccountRow {
+  const { status = 'active', paid = 0, writtenOff = 0 } = accounts[name] ?? {};
+  const { id, holder } = ACCOUNTS[name];
+  const [total, paidMinor] = [minor(1_000), minor(paid)];
+  const { ends } = STATUS_MODEL[status];
+  const owed = ends === 'undone' ? 0n : total;
+  return {
+    id,
+    customer_id: holder.id,
+    product_id: 1,
+    payplan_id: 1,
+    employee_id: null,
+    activation_date: '2026-10-05' as PlainDate,
+    status,
+    status_reason: null,
+    deposit_minor: 10_000,
+    instalment_minor: 10_000,
+    instalment_count: 9,
+    frequency: 'weekly',
+    grace_days: 7,
+    total_minor: Number(total),
+    paid_minor: Number(paidMinor),
+    receivable_minor: ends === null && owed > paidMinor ? Number(owed - paidMinor) : 0,
+    credit_minor: paidMinor > owed ? Number(paidMinor - owed) : 0,
+    written_off_minor: Number(minor(writtenOff)),
+    paid_month: null,
+    paid_month_minor: 0,
+    written_off_on: null,
+    reprieved_on: null,
+    next_due_date: null,
+    external_id: null,
+    metadata: {},
+    event_count: 1,
+    import_id: null,
+    created_at: NOW.toISOString(),
+    updated_at: NOW.toISOString(),
+  };
+}
+
+function accountNameOf(id: number | null): AccountName | undefined {
+  return id === null ? undefined : nameOf(id);
+}
+
+function nameOf(id: number): AccountName {
+  for (const name of ['A', 'A2', 'B'] as const) if (ACCOUNTS[name].id === id) return name;
+  throw new Error(`There is no account ${id} in the tests of decisions.`);
+}
+
+function minor(shillings: number): Minor {
+  const amount = minorFromNumber(shillings, SETTINGS.currency.decimals);
+  if (amount === undefined) throw new Error(`${shillings} is not an amount.`);
+  return amount;
+}
