@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { accountRow } from '../../test/support/account-row.ts';
 import { PROPERTY_RUNS } from '../../test/support/property-runs.ts';
 import { CLOSED, STATUS_MODEL, STATUSES } from '../../test/support/status-model.ts';
 import { isToComplete } from '../account-status/rules.ts';
+import { SYSTEM } from '../core/context.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { AppError } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
@@ -10,9 +12,12 @@ import { LARGEST_EXACT_MINOR } from '../core/values/money.ts';
 import {
   type AccountBooks,
   type AppliedMovement,
+  applyEvents,
   applyMovement,
   balanceOf,
   type Entry,
+  type MoneyEvent,
+  type Movement,
   type PaidMonth,
   paidMonthAfter,
 } from './rules.ts';
@@ -82,6 +87,12 @@ describe('the latest month with money', () => {
 });
 
 describe('the books of an account', () => {
+  it('begin with the whole price as debt', () => {
+    const { after, entries } = applyMovement({ ...opened, receivableMinor: 0n }, { kind: 'open' });
+    expect(amounts(entries)).toEqual({ receivable: 1000n, sales: -1000n });
+    expect(after).toEqual({ paidMinor: 0n, receivableMinor: 1000n, creditMinor: 0n, writtenOffMinor: 0n });
+  });
+
   it('reduce the debt by the amount of a payment, and record the rest of the payment as credit', () => {
     const received = moneyIn(opened, 1200n);
     expect(amounts(received.entries)).toEqual({ receivable: -1000n, customer_credit: -200n });
@@ -123,6 +134,12 @@ describe('the books of an account', () => {
     });
   });
 
+  it('refuse a payment after which the paid amount would not be exact as a JSON number', () => {
+    const full = { ...opened, paidMinor: LARGEST_EXACT_MINOR - 5n };
+    expect(moneyIn(full, 5n).after.paidMinor).toBe(LARGEST_EXACT_MINOR);
+    expect(refusal(() => moneyIn(full, 6n)).details).toMatchObject({ fields: [{ path: 'amount' }] });
+  });
+
   it('refuse a write-off without a debt', () => {
     const paid: AccountBooks = { ...opened, ...moneyIn(opened, 1000n).after, status: 'repossessed' };
     expect(refusal(() => writeOffAll(paid)).details).toMatchObject({ fields: [{ path: 'status' }] });
@@ -130,14 +147,20 @@ describe('the books of an account', () => {
 });
 
 describe('outgoing credit', () => {
-  const paid: AccountBooks = { ...opened, ...moneyIn(opened, 1200n).after, status: 'completed' };
+  const paidBooks = (): AccountBooks => ({
+    ...opened,
+    ...moneyIn(opened, 1200n).after,
+    status: 'completed',
+  });
 
   it('is at most the credit of the account', () => {
+    const paid = paidBooks();
     expect(amounts(creditOut(paid, 200n).entries)).toEqual({ customer_credit: 200n });
     expect(refusal(() => creditOut(paid, 201n)).details).toMatchObject({ fields: [{ path: 'amount' }] });
   });
 
   it('is owed again when the payment that created the credit is reversed', () => {
+    const paid = paidBooks();
     const left = { ...paid, ...creditOut(paid, 200n).after };
     const owing: AccountBooks = { ...left, ...moneyOut(left, 1200n).after, status: 'active' };
     expect(owing).toMatchObject({ paidMinor: -200n, receivableMinor: 1200n, creditMinor: 0n });
@@ -153,6 +176,149 @@ describe('outgoing credit', () => {
     const deep = { ...opened, paidMinor: -LARGEST_EXACT_MINOR + 5n };
     expect(moneyOut(deep, 5n).after.paidMinor).toBe(-LARGEST_EXACT_MINOR);
     expect(refusal(() => moneyOut(deep, 6n)).code).toBe('VALIDATION_ERROR');
+  });
+});
+
+describe('the events of a batch', () => {
+  const VALUE_DATE = '2026-11-02' as PlainDate;
+  const account = accountRow({ id: 7, total_minor: 1000, receivable_minor: 1000 });
+  const accounts = new Map([[7, account]]);
+
+  const eventWith = (fields: Partial<MoneyEvent>): MoneyEvent => ({
+    event: 'payment_received',
+    actor: SYSTEM,
+    valueDate: VALUE_DATE,
+    movements: [],
+    contra: [],
+    ...fields,
+  });
+  const on = (accountId: number, movement: Movement) => ({ accountId, movement });
+  const received = (amountMinor: bigint, paymentId = 1) =>
+    eventWith({
+      paymentId,
+      movements: [on(7, { kind: 'money_in', amountMinor })],
+      contra: [{ ledgerAccount: 'clearing', amountMinor, paymentMethodId: 2 }],
+    });
+  const outline = ({ entries }: ReturnType<typeof applyEvents>) =>
+    entries.map(({ position, ledger_account, amount_minor }) => [position, ledger_account, amount_minor]);
+
+  it('become ledger entries with a position, a payment, a value date and an account, and without amounts of 0', () => {
+    const { refusals, entries, books } = applyEvents(accounts, [received(400n, 31)]);
+    const entry = {
+      position: 1,
+      event: 'payment_received',
+      account_id: 7,
+      payment_id: 31,
+      credit_move_id: null,
+      value_date: '2026-11-02',
+      payment_method_id: null,
+    };
+    expect(refusals).toEqual([undefined]);
+    expect(entries).toEqual([
+      { ...entry, ledger_account: 'clearing', amount_minor: 400, payment_method_id: 2 },
+      { ...entry, ledger_account: 'receivable', amount_minor: -400 },
+    ]);
+    const after = {
+      id: 7,
+      paid_minor: 400,
+      receivable_minor: 600,
+      credit_minor: 0,
+      written_off_minor: 0,
+      paid_month: '2026-11-01',
+      paid_month_minor: 400,
+    };
+    expect(books).toEqual(new Map([[7, after]]));
+  });
+
+  it('are applied to the books that the earlier events of the batch have left', () => {
+    const applied = applyEvents(accounts, [received(700n, 1), received(500n, 2)]);
+    expect(outline(applied)).toEqual([
+      [1, 'clearing', 700],
+      [1, 'receivable', -700],
+      [2, 'clearing', 500],
+      [2, 'receivable', -300],
+      [2, 'customer_credit', -200],
+    ]);
+    expect(applied.books.get(7)).toMatchObject({
+      paid_minor: 1200,
+      receivable_minor: 0,
+      credit_minor: 200,
+      paid_month_minor: 1200,
+    });
+  });
+
+  it('are applied without the events that an account refuses', () => {
+    const refund = eventWith({ movements: [on(7, { kind: 'credit_out', amountMinor: 1n })] });
+    const applied = applyEvents(accounts, [received(300n, 1), refund, received(100n, 2)]);
+    expect(applied.refusals).toEqual([undefined, expect.any(AppError), undefined]);
+    expect(outline(applied)).toEqual([
+      [1, 'clearing', 300],
+      [1, 'receivable', -300],
+      [3, 'clearing', 100],
+      [3, 'receivable', -100],
+    ]);
+    expect(applied.books.get(7)?.paid_minor).toBe(400);
+  });
+
+  it('move credit from one account to another', () => {
+    const giver = accountRow({ id: 8, receivable_minor: 0, paid_minor: 3750, credit_minor: 150 });
+    const transfer = eventWith({
+      event: 'credit_transferred',
+      creditMoveId: 4,
+      movements: [
+        on(8, { kind: 'credit_out', amountMinor: 150n }),
+        on(7, { kind: 'money_in', amountMinor: 150n }),
+      ],
+    });
+    const { entries, books } = applyEvents(new Map([...accounts, [8, giver]]), [transfer]);
+    const moved = { position: 1, event: 'credit_transferred', credit_move_id: 4, payment_id: null };
+    expect(entries).toMatchObject([
+      { ...moved, account_id: 8, ledger_account: 'customer_credit', amount_minor: 150 },
+      { ...moved, account_id: 7, ledger_account: 'receivable', amount_minor: -150 },
+    ]);
+    expect(books.get(8)).toMatchObject({ paid_minor: 3600, credit_minor: 0, receivable_minor: 0 });
+    expect(books.get(7)).toMatchObject({ paid_minor: 150, receivable_minor: 850 });
+  });
+
+  it('change no account if one of their accounts refuses its movement', () => {
+    const giver = accountRow({ id: 8, receivable_minor: 0, paid_minor: 3750, credit_minor: 150 });
+    const full = accountRow({ id: 9, paid_minor: Number(LARGEST_EXACT_MINOR) });
+    const transfer = eventWith({
+      movements: [
+        on(8, { kind: 'credit_out', amountMinor: 150n }),
+        on(9, { kind: 'money_in', amountMinor: 150n }),
+      ],
+    });
+    const both = new Map([giver, full].map((row) => [row.id, row]));
+    expect(applyEvents(both, [transfer])).toEqual({
+      refusals: [expect.any(AppError)],
+      entries: [],
+      books: new Map(),
+    });
+  });
+
+  it('have no account if a payment is unmatched', () => {
+    const unmatched = eventWith({
+      contra: [
+        { ledgerAccount: 'clearing', amountMinor: 90n, paymentMethodId: 2 },
+        { ledgerAccount: 'unmatched', amountMinor: -90n },
+      ],
+    });
+    const { entries, books } = applyEvents(new Map(), [unmatched]);
+    expect(entries).toMatchObject([
+      { account_id: null, payment_id: null, ledger_account: 'clearing', amount_minor: 90 },
+      { account_id: null, payment_id: null, ledger_account: 'unmatched', amount_minor: -90 },
+    ]);
+    expect(books.size).toBe(0);
+  });
+
+  it('fail if one of their accounts is not locked', () => {
+    expect(() => applyEvents(new Map(), [received(1n)])).toThrow('Account 7 is not locked.');
+  });
+
+  it('fail for an unexpected error, which is not a refusal', () => {
+    const broken = new Map([[7, { ...account, receivable_minor: 0.5 }]]);
+    expect(() => applyEvents(broken, [received(1n)])).toThrow(RangeError);
   });
 });
 
