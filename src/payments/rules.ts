@@ -20,7 +20,7 @@ export const PAYMENT_STATUSES: Record<PaymentStatus, { next: readonly PaymentSta
   reversed: { next: [] },
 };
 
-export function refusedMove({ status }: PaymentRow, to: PaymentStatus): AppError {
+export function refusedMove({ status }: Pick<PaymentRow, 'status'>, to: PaymentStatus): AppError {
   return illegalMove('A payment', status, to, PAYMENT_STATUSES[status].next);
 }
 
@@ -31,7 +31,7 @@ export function refusedMove({ status }: PaymentRow, to: PaymentStatus): AppError
  * @param othersMinor - the sum of the other payments that are taken from the account in the same database transaction.
  */
 export function amountToApprove(
-  { amount_minor }: PaymentRow,
+  { amount_minor }: Pick<PaymentRow, 'amount_minor'>,
   account: AccountRow | undefined,
   othersMinor: Minor = 0n,
 ): Minor {

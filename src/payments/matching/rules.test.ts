@@ -4,13 +4,19 @@ import { describe, expect, it } from 'vitest';
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import {
+  areDifferentPayers,
   type Candidate,
   decideMatch,
   fitsMask,
   type InterpretationMethod,
+  matchColumns,
+  NO_MATCH,
+  type RelatedAssignment,
   readMasked,
+  readNumberOnly,
   readPayer,
   readReference,
+  suggestedAccountIds,
 } from './rules.ts';
 
 const sha256 = (digits: string) => createHash('sha256').update(digits).digest();
@@ -71,6 +77,24 @@ describe('readReference', () => {
     });
   });
 
+  it('reads a text of up to 100 characters', () => {
+    const number = formatAccountNumber(7);
+    expect(read(number + '.'.repeat(100 - number.length)).accountId).toBe(7);
+    expect(read(number + '.'.repeat(101 - number.length)).accountId).toBeNull();
+  });
+
+  it('reads up to 15 digits as the id of an account', () => {
+    expect(read('123456789012345').bareAccountId).toBe(123_456_789_012_345);
+    expect(read('1234567890123456').bareAccountId).toBeNull();
+    expect(read('7').bareAccountId).toBe(7);
+    expect(read('7a').bareAccountId).toBeNull();
+    expect(read('a7').bareAccountId).toBeNull();
+  });
+
+  it('reads the payer’s number together with the reference', () => {
+    expect(read('7', '0712345678').payerSha256).toEqual(sha256('254712345678'));
+  });
+
   it('returns no interpretation of a text that is too long, but does not treat it as empty', () => {
     expect(read('7'.repeat(101))).toMatchObject({
       accountId: null,
@@ -82,11 +106,35 @@ describe('readReference', () => {
   });
 });
 
+describe('readNumberOnly', () => {
+  const nothingElse = {
+    nationalIdKey: null,
+    phone: null,
+    bareAccountId: null,
+    payerSha256: null,
+    typedKey: null,
+    referenceIsEmpty: false,
+  };
+
+  it('reads an account number, and no other meaning of the reference', () => {
+    expect(readNumberOnly(formatAccountNumber(7).toLowerCase())).toEqual({ accountId: 7, ...nothingElse });
+    expect(readNumberOnly('0712345678')).toEqual({ accountId: null, ...nothingElse });
+    expect(readNumberOnly(null)).toEqual({ accountId: null, ...nothingElse });
+  });
+});
+
 describe('readPayer', () => {
   it.each(['254712345678', '+254712345678', '0712345678', '0712 345 678', '712345678'])(
     'converts %s to the SHA-256 of the digits of the international number',
     (payer) => {
       expect(readPayer(payer, 'KE')).toEqual(sha256('254712345678'));
+    },
+  );
+
+  it.each(['255712345678', ' 255712345678 ', '+255712345678', '1234567890', '123456789012345'])(
+    'accepts %j, a number of another country, with or without the plus',
+    (payer) => {
+      expect(readPayer(payer, 'KE')).toEqual(sha256(payer.replace(/\D/g, '')));
     },
   );
 
@@ -147,8 +195,34 @@ describe('readMasked', () => {
     '2547****',
     '***',
     'John',
+    '2547*149',
+    'A2547****149',
+    '2547****149A',
+    `2547${'*'.repeat(13)}149`,
+    `${'1'.repeat(13)}**149`,
+    `254**${'1'.repeat(10)}`,
   ])('finds nothing in %s', (payer) => {
     expect(readMasked(payer, 'KE')).toBeUndefined();
+  });
+
+  it.each<[string, { start: string; end: string }]>([
+    ['254**149', { start: '+254', end: '149' }],
+    [`254712345678${'*'.repeat(12)}123456789`, { start: '+254712345678', end: '123456789' }],
+    ['+254 71-**-149', { start: '+25471', end: '149' }],
+    ['0712****149', { start: '+254712', end: '149' }],
+  ])('reads the visible digits of %s in international form', (payer, masked) => {
+    expect(readMasked(payer, 'KE')).toEqual(masked);
+  });
+
+  it('needs the country of the service only for a number in national form', () => {
+    expect(readMasked('0712****149', 'XX')).toBeUndefined();
+    expect(readMasked('254712****149', 'XX')).toEqual({ start: '+254712', end: '149' });
+  });
+
+  it('fits only numbers with at least one hidden digit', () => {
+    expect(fitsMask('+2547149', { start: '+254', end: '149' })).toBe(true);
+    expect(fitsMask('+254149', { start: '+254', end: '149' })).toBe(false);
+    expect(fitsMask('+254149', { start: '+2541', end: '149' })).toBe(false);
   });
 
   it('never treats a masked number as exact', () => {
@@ -167,6 +241,36 @@ describe('readMasked', () => {
         },
       ),
     );
+  });
+});
+
+describe('areDifferentPayers', () => {
+  const hash = sha256('254712345149').toString('hex');
+
+  it.each<[boolean, string, string | null, string | null]>([
+    [false, 'two forms of one number', '0712345149', '254712345149'],
+    [false, 'a number and its SHA-256', '254712345149', hash],
+    [true, 'two numbers', '0712345149', '0712345148'],
+    [true, 'a number and the SHA-256 of another number', '0712345148', hash],
+    [false, 'a number and a mask that fits it', ' 254712345149 ', '2547****149'],
+    [false, 'a foreign number and a mask that fits it', ' 255712345149 ', '2557****149'],
+    [true, 'a number and a mask with other digits at the start', '254712345149', '2541****149'],
+    [true, 'a number and a mask with other digits at the end', '254712345149', '2547****148'],
+    [true, 'a foreign number and a mask with other digits at the end', ' 255712345149 ', '2557****148'],
+    [false, 'two masks that fit one number', '2547****149', '254712***5149'],
+    [false, 'two masks of which each shows more at one end', '254712***149', '2547****45149'],
+    [true, 'two masks with different digits at the start', '2547****149', '2541****149'],
+    [true, 'two masks with different digits at the end', '2547****149', '2547****148'],
+    [true, 'two masks with different digits at both ends', '2547****149', '2541****148'],
+    [false, 'a mask and a SHA-256, which cannot be compared', '2541****148', hash],
+    [false, 'a number and an unreadable text', '0712345149', 'John'],
+    [false, 'a mask and an unreadable text', '2547****149', 'John'],
+    [false, 'a number and none', '0712345149', null],
+    [false, 'a mask and none', '2547****149', null],
+    [false, 'none and none', null, null],
+  ])('is %s for %s', (expected, _, one, other) => {
+    expect(areDifferentPayers(one, other, 'KE')).toBe(expected);
+    expect(areDifferentPayers(other, one, 'KE')).toBe(expected);
   });
 });
 
@@ -268,5 +372,54 @@ describe('decideMatch', () => {
 
   it('chooses no account without candidates', () => {
     expect(decideMatch([], true)).toEqual({ accountId: null, candidates: [] });
+  });
+});
+
+describe('the columns that store how an account was found', () => {
+  it.each([
+    ['a match by an interpretation', { accountId: 7, method: 'phone' as const }, 'phone', null],
+    [
+      'a match with a learned account',
+      { accountId: 7, method: 'learned' as const, assignedOn: '2026-11-02' as PlainDate },
+      'learned',
+      `the same reference from the same payer was assigned to ${formatAccountNumber(7)} on 2026-11-02`,
+    ],
+    ['no match', NO_MATCH, null, null],
+  ])('contain the method, and a reason only for a learned account: %s', (_, match, method, reason) => {
+    expect(matchColumns(match)).toEqual({ match_method: method, match_reason: reason });
+  });
+
+  it('are null if several accounts were found', () => {
+    expect(NO_MATCH).toEqual({ accountId: null, candidates: [] });
+    const candidates: Candidate[] = [{ method: 'phone', accountId: 7, isOpen: true }];
+    expect(matchColumns({ accountId: null, candidates }).match_method).toBeNull();
+  });
+});
+
+describe('suggestedAccountIds', () => {
+  const byPhone: Candidate = { method: 'payer_phone', accountId: 5, isOpen: true };
+  const related: RelatedAssignment[] = [
+    { kind: 'learned_payer', accountId: 6, assignedOn: '2026-11-02' as PlainDate },
+    { kind: 'learned_reference', accountId: 8, assignedOn: '2026-11-02' as PlainDate },
+  ];
+  const mistyped = `${formatAccountNumber(7).slice(0, -1)}x`;
+
+  it('are only the accounts of the typed reference, if it leads to accounts', () => {
+    const typed: Candidate[] = [
+      { method: 'phone', accountId: 3, isOpen: true },
+      { method: 'national_id', accountId: 4, isOpen: true },
+    ];
+    expect(suggestedAccountIds([byPhone, ...typed], related, mistyped)).toEqual([3, 4]);
+  });
+
+  it('are otherwise the accounts of the payer’s phone and earlier payments, and of similar account numbers', () => {
+    const ids = suggestedAccountIds([byPhone], related, mistyped);
+    expect(ids.slice(0, 2)).toEqual([5, 6]);
+    expect(ids.slice(2)).toContain(7);
+    expect(ids).not.toContain(8);
+  });
+
+  it('are none without a reference and a known payer', () => {
+    expect(suggestedAccountIds([], [], null)).toEqual([]);
   });
 });

@@ -210,12 +210,11 @@ export function decideByInterpretation(
     if (candidate.method === 'learned') return [];
     return candidate.method !== 'payer_phone' || referenceIsEmpty ? [candidate] : [];
   });
-  const accounts = new Set(deciding.map(({ accountId }) => accountId));
-  const [accountId] = accounts;
-  if (accounts.size !== 1 || accountId === undefined) return { accountId: null, candidates };
   const order = Object.keys(MATCH_METHODS) as MatchMethod[];
   const [best] = deciding.toSorted((a, b) => order.indexOf(a.method) - order.indexOf(b.method));
-  return best ? { accountId, method: best.method } : { accountId: null, candidates };
+  if (!best || deciding.some(({ accountId }) => accountId !== best.accountId))
+    return { accountId: null, candidates };
+  return { accountId: best.accountId, method: best.method };
 }
 
 /** The columns of a payment that store how its account was found. */

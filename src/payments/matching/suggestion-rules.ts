@@ -75,7 +75,7 @@ interface Suggestion {
 
 /** The words of a name, in the form in which the search text of customers has them. */
 export function nameWords(name: string | null): string[] {
-  const words = foldForSearch(name ?? '').split(/[^\p{L}\p{M}]+/u);
+  const words = foldForSearch(name ?? '').split(/\P{L}+/u);
   return [...new Set(words)].filter((word) => word.length >= MIN_WORD_LENGTH).slice(0, MAX_WORDS);
 }
 
