@@ -10,7 +10,7 @@ import {
 } from '../accounts/schedule-rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { addDays, type PlainDate } from '../core/values/dates.ts';
-import { type Minor, minMinor } from '../core/values/money.ts';
+import { type Minor, maxMinor, minMinor } from '../core/values/money.ts';
 import { balanceOf } from '../ledger/rules.ts';
 
 interface QuotedAccount {
@@ -58,7 +58,7 @@ export function quoteOf(
   const positionOf = (paid: Minor) => position(terms, { paidMinor: paid, today: date, closed, activated });
   const current = positionOf(paidMinor);
   const before = dueBy(terms, addDays(date, -1)) - paidMinor;
-  const overdueMinor = current.arrearsMinor === 0n || before < 0n ? 0n : before;
+  const overdueMinor = current.arrearsMinor === 0n ? 0n : maxMinor(before, 0n);
   return {
     overdueMinor,
     dueOnDateMinor: current.arrearsMinor - overdueMinor,
@@ -78,8 +78,8 @@ export function quoteOf(
       position: positionOf(paid),
       itemsCovered: isSaleUndone ? 0 : itemsCovered(terms, paid) - itemsCovered(terms, paidMinor),
       remainderMinor: minMinor(amount, begun),
-      balanceMinor: owed > 0n ? owed : 0n,
-      creditMinor: owed < 0n ? -owed : 0n,
+      balanceMinor: maxMinor(owed, 0n),
+      creditMinor: maxMinor(-owed, 0n),
       completes: isToComplete(status, paid, total),
     };
   }

@@ -10,7 +10,7 @@ import {
 } from '../accounts/schedule-rules.ts';
 import { invalid, invalidField } from '../core/http/errors.ts';
 import { addDays, compareDates, earlier, type PlainDate } from '../core/values/dates.ts';
-import { type Minor, minMinor } from '../core/values/money.ts';
+import { type Minor, maxMinor, minMinor } from '../core/values/money.ts';
 import {
   allocationOf,
   type Cover,
@@ -159,8 +159,8 @@ export function statementOf(history: AccountHistory, period: StatementPeriod): S
     end: end?.type ?? null,
     position: position(terms, { paidMinor, today: to, closed: end !== undefined, activated }),
     paidMinor,
-    balanceMinor: owed > 0n ? owed : 0n,
-    creditMinor: owed < 0n ? -owed : 0n,
+    balanceMinor: maxMinor(owed, 0n),
+    creditMinor: maxMinor(-owed, 0n),
   };
 }
 

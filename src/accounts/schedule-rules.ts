@@ -8,7 +8,7 @@ import {
   type PlainDate,
   wholeMonthsBetween,
 } from '../core/values/dates.ts';
-import { type Minor, minMinor } from '../core/values/money.ts';
+import { type Minor, maxMinor, minMinor } from '../core/values/money.ts';
 
 // The schedule of an account is not stored. It is computed from the terms of the account, which never change. Item 0 is the
 // deposit, due on the activation date. Item k (1..instalmentCount) is due k periods later. Payments cover the items in this
@@ -190,7 +190,7 @@ export function position(terms: Terms, standing: Standing): Position {
     paidUntil: closed || next.index === 0 ? null : addDays(next.date, -1),
     nextDueDate: closed ? null : next.date,
     nextDueAmountMinor: closed ? null : next.remainderMinor,
-    arrearsMinor: isOwing && arrears > 0n ? arrears : 0n,
+    arrearsMinor: isOwing ? maxMinor(arrears, 0n) : 0n,
   };
 }
 
@@ -222,7 +222,7 @@ export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] 
     const amountMinor = itemMinor(terms, index);
     const ownMinor = minMinor(leftMinor, amountMinor);
     // A negative sum reduces only the paid part of the deposit.
-    leftMinor = leftMinor > ownMinor ? leftMinor - ownMinor : 0n;
+    leftMinor = maxMinor(leftMinor - ownMinor, 0n);
     if (amountMinor === 0n && ownMinor === 0n) continue;
     const date = dueDate(terms, index);
     const state = stateOf({ amountMinor, paidMinor: ownMinor, daysLeft: daysBetween(today, date) });

@@ -4,7 +4,7 @@ import type { RowsOf } from '../core/database/rows.ts';
 import type { AccountStatus, LedgerAccount, LedgerEvent, Row } from '../core/database/tables.ts';
 import { AppError, invalidField } from '../core/http/errors.ts';
 import { compareDates, firstOfMonth, type PlainDate } from '../core/values/dates.ts';
-import { LARGEST_EXACT_MINOR, type Minor, minMinor } from '../core/values/money.ts';
+import { LARGEST_EXACT_MINOR, type Minor, maxMinor, minMinor } from '../core/values/money.ts';
 import type { ChangeRow } from '../events/change-rules.ts';
 
 // Applies money events to the books of accounts. Amounts are in minor units.
@@ -212,7 +212,7 @@ export function applyMovement(books: AccountBooks, movement: Movement): AppliedM
 
 /** The part of the total that the customer has not paid. */
 function unpaid({ totalMinor, paidMinor }: Pick<AccountBooks, 'totalMinor' | 'paidMinor'>): Minor {
-  return totalMinor > paidMinor ? totalMinor - paidMinor : 0n;
+  return maxMinor(totalMinor - paidMinor, 0n);
 }
 
 /**
@@ -310,7 +310,7 @@ function opening({ totalMinor }: AccountBooks): AppliedMovement {
 
 /** The sale is undone. Everything that was paid becomes credit. If the paid amount is negative, the customer owes that amount. */
 function cancellation(books: AccountBooks): AppliedMovement {
-  const creditMinor = books.paidMinor > 0n ? books.paidMinor : 0n;
+  const creditMinor = maxMinor(books.paidMinor, 0n);
   const receivableMinor = creditMinor - books.paidMinor;
   return {
     after: {

@@ -72,7 +72,7 @@ export function parseMinor(text: string, decimals: number): Minor | undefined {
   const [, sign = '', whole = '', fraction = ''] = match;
   if (/[1-9]/.test(fraction.slice(decimals))) return undefined;
   const kept = fraction.slice(0, decimals).padEnd(decimals, '0');
-  const magnitude = BigInt(whole) * scale + BigInt(kept === '' ? '0' : kept);
+  const magnitude = BigInt(whole) * scale + BigInt(kept); // BigInt('') is 0n.
   return sign === '-' ? -magnitude : magnitude;
 }
 
