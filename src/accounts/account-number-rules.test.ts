@@ -4,7 +4,10 @@ import { PROPERTY_RUNS } from '../../test/support/property-runs.ts';
 import {
   accountsBeginningWith,
   dammCheckDigit,
+  foldReference,
   formatAccountNumber,
+  type IdRange,
+  LARGEST_IMPORTED_ID,
   readAccountNumber,
 } from './account-number-rules.ts';
 
@@ -53,7 +56,7 @@ describe('formatAccountNumber', () => {
     ]);
   });
 
-  it.each([0, -1, 1.5, NaN, Infinity, LARGEST_ID + 1])('refuses the id %d', (id) => {
+  it.each([0, -1, 1.5, 1 + Number.EPSILON, NaN, Infinity, LARGEST_ID + 1])('refuses the id %d', (id) => {
     expect(() => formatAccountNumber(id)).toThrow(RangeError);
   });
 });
@@ -182,11 +185,24 @@ describe('readAccountNumber', () => {
     },
   );
 
+  it('reads a reference of up to 256 characters', () => {
+    const padded = (length: number) => `${'.'.repeat(length - 11)}ACC10000012`;
+    expect(foldReference(padded(256))).toBe('ACC10000012');
+    expect(readAccountNumber(padded(256))).toBe(1);
+    expect(foldReference(padded(257))).toBeUndefined();
+  });
+
   it('refuses numbers below the number of account 1 and above the exact range', () => {
     for (const digits of ['1000000', '0999999', '9007199254740992']) {
       expect(readAccountNumber(`ACC${digits}${dammCheckDigit(digits)}`)).toBeUndefined();
     }
     expect(readAccountNumber(formatAccountNumber(LARGEST_ID))).toBe(LARGEST_ID);
+  });
+});
+
+describe('the largest id of an import', () => {
+  it('has the last account number with nine digits before the check digit', () => {
+    expect(formatAccountNumber(LARGEST_IMPORTED_ID).slice(0, -1)).toBe('ACC999999999');
   });
 });
 
@@ -205,7 +221,50 @@ describe('accountsBeginningWith', () => {
     );
   });
 
-  it.each(['10', 'ACC10', '012', '+255712', 'ABC100', ''])('returns no ids for "%s"', (text) => {
-    expect(accountsBeginningWith(text)).toEqual([]);
+  it.each<[string, IdRange[]]>([
+    [
+      '100',
+      [
+        [1, 9_999],
+        [9_000_000, 9_099_999],
+        [99_000_000, 99_999_999],
+        [999_000_000, 1_008_999_999],
+      ],
+    ],
+    [
+      '1000000', // No account has the id 0.
+      [
+        [9_000_000, 9_000_009],
+        [99_000_000, 99_000_099],
+        [999_000_000, 999_000_999],
+      ],
+    ],
+    [
+      '1000001',
+      [
+        [1, 1],
+        [9_000_010, 9_000_019],
+        [99_000_100, 99_000_199],
+        [999_001_000, 999_001_999],
+      ],
+    ],
+    ['1234567890', [[1_233_567_890, 1_233_567_890]]],
+    ['12345678901', []],
+  ])('returns ranges of ids, one for each length of account numbers: %s', (text, ranges) => {
+    expect(accountsBeginningWith(text)).toEqual(ranges);
   });
+
+  it.each(['ACC1000001', 'acc1000001', ' acc 1.000-001 ', '１０００００１'])(
+    'ignores the prefix, letter case, spaces, dots, hyphens and full-width forms: %s',
+    (text) => {
+      expect(accountsBeginningWith(text)).toEqual(accountsBeginningWith('1000001'));
+    },
+  );
+
+  it.each(['10', 'ACC10', '012', '+255712', 'ABC100', '100a', 'xACC100', ''])(
+    'returns no ids for "%s"',
+    (text) => {
+      expect(accountsBeginningWith(text)).toEqual([]);
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
+import { accountRow } from '../../test/support/account-row.ts';
 import { PROPERTY_RUNS } from '../../test/support/property-runs.ts';
 import { type PlainDate, parsePlainDate } from '../core/values/dates.ts';
 import { minMinor } from '../core/values/money.ts';
@@ -20,6 +21,7 @@ import {
   type Standing,
   scheduleItems,
   type Terms,
+  termsOf,
   totalMinor,
 } from './schedule-rules.ts';
 
@@ -168,6 +170,19 @@ const MONTHLY: Terms = {
   activationDate: date('2024-01-31'),
 };
 const OPEN = { closed: false, activated: true };
+
+describe('the terms of an account', () => {
+  it('are its columns, with amounts in minor units', () => {
+    expect(termsOf(accountRow({ grace_days: 5 }))).toEqual({
+      depositMinor: 2000n,
+      instalmentMinor: 400n,
+      instalmentCount: 4,
+      frequency: 'weekly',
+      graceDays: 5,
+      activationDate: '2026-10-19',
+    });
+  });
+});
 
 describe('the schedule', () => {
   it('uses the last day of months without a 31st, and the 31st of other months', () => {
@@ -584,6 +599,12 @@ describe('scheduleItems', () => {
   it('calls a partly paid item overdue after its due date, and partly_paid before its due date', () => {
     expect(states(on(2100n))).toEqual(['paid', 'overdue', 'due', 'upcoming', 'upcoming']);
     expect(states(on(2900n))).toEqual(['paid', 'paid', 'paid', 'partly_paid', 'upcoming']);
+  });
+
+  it('calls the deposit due on the activation date, and upcoming before it', () => {
+    expect(states(on(0n, { today: date('2026-10-18') }))[0]).toBe('upcoming');
+    expect(states(on(0n, { today: date('2026-10-19') }))[0]).toBe('due');
+    expect(states(on(0n, { today: date('2026-10-20') }))[0]).toBe('overdue');
   });
 
   it('calls no item overdue or due before activation, and each unpaid item of a closed account not_owed', () => {

@@ -203,6 +203,13 @@ describe('text and numbers', () => {
     },
   );
 
+  it('reads numbers of up to 2^53 - 1 minor units', () => {
+    expect(minorFromNumber(Number.MAX_SAFE_INTEGER, 0)).toBe(2n ** 53n - 1n);
+    expect(minorFromNumber(-Number.MAX_SAFE_INTEGER, 0)).toBe(1n - 2n ** 53n);
+    expect(minorFromNumber(2 ** 53, 0)).toBeUndefined();
+    expect(minorFromNumber(-(2 ** 53), 0)).toBeUndefined();
+  });
+
   it('reads numbers by their shortest text', () => {
     expect(minorFromNumber(0.1, 2)).toBe(10n);
     expect(minorFromNumber(1.1 * 3, 2)).toBeUndefined();
