@@ -5,11 +5,16 @@ import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import {
   addDays,
   addMonthsKeepingDay,
+  addPeriods,
   businessDay,
   compareDates,
   daysBetween,
+  earlier,
   firstOfMonth,
+  isTimeZone,
   lastOfMonth,
+  later,
+  localTimeUtc,
   type PlainDate,
   parseCompactTime,
   parsePlainDate,
@@ -158,9 +163,25 @@ describe('date arithmetic', () => {
     expect(() => addDays(date('1900-01-01'), -693_962)).toThrow(RangeError);
     expect(() => addDays(date('2024-01-01'), 0.5)).toThrow(RangeError);
     expect(() => addDays(date('2024-01-01'), NaN)).toThrow(RangeError);
+    expect(addMonthsKeepingDay(date('2024-01-31'), 95_711)).toBe('9999-12-31');
+    expect(() => addMonthsKeepingDay(date('2024-01-01'), 95_712)).toThrow(RangeError);
+    expect(addMonthsKeepingDay(date('2024-01-01'), -24_288)).toBe('0000-01-01');
     expect(() => addMonthsKeepingDay(date('2024-01-01'), 96_000)).toThrow(RangeError);
     expect(() => addMonthsKeepingDay(date('2024-01-01'), -24_289)).toThrow(RangeError);
     expect(() => addMonthsKeepingDay(date('2024-01-01'), 1.5)).toThrow(RangeError);
+  });
+
+  it('adds periods of a day, a week or a month', () => {
+    const start = date('2024-01-31');
+    expect(addPeriods(start, 'daily', 2)).toBe('2024-02-02');
+    expect(addPeriods(start, 'weekly', 2)).toBe('2024-02-14');
+    expect(addPeriods(start, 'monthly', 2)).toBe('2024-03-31');
+  });
+
+  it('finds the earlier and the later of two dates', () => {
+    const [a, b] = [date('2023-12-31'), date('2024-01-01')];
+    expect([earlier(a, b), earlier(b, a), earlier(a, a)]).toEqual([a, a, a]);
+    expect([later(a, b), later(b, a), later(b, b)]).toEqual([b, b, b]);
   });
 
   it('finds the first and the last day of a month', () => {
@@ -233,6 +254,43 @@ describe('the business day', () => {
     expect(() => startOfDayUtc(date('2024-01-01'), 'Africa/Nowhere')).toThrow(RangeError);
     expect(() => businessDay(new Date(NaN), NAIROBI)).toThrow(RangeError);
     expect(() => businessDay(new Date(8.64e15), NAIROBI)).toThrow(RangeError);
+    expect(() => businessDay(new Date(-8.64e15), NAIROBI)).toThrow(RangeError);
+  });
+
+  it('is known in the years 0000..9999', () => {
+    expect(businessDay(new Date('0000-01-01T00:00:00Z'), 'UTC')).toBe('0000-01-01');
+    expect(businessDay(new Date('9999-12-31T23:59:59Z'), 'UTC')).toBe('9999-12-31');
+  });
+
+  it.each(['UTC', NAIROBI, 'America/Argentina/Buenos_Aires', 'America/Port-au-Prince', 'Etc/GMT+3'])(
+    'accepts the time zone %s',
+    (name) => {
+      expect(isTimeZone(name)).toBe(true);
+    },
+  );
+
+  it.each([
+    '',
+    'CET',
+    'GMT',
+    '+03:00',
+    'Africa/Nowhere',
+    'Africa/',
+    'Africa/Nairobi ',
+    ' Africa/Nairobi',
+    'xUTC',
+    'UTCx',
+  ])('refuses the time zone %j, which PostgreSQL could read in another way', (name) => {
+    expect(isTimeZone(name)).toBe(false);
+  });
+
+  it('has local times, also on the days on which summer time begins or ends', () => {
+    const at = (day: string, hours: number) =>
+      localTimeUtc(date(day), hours * 3_600_000, 'America/New_York').toISOString();
+    expect(at('2024-03-09', 2.5)).toBe('2024-03-09T07:30:00.000Z');
+    expect(at('2024-03-10', 2.5)).toBe('2024-03-10T07:30:00.000Z'); // The clocks skip 02:30 and show 03:30.
+    expect(at('2024-03-10', 12)).toBe('2024-03-10T16:00:00.000Z');
+    expect(at('2024-11-03', 12)).toBe('2024-11-03T17:00:00.000Z');
   });
 
   it('has a system clock that returns the current time', () => {
@@ -252,12 +310,32 @@ describe('parseTimestamp', () => {
     '2026-11-01T10:15:60Z',
     '2026-02-30T10:15Z',
     '2026-11-01T10:15',
+    '2026-11-01',
+    '2026-11-01 10:15Z',
+    ' 2026-11-01T10:15Z',
+    '2026-11-01T10:15Z ',
+    '2026-11-01T10Z',
+    '2026-11-01T1:15Z',
+    '2026-11-01T10:5Z',
+    '2026-11-01T10:15:3Z',
+    '2026-11-01T10:15:30.Z',
+    '2026-11-01T10:15:30.1234567890Z',
+    '2026-11-01T10:15.5Z',
+    '2026-11-01T10:15+0300',
+    '2026-11-01T10:15+03',
+    '2026-11-01T10:15+3:00',
+    '2026-11-01T10:15+25:00',
+    '20261101T10:15Z',
   ])('refuses %s', (text) => {
     expect(parseTimestamp(text)).toBeUndefined();
   });
 
   it('reads a time with a zone', () => {
     expect(parseTimestamp('2026-11-01T23:59:59.5+03:00')?.toISOString()).toBe('2026-11-01T20:59:59.500Z');
+    expect(parseTimestamp('2026-11-01T10:15Z')?.toISOString()).toBe('2026-11-01T10:15:00.000Z');
+    expect(parseTimestamp('2026-11-01T10:15:30Z')?.toISOString()).toBe('2026-11-01T10:15:30.000Z');
+    expect(parseTimestamp('2026-11-01T10:15-03:30')?.toISOString()).toBe('2026-11-01T13:45:00.000Z');
+    expect(parseTimestamp('2026-11-01T10:15:30.123456789Z')?.toISOString()).toBe('2026-11-01T10:15:30.123Z');
   });
 });
 
@@ -265,6 +343,7 @@ describe('parseCompactTime', () => {
   it('reads a time in UTC+3', () => {
     expect(parseCompactTime('20240229140503', 3)?.toISOString()).toBe('2024-02-29T11:05:03.000Z');
     expect(parseCompactTime('20240101000000', 3)?.toISOString()).toBe('2023-12-31T21:00:00.000Z');
+    expect(parseCompactTime('20240101235959', 0)?.toISOString()).toBe('2024-01-01T23:59:59.000Z');
   });
 
   it.each([
