@@ -63,7 +63,7 @@ function startGuardian() {
 export const spawn = ((file: string, args: readonly string[] = [], options: SpawnOptions = {}) => {
   if (!guardianInput) return spawnUnguarded(file, args, options);
   const { stdio = 'pipe', detached = true } = options;
-  const streams = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio];
+  const streams = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio]; // An array must have at least three streams.
   const fd = streams.length;
   const script = `echo "${detached ? '-' : ''}$$" >&${fd} && exec "$@" ${fd}>&-`;
   const child = spawnUnguarded('/bin/sh', ['-c', script, 'sh', file, ...args], {

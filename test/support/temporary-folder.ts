@@ -100,16 +100,18 @@ function removeAbandoned(parent: string): void {
     try {
       if (isAbandoned(folder, name)) remove(folder);
     } catch (error) {
-      process.stderr.write(`The folder of an earlier test run remains: ${(error as Error).message}\n`);
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') continue; // Another run removes the folder at the same time.
+      process.stderr.write(`The folder of an earlier test run remains: ${message}\n`);
     }
   }
 }
 
 function isAbandoned(folder: string, name: string): boolean {
   if (!name.startsWith(PREFIX) && !name.startsWith(DRAFT_PREFIX)) return false;
-  const stats = lstatSync(folder, { throwIfNoEntry: false });
-  if (!stats || (process.getuid && process.getuid() !== stats.uid)) return false;
-  if (name.startsWith(DRAFT_PREFIX)) return stats.mtimeMs < Date.now() - LONGEST_RUN_MS;
+  const { uid, mtimeMs } = lstatSync(folder);
+  if (process.getuid && process.getuid() !== uid) return false;
+  if (name.startsWith(DRAFT_PREFIX)) return mtimeMs < Date.now() - LONGEST_RUN_MS;
   return !hasReader(join(folder, RUNNER_PIPE));
 }
 
