@@ -1,35 +1,67 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { notFound, unavailable } from '../../src/core/http/errors.ts';
-import { newAccount, newCustomer, PASSWORD, useService, wrongFields } from '../support/harness.ts';
+import {
+  newAccount,
+  newCustomer,
+  PASSWORD,
+  useService,
+  whileHolding,
+  wrongFields,
+} from '../support/harness.ts';
 import { type Answer, createCaller } from '../support/http.ts';
+import { until } from '../support/waiting.ts';
 
 const service = useService({ CORS_ORIGINS: 'https://shop.example' });
 
 const CASH = 2;
 
-/** Sends bytes unchanged, in parts with a short pause between them. @returns everything that the service sends. */
-function send(bytes: string | string[], pauseMs = 5): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
-    let received = '';
-    socket.on('data', (chunk) => {
-      received += chunk;
-    });
-    socket.on('close', () => resolve(received));
-    socket.on('error', reject);
-    socket.setNoDelay();
-    void [bytes].flat().reduce(async (before, part) => {
-      await before;
-      if (socket.writable) socket.write(part);
-      await pause(pauseMs);
-    }, Promise.resolve());
+/** A connection that sends bytes unchanged. */
+function openConnection() {
+  const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
+  socket.setNoDelay();
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk;
   });
+  const closed = once(socket, 'close');
+  return {
+    write: (bytes: string) => socket.write(bytes),
+    /** Sends requests, and waits until the service has begun to answer them. */
+    async writeRequests(...requests: string[]) {
+      let begun = 0;
+      const count = () => {
+        begun += 1;
+      };
+      service.app.server.on('request', count);
+      socket.write(requests.join(''));
+      await until('the service to read the requests', () => begun === requests.length);
+      service.app.server.off('request', count);
+    },
+    /** Sends bytes that are not HTTP, and waits until the service has read them. */
+    async writeUnreadable(bytes: string) {
+      const read = once(service.app.server, 'clientError');
+      socket.write(bytes);
+      await read;
+    },
+    untilReceived: (text: string) => until(`${text} on the connection`, () => received.includes(text)),
+    /** Everything that the service has sent when the connection ends. */
+    async all(): Promise<string> {
+      await closed;
+      return received;
+    },
+  };
+}
+
+function send(bytes: string): Promise<string> {
+  const connection = openConnection();
+  connection.write(bytes);
+  return connection.all();
 }
 
 function expectError(answer: Answer, status: number, code: string): void {
@@ -46,7 +78,7 @@ describe('an answer', () => {
     const { id } = await newCustomer(service);
     const one = await service.call('GET', `/customers/${id}`);
     expect(one.body).toEqual({ success: true, data: expect.any(Object), message: 'Customer found.' });
-    const many = await service.call('GET', '/customers');
+    const many = await service.call('GET', `/customers?filter[id]=${id}`);
     expect(many.body).toEqual({
       success: true,
       data: [one.body.data],
@@ -243,13 +275,9 @@ describe('bytes that are not HTTP, behind a request that is still being answered
     return { accountId, bytes };
   }
 
-  /** Locks the account while `act` runs, so that its payments wait. */
-  async function whileHeld(accountId: number, act: () => Promise<unknown>): Promise<void> {
-    await service.context.db.transaction().execute(async (tx) => {
-      await sql`select id from accounts where id = ${accountId} for update`.execute(tx);
-      await act();
-    });
-  }
+  /** Locks the account while the work is done, so that its payments wait. */
+  const whileHeld = (accountId: number, work: () => Promise<unknown>) =>
+    whileHolding(service, `select id from accounts where id = ${accountId} for update`, work);
 
   it.each<[string, string[]]>([
     ['later', [GARBAGE]],
@@ -261,12 +289,13 @@ describe('bytes that are not HTTP, behind a request that is still being answered
     ],
   ])('do not hide its answer, coming %s, and end the connection', async (_when, [first = '', ...later]) => {
     const { accountId, bytes } = await payment();
-    let answer = Promise.resolve('');
+    const connection = openConnection();
     await whileHeld(accountId, async () => {
-      answer = first === '' ? send([bytes + later.join('')]) : send([bytes, first, ...later]);
-      await pause(150);
+      if (first === '') return connection.writeUnreadable(bytes + later.join(''));
+      await connection.writeRequests(bytes);
+      for (const garbage of [first, ...later]) await connection.writeUnreadable(garbage);
     });
-    const received = await answer;
+    const received = await connection.all();
     expect(received.match(/HTTP\/1.1/g), received).toHaveLength(1);
     expect(received).toMatch(/^HTTP\/1.1 201 /);
     expect(received).toMatch(/\r\nconnection: close\r\n/i);
@@ -276,27 +305,32 @@ describe('bytes that are not HTTP, behind a request that is still being answered
   it('do not hide the answers to several', async () => {
     const one = await payment();
     const two = await payment();
-    let answers = Promise.resolve('');
+    const connection = openConnection();
     await whileHeld(one.accountId, async () => {
-      answers = send([one.bytes + two.bytes, GARBAGE]);
-      await pause(150);
+      await connection.writeRequests(one.bytes, two.bytes);
+      await connection.writeUnreadable(GARBAGE);
     });
-    const received = await answers;
+    const received = await connection.all();
     expect(received.match(/HTTP\/1.1 \d+/g), received).toEqual(['HTTP/1.1 201', 'HTTP/1.1 201']);
     for (const { accountId } of [one, two]) expect(received).toContain(`"accountId":${accountId},`);
   });
 
   it('are answered where they are the body of the request', async () => {
-    const received = await send([
+    const connection = openConnection();
+    await connection.writeRequests(
       'POST /api/payments HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
         `Authorization: Bearer ${service.adminToken}\r\nTransfer-Encoding: chunked\r\n\r\n`,
-      'zz\r\n',
-    ]);
-    expect(received).toMatch(/^HTTP\/1.1 400 /);
+    );
+    await connection.writeUnreadable('zz\r\n');
+    expect(await connection.all()).toMatch(/^HTTP\/1.1 400 /);
   });
 
   it('are answered behind one that was answered before', async () => {
-    const received = await send(['GET /livez HTTP/1.1\r\nHost: a\r\n\r\n', GARBAGE], 200);
+    const connection = openConnection();
+    connection.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n');
+    await connection.untilReceived('HTTP/1.1 200');
+    await connection.writeUnreadable(GARBAGE);
+    const received = await connection.all();
     expect(received.match(/HTTP\/1.1 \d+/g), received).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
   });
 });
@@ -342,7 +376,7 @@ describe('work that ends after its caller was answered 503', () => {
     const answer = await app.inject({ url: '/late', headers: { 'x-request-id': 'late' } });
     expect(answer.statusCode).toBe(503);
     end();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await app.inject('/livez'); // When it is answered, the late work has ended.
     await app.close();
     return lines.filter(({ reqId }) => reqId === 'late');
   }
