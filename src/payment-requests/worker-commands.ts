@@ -32,18 +32,24 @@ export interface RequestWorker {
   stop(): Promise<void>;
 }
 
+/** Takes the next steps of payment requests. */
+export interface RequestSteps {
+  readonly counts: RequestWorker['counts'];
+  /**
+   * Claims requests whose next step is due, and takes this step for each of them.
+   * @param limit - the maximum number of requests.
+   * @returns the calls. They never reject.
+   */
+  takeDue(step: Step, limit: number): Promise<Promise<void>[]>;
+}
+
 /** @returns undefined if the settings do not turn payment requests on. */
-export function startRequestWorker(context: Context, log: Log): RequestWorker | undefined {
-  const { config, currency } = context;
+export function createRequestSteps(context: Context, log: Log): RequestSteps | undefined {
+  const { config, currency, clock, db } = context;
   const { requester } = REQUEST_PROVIDER;
   if (!requester.isOn(config)) return undefined;
   const connection = requester.connect(config, currency);
   const counts: Record<string, number> = {};
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const callsOf = { send: new Set<Promise<void>>(), ask: new Set<Promise<void>>() };
-
-  const pause = () => sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {}); // Aborted by the stop.
 
   async function work(request: PaymentRequestRow): Promise<void> {
     try {
@@ -55,21 +61,37 @@ export function startRequestWorker(context: Context, log: Log): RequestWorker | 
     }
   }
 
+  return {
+    counts,
+    takeDue: async (step, limit) =>
+      (await claimDue(db, step, limit, clock.now(), LEASE_SECONDS[step])).map(work),
+  };
+}
+
+/** @returns undefined if the settings do not turn payment requests on. */
+export function startRequestWorker(context: Context, log: Log): RequestWorker | undefined {
+  const steps = createRequestSteps(context, log);
+  if (!steps) return undefined;
+  const { counts, takeDue } = steps;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const callsOf = { send: new Set<Promise<void>>(), ask: new Set<Promise<void>>() };
+
+  const pause = () => sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {}); // Aborted by the stop.
+
   async function run(step: Step): Promise<void> {
     const calls = callsOf[step];
     let hasFailed = false;
     while (!signal.aborted) {
       try {
         const free = CALLS_AT_ONCE[step] - calls.size;
-        const now = context.clock.now();
-        const due = free > 0 ? await claimDue(context.db, step, free, now, LEASE_SECONDS[step]) : [];
-        for (const request of due) {
-          const call = work(request);
+        const begun = free > 0 ? await takeDue(step, free) : [];
+        for (const call of begun) {
           calls.add(call);
           void call.then(() => calls.delete(call));
         }
         hasFailed = false;
-        if (due.length > 0 && due.length === free) await Promise.race(calls);
+        if (begun.length > 0 && begun.length === free) await Promise.race(calls);
         else await pause();
       } catch (error) {
         if (!hasFailed) log.warn({ err: error }, 'Payment requests wait for the database');

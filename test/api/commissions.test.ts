@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { newAccount, PASSWORD, useService, wrongFields } from '../support/harness.ts';
+import { dataOf, newAccount, PASSWORD, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService();
 
@@ -381,17 +381,19 @@ describe('commission rules', () => {
 
   it('have versions: the newest applies, and earlier results keep theirs', async () => {
     const employeeId = await newEmployee();
-    const lamp = { employeeId, period: '2024-01', salesData: [{ productId: 5 }] };
-    const before = (await calculate(lamp)).body.data;
+    const product = { sku: 'FAN-1', name: 'Fan', category: 'fan', price: 2400 };
+    const { id: productId } = await dataOf(service.call('POST', '/products', product), 201);
+    const fan = { employeeId, period: '2024-01', salesData: [{ productId }] };
+    const before = (await calculate(fan)).body.data;
     const rule = await service.call('POST', '/commissions/rules', {
-      category: 'lamp',
+      category: 'fan',
       rateBasisPoints: 10_000,
     });
     expect(rule.status).toBe(201);
-    expect(rule.body.data).toMatchObject({ category: 'lamp', version: 1, rateBasisPoints: 10_000 });
+    expect(rule.body.data).toMatchObject({ category: 'fan', version: 1, rateBasisPoints: 10_000 });
     const kept = await service.call('GET', `/commissions/payments?employeeId=${employeeId}`);
     expect(kept.body.data[0].total).toBe(before.total);
-    expect((await calculate(lamp)).body.data.total).toBe(2400);
+    expect((await calculate(fan)).body.data.total).toBe(2400);
     expect((await service.call('POST', '/commissions/rules', { rateBasisPoints: 10_001 })).status).toBe(400);
   });
 });

@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { FILE_NAMES, FORMAT } from '../../src/portfolio/format-rules.ts';
 import { unguarded } from '../../src/portfolio/spreadsheet-guard-rules.ts';
 import { exportFiles, rowsOf } from '../support/export-files.ts';
@@ -18,10 +17,11 @@ import {
   useService,
 } from '../support/harness.ts';
 import { expectProof, importAll, problemsOf, runImportJob, uploadImport } from '../support/imports.ts';
+import { until } from '../support/waiting.ts';
 
 const service = useService();
 
-beforeAll(() => setToday(service, '2026-11-02'));
+beforeEach(() => setToday(service, '2026-11-02'));
 
 async function rowsNow() {
   const files = await exportFiles(service);
@@ -169,12 +169,14 @@ describe('an export', () => {
   it('contains the rows of one moment', async () => {
     const account = await newAccount(service, { externalId: 'MOMENT' });
     let stop = false;
+    let paidCount = 0;
     const paying = (async () => {
-      while (!stop) await pay(service, account.id, 1);
+      for (; !stop; paidCount += 1) await pay(service, account.id, 1);
     })();
     try {
-      await delay(100);
       for (let n = 0; n < 5; n += 1) {
+        const before = paidCount;
+        await until('the next payment', () => paidCount > before);
         const rows = await rowsNow();
         const payments = rows.payments?.filter((row) => row.account === 'MOMENT');
         const figures = rows.accounts?.find((row) => row.external_id === 'MOMENT');

@@ -86,8 +86,17 @@ const MISTAKES: Record<string, { header: string; rows: [row: string, column: str
   },
 };
 
+/** The numbers of rows that an import could add. */
+async function totals(): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const path of ['/customers', '/accounts', '/payments', '/employees'])
+    counts[path] = (await service.call('GET', path)).body.pagination.total;
+  return counts;
+}
+
 it('reports more than thirty kinds of mistakes with their places, and writes nothing', async () => {
   setToday(service, '2026-11-02');
+  const before = await totals();
   const files = Object.fromEntries(
     Object.entries(MISTAKES).map(([file, { header, rows }]) => [file, [header, ...rows.map(([row]) => row)]]),
   );
@@ -120,10 +129,8 @@ it('reports more than thirty kinds of mistakes with their places, and writes not
   const run = await service.call('POST', `/imports/${id}/run`);
   expect(run.status).toBe(400);
   expect(run.body.error.message).toContain(`${checked.errors} errors`);
-  for (const path of ['/customers', '/accounts', '/payments', '/employees?filter[externalId]=E-1']) {
-    const { body } = await service.call('GET', path);
-    expect(body.data, path).toEqual([]);
-  }
+  expect(await totals()).toEqual(before);
+  expect((await service.call('GET', '/employees?filter[externalId]=E-1')).body.data).toEqual([]);
 });
 
 it.each([
@@ -180,21 +187,20 @@ it('does not start a run without a check, or a check without files', async () =>
   expect(wrongFields(unknown)).toEqual(['file']);
 });
 
-const CUSTOMERS = ['external_id,first_name,last_name,phone', 'C-90,Wanjiru,Kamau,0712 345 690'];
-const PRODUCTS = ['sku,name,category,price', 'T-90,Home system,home_system,34000'];
-const PLANS = [
-  'name,product,deposit,instalment,instalment_count,frequency,grace_days',
-  'Twice,T-90,2000,400,10,weekly,7',
-];
+const PLAN_COLUMNS = 'name,product,deposit,instalment,instalment_count,frequency,grace_days';
+/** A customer, a product and a pay plan. Their keys end in the number. */
+const catalogue = (n: number) => ({
+  customers: ['external_id,first_name,last_name,phone', `C-${n},Wanjiru,Kamau,0712 345 6${n}`],
+  products: ['sku,name,category,price', `T-${n},Home system,home_system,34000`],
+  pay_plans: [PLAN_COLUMNS, `Plan ${n},T-${n},2000,400,10,weekly,7`],
+});
 const ACCOUNTS = 'external_id,account_number,customer,product,pay_plan,opened_at';
 
 it('refuses payments that a notification of their transaction would post again or could not find', async () => {
   setToday(service, '2026-11-02');
   const id = await uploadImport(service, {
-    customers: CUSTOMERS,
-    products: PRODUCTS,
-    pay_plans: PLANS,
-    accounts: [ACCOUNTS, 'A-90,,C-90,T-90,Twice,2026-09-01'],
+    ...catalogue(90),
+    accounts: [ACCOUNTS, 'A-90,,C-90,T-90,Plan 90,2026-09-01'],
     payments: [
       'account,amount,payment_date,payment_method,transaction_ref,provider,provider_transaction_id',
       'A-90,100,2026-09-01,mobile_money,TWICE1,mpesa,TWICE1',
@@ -222,8 +228,9 @@ it('refuses payments that a notification of their transaction would post again o
 
 it('refuses an account number above which new accounts would have no numbers', async () => {
   setToday(service, '2026-11-02');
-  const files = { customers: CUSTOMERS, products: PRODUCTS, pay_plans: PLANS };
-  const account = (number: string) => [ACCOUNTS, `A-91,${number},C-90,T-90,Twice,2026-09-01`];
+  const files = catalogue(91);
+  const account = (number: string) => [ACCOUNTS, `A-91,${number},C-91,T-91,Plan 91,2026-09-01`];
+  const before = await totals();
   for (const number of ['ACC90071992547409917', `ACC1000000000${dammCheckDigit('1000000000')}`]) {
     const id = await uploadImport(service, { ...files, accounts: account(number) });
     expect(await runImportJob(service, id, 'check')).toMatchObject({ errors: 1 });
@@ -239,7 +246,7 @@ it('refuses an account number above which new accounts would have no numbers', a
   await importAll(service, { ...files, accounts: account(largest) });
   const { accountNumber } = await newAccount(service);
   expect(accountNumber).toMatch(/^ACC1000000\d{4}$/);
-  expect((await service.call('GET', '/accounts')).body.data).toHaveLength(2);
+  expect((await totals())['/accounts']).toBe((before['/accounts'] ?? 0) + 2);
 });
 
 it('shows a value that contradicts another one as it is in the file, once', async () => {
@@ -247,7 +254,7 @@ it('shows a value that contradicts another one as it is in the file, once', asyn
   const id = await uploadImport(service, {
     customers: ['external_id,first_name,last_name,phone', 'C-92,Wanjiru,Kamau,0712 345 692'],
     products: ['sku,name,category,price', 'T-92,Home system,home_system,34000'],
-    pay_plans: [PLANS[0] ?? '', 'Shown,T-92,2000,400,10,weekly,7'],
+    pay_plans: [PLAN_COLUMNS, 'Shown,T-92,2000,400,10,weekly,7'],
     accounts: [
       'external_id;customer;product;pay_plan;opened_at;opening_paid;opening_paid_on;status;status_since;status_reason',
       'A-92;C-92;T-92;Shown;05/01/2027;;;;;',

@@ -1,10 +1,10 @@
-import pg from 'pg';
 import { expect, it } from 'vitest';
 import { SYSTEM } from '../../src/core/context.ts';
 import { startWork } from '../../src/portfolio/import/commands.ts';
 import { workOnImport } from '../../src/portfolio/import/job-commands.ts';
-import { move, pay, reverse, setToday, useJobs, useService } from '../support/harness.ts';
+import { move, pay, reverse, setToday, useJobs, useService, whileHolding } from '../support/harness.ts';
 import { expectProof, importAll, runImportJob } from '../support/imports.ts';
+import { eventually } from '../support/waiting.ts';
 
 const service = useService({ LOG_LEVEL: 'error' });
 useJobs(service);
@@ -92,28 +92,20 @@ it('is done once if another process ends the work while this one waits for a con
 
 it('does not lose a change of status that staff make while an import is undone', async () => {
   const { id, account } = await importOne();
-  const holder = new pg.Client(service.connection);
-  await holder.connect();
-  let undone: ReturnType<typeof runImportJob>;
-  let changed: ReturnType<typeof service.call>;
-  try {
-    // The undo has looked for obstacles when it waits for this row.
-    await holder.query('begin');
-    // Without parameters, because the portal of a statement with parameters would keep a snapshot, for which the undo waits.
-    await holder.query(`select from account_status_changes where account_id = ${account.id} for update`);
-    undone = runImportJob(service, id, 'undo');
-    await expect.poll(() => countOfWaiting(), { timeout: 10_000 }).toBe(1);
+  // The undo has looked for obstacles when it waits for this row. The statement has no parameters, because the portal of a
+  // statement with parameters would keep a snapshot, for which the undo waits.
+  const lock = `select from account_status_changes where account_id = ${account.id} for update`;
+  const [undone, changed] = await whileHolding(service, lock, async () => {
+    const undoing = runImportJob(service, id, 'undo');
+    await eventually(countOfWaiting).toBe(1);
     let isAnswered = false;
-    changed = service.call('PUT', `/accounts/${account.id}`, { status: 'suspended', reason: 'moved away' });
-    void changed.finally(() => {
+    const body = { status: 'suspended', reason: 'moved away' };
+    const changing = service.call('PUT', `/accounts/${account.id}`, body).finally(() => {
       isAnswered = true;
     });
-    await expect
-      .poll(async () => isAnswered || (await countOfWaiting()) === 2, { timeout: 2_500 })
-      .toBe(true);
-  } finally {
-    await holder.end(); // Releases the row.
-  }
+    await eventually(async () => isAnswered || (await countOfWaiting()) === 2).toBe(true);
+    return [undoing, changing] as const;
+  });
   expect(await undone).toMatchObject({ status: 'undone', failure: null });
   expect((await changed).status).toBe(404);
   await expectProof(service);

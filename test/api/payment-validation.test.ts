@@ -12,6 +12,7 @@ import {
   setToday,
   startInstanceForTest,
   useService,
+  whileHolding,
   wrongFields,
 } from '../support/harness.ts';
 import { type Answer, notification } from '../support/http.ts';
@@ -195,15 +196,13 @@ describe('the validation', () => {
     expect((await send({})).status).toBe(429);
   });
 
-  it('answers 503 within two seconds when the database does not answer, so that the provider decides', async () => {
+  it('answers 503 after its own time limit when the database does not answer, so that the provider decides', async () => {
     const { accountNumber } = await newAccount(service);
-    await service.context.db.transaction().execute(async (tx) => {
-      await sql`lock table accounts in access exclusive mode`.execute(tx);
-      const started = performance.now();
-      const answer = await ask({ BillRefNumber: accountNumber });
+    const instance = await startInstanceForTest(service, {}, { validationMs: 100 });
+    await whileHolding(service, 'lock table accounts in access exclusive mode', async () => {
+      const answer = await instance.call('POST', ADDRESS, notification({ BillRefNumber: accountNumber }));
       expect(answer.status, answer.text).toBe(503);
       expect(answer.headers.get('retry-after')).not.toBeNull();
-      expect(performance.now() - started).toBeLessThan(2_000);
     });
     expect(await resultOf({ BillRefNumber: accountNumber })).toEqual(ACCEPTED);
   });

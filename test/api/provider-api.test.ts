@@ -15,6 +15,7 @@ beforeAll(async () => {
       'GET /test/v1/list': ({ fields }) => ({ body: { asked: fields } }),
       'POST /test/v1/huge': () => ({ body: { text: 'x'.repeat(9 * 1024 * 1024) } }),
       'POST /test/v1/html': () => ({ body: '<html>' }),
+      'POST /test/v1/silent': () => new Promise(() => {}),
       'POST /test/v1/cut': () => ({ body: { text: 'x'.repeat(1_000) }, isCutOff: true }),
     },
   });
@@ -49,12 +50,16 @@ describe('a call of the provider’s API', () => {
   });
 
   it('gets another token before the current one expires', async () => {
-    provider.tokens.lifetimeSeconds = 0.2;
-    await api.call(CALL);
+    let nowMs = 0;
+    const { url, credentials } = provider;
+    const clocked = createMobilemoneyApi({ url, ...credentials }, () => nowMs);
+    await clocked.call(CALL);
     const before = provider.tokens.issuedCount;
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    provider.tokens.lifetimeSeconds = 3_599;
-    await api.call(CALL);
+    nowMs = 3_538_000; // The token is valid for 3,599 s.
+    await clocked.call(CALL);
+    expect(provider.tokens.issuedCount).toBe(before);
+    nowMs = 3_540_000;
+    await clocked.call(CALL);
     expect(provider.tokens.issuedCount).toBe(before + 1);
   });
 
@@ -107,9 +112,7 @@ describe('a call of the provider’s API', () => {
 
   it('ends after its time limit', async () => {
     await api.call(CALL);
-    provider.failures.delayMs = 2_000;
-    const error = await failureOf(api.call({ ...CALL, timeoutMs: 50 }));
-    provider.failures.delayMs = 0;
+    const error = await failureOf(api.call({ path: '/test/v1/silent', body: {}, timeoutMs: 1 }));
     expect(error).toMatchObject({ problem: 'no_answer', message: expect.stringMatching(/time limit/) });
   });
 

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { newAccount, setToday, type TestService, useService } from '../support/harness.ts';
 import { notification } from '../support/http.ts';
+import { untilPasses } from '../support/waiting.ts';
 
 const service = useService();
 
@@ -146,7 +146,7 @@ describe('POST /payments/reconcile', () => {
   it('sets updatedAt of its payments, by which lists filter and sort', async () => {
     const [first, second, third] = [await pay(service, 1), await pay(service, 2), await pay(service, 3)];
     const before = (await service.call('GET', `/payments/${third}`)).body.data.updatedAt;
-    await delay(5);
+    service.clock.set(new Date(service.clock.now().getTime() + 1_000));
     await service.call('POST', '/payments/reconcile', { paymentIds: [first] });
     const { updatedAt, createdAt } = (await service.call('GET', `/payments/${first}`)).body.data;
     expect(updatedAt > before).toBe(true);
@@ -156,7 +156,7 @@ describe('POST /payments/reconcile', () => {
     expect(later.body.data).toMatchObject([{ id: first, updatedAt }]);
     const newest = await service.call('GET', '/payments?sort=updatedAt:desc&limit=1');
     expect(newest.body.data).toMatchObject([{ id: first }]);
-    await delay(5);
+    service.clock.set(new Date(service.clock.now().getTime() + 1_000));
     const reversed = await service.call('POST', `/payments/${first}/reverse`, { reason: 'bounced' });
     expect(reversed.body.data.updatedAt > updatedAt).toBe(true);
     expect((await service.call('GET', `/payments/${first}`)).body.data).toEqual(reversed.body.data);
@@ -200,7 +200,7 @@ describe('POST /payments/reconcile', () => {
     const paymentIds = rows.map(({ id }) => id);
     const { body } = await service.call('POST', '/payments/reconcile', { paymentIds });
     expect(body.data.counts.reconciled).toBe(2_000);
-    await vi.waitFor(async () => {
+    await untilPasses(async () => {
       const after = await written();
       expect(after.all - before.all).toBeGreaterThanOrEqual(2_000);
       expect(after.in_place - before.in_place).toBeGreaterThanOrEqual(1_990);

@@ -8,20 +8,20 @@ import { importAll, problemsOf, runImportJob, uploadImport } from '../support/im
 const service = useService({ LOG_LEVEL: 'error' });
 useJobs(service);
 
-const customers = (phone: string) => [
+const customers = (key: string, phone: string) => [
   'external_id;first_name;last_name;phone',
-  `K-001;Otieno;Müller;${phone}`,
+  `${key};Otieno;Müller;${phone}`,
 ];
-const accounts = (date: string) => [
+const accounts = (key: string, customer: string, date: string) => [
   'external_id;customer;product;pay_plan;opened_at;source_paid',
-  `A-1;K-001;SHS-40;Weekly, one year;${date};2000,5`,
+  `${key};${customer};SHS-40;Weekly, one year;${date};2000,5`,
 ];
 
 it('explains short dates and shortened numbers of a spreadsheet with a German locale', async () => {
   setToday(service, '2026-11-02');
   const id = await uploadImport(service, {
-    customers: customers('712345678'),
-    accounts: accounts('05.01.26'),
+    customers: customers('K-001', '712345678'),
+    accounts: accounts('A-1', 'K-001', '05.01.26'),
     payments: [
       'account;amount;payment_date;payment_method;transaction_ref',
       'A-1;2000,5;05.01.26;mobile_money;1,23456789012346E+018',
@@ -48,15 +48,15 @@ it('explains short dates and shortened numbers of a spreadsheet with a German lo
 it('imports amounts with a decimal comma and dates with dots', async () => {
   setToday(service, '2026-11-02');
   const done = await importAll(service, {
-    customers: `\ufeff${customers('0712 345 678').join('\n')}\n`,
-    accounts: accounts('05.01.2026'),
+    customers: `\ufeff${customers('K-002', '0712 345 678').join('\n')}\n`,
+    accounts: accounts('A-2', 'K-002', '05.01.2026'),
     payments: [
       'account;amount;payment_date;payment_method;transaction_ref',
-      'A-1;2000,5;05.01.2026;mobile_money;SAA1B2C3D4',
+      'A-2;2000,5;05.01.2026;mobile_money;SAA1B2C3D4',
     ],
   });
   expect(done).toMatchObject({ differences: 0 });
-  const { body } = await service.call('GET', '/accounts/by-external-id/A-1');
+  const { body } = await service.call('GET', '/accounts/by-external-id/A-2');
   expect(body.data).toMatchObject({ paid: 2000.5, activationDate: '2026-01-05' });
 });
 

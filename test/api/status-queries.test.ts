@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openBook } from '../../tools/simulator/provider-api/book.ts';
 import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 import {
@@ -12,17 +12,9 @@ import {
   USUAL_STATUS_PLAN,
 } from '../../tools/simulator/provider-api/status.ts';
 import { expectBooksToBalance } from '../support/books.ts';
-import {
-  accountNow,
-  dataOf,
-  newAccount,
-  notify,
-  pay,
-  runJobs,
-  useJobs,
-  useService,
-} from '../support/harness.ts';
+import { accountNow, dataOf, newAccount, notify, pay, runJobs, useService } from '../support/harness.ts';
 import type { Answer } from '../support/http.ts';
+import { useQueuedJobs } from '../support/queued-jobs.ts';
 
 const SECRET = 'secret-of-the-webhook';
 const WITH_SECRET = { query: `?token=${SECRET}` };
@@ -35,6 +27,7 @@ const book = openBook(SHORT_CODE);
 const status = statusOperations({
   books: [book],
   plan: () => plan,
+  answerMs: 1,
   answerUrl: (given) => given.replace(CALLBACK_URL, service.origin),
 });
 const provider = await startProviderApi({ operations: status.operations });
@@ -52,17 +45,20 @@ const service = useService({
   MOBILEMONEY_CALLBACK_URL: CALLBACK_URL,
   WEBHOOK_SECRET: SECRET,
 });
-useJobs(service);
+const runQueuedJobs = useQueuedJobs(service);
 const withoutQueries = useService({ WEBHOOK_SECRET: SECRET });
 afterAll(async () => {
   await status.settled();
   await provider.close();
+  await expectBooksToBalance(service.context);
 });
 
-beforeEach(() => {
+beforeEach(async () => {
   plan = USUAL_STATUS_PLAN;
   Object.assign(provider.failures, { isDown: false, errorStatus: null, refusedAsBusy: 0 });
   service.clock.set(null);
+  // The queries of earlier tests are not sent.
+  await service.context.db.updateTable('status_queries').set({ next_send_at: null }).execute();
 });
 
 const newTransactionId = () => randomUUID().replaceAll('-', '').slice(0, 10).toUpperCase();
@@ -87,17 +83,23 @@ function read(id: number) {
   return dataOf(service.call('GET', `/status-queries/${id}`));
 }
 
-async function becomes(id: number, expected: object) {
-  return vi.waitFor(async () => {
-    const query = await read(id);
-    expect(query).toMatchObject(expected);
-    return query;
-  }, 10_000);
+/** Sends the queries that are due, and waits until the provider has answered them. */
+async function sends(): Promise<void> {
+  await runQueuedJobs();
+  await status.settled();
+}
+
+async function settlesAs(id: number, expected: object) {
+  await sends();
+  const query = await read(id);
+  expect(query).toMatchObject(expected);
+  return query;
 }
 
 async function pass(minutes: number): Promise<void> {
   service.clock.set(new Date(service.context.clock.now().getTime() + minutes * MINUTE_MS));
   await runJobs(service);
+  await sends();
 }
 
 async function rejectedNotifications() {
@@ -135,7 +137,7 @@ describe('a status query about a payment', () => {
       ...{ paymentId, notificationId: null, transactionRef: body.TransID, provider: 'mobilemoney' },
       ...{ state: 'requested', answer: null, differences: [], askedBy: 'admin@example.com', endedAt: null },
     });
-    const answered = await becomes(asked.id, { state: 'answered' });
+    const answered = await settlesAs(asked.id, { state: 'answered' });
     expect(answered.answer).toEqual({
       status: 'Completed',
       amount: 800,
@@ -155,7 +157,7 @@ describe('a status query about a payment', () => {
   it('reads numbers that the provider sends as texts', async () => {
     plan = { ...USUAL_STATUS_PLAN, hasNumbersAsText: true, parameters: { Amount: '1,234.50' } };
     const { id } = await ask(`/payments/${await notified(paid())}`);
-    const { answer } = await becomes(id, { state: 'answered' });
+    const { answer } = await settlesAs(id, { state: 'answered' });
     expect(answer).toMatchObject({ amount: 1234.5, completedAt: expect.stringMatching(/Z$/) });
   });
 
@@ -170,7 +172,7 @@ describe('a status query about a payment', () => {
     plan = { ...USUAL_STATUS_PLAN, parameters };
     const body = paid();
     const { id } = await ask(`/payments/${await notified(body)}`);
-    const { differences } = await becomes(id, { state: 'answered' });
+    const { differences } = await settlesAs(id, { state: 'answered' });
     expect(differences).toEqual([
       { field: 'amount', ours: '800', provider: '900' },
       { field: 'payer', ours: body.MSISDN, provider: '254799000111' },
@@ -185,7 +187,7 @@ describe('a status query about a payment', () => {
     async (Amount) => {
       plan = { ...USUAL_STATUS_PLAN, parameters: { Amount } };
       const { id } = await ask(`/payments/${await notified(paid())}`);
-      const { answer, differences } = await becomes(id, { state: 'answered' });
+      const { answer, differences } = await settlesAs(id, { state: 'answered' });
       expect(answer.amount).toBeNull();
       expect(differences).toEqual([{ field: 'amount', ours: '800', provider: expect.any(String) }]);
       expect((await service.call('GET', '/status-queries')).status).toBe(200);
@@ -196,7 +198,7 @@ describe('a status query about a payment', () => {
     const { id: accountId } = await newAccount(service);
     const paymentId = await notified(paid());
     const { id } = await ask(`/payments/${paymentId}`);
-    await becomes(id, { state: 'answered', differences: [] });
+    await settlesAs(id, { state: 'answered', differences: [] });
     const assigned = await service.call('POST', `/payments/${paymentId}/assign`, { accountId });
     expect(assigned.status, assigned.text).toBe(200);
     await service.call('POST', `/payments/${paymentId}/reverse`, { reason: 'A test' });
@@ -209,7 +211,7 @@ describe('a status query about a payment', () => {
     const { id: accountId } = await newAccount(service);
     const payment = await pay(service, accountId, 800, { transactionRef: body.TransID, paymentMethodId: 1 });
     const { id } = await ask(`/payments/${payment.id}`);
-    await becomes(id, { state: 'answered', differences: [] });
+    await settlesAs(id, { state: 'answered', differences: [] });
     expect((await accountNow(service, accountId)).paid).toBe(800);
   });
 
@@ -244,16 +246,14 @@ describe('a status query about a payment', () => {
     );
     expect(answered.filter((one) => one.status === 202)).toHaveLength(1);
     expect(answered.filter((one) => one.status === 409)).toHaveLength(9);
-    await vi.waitFor(
-      () => expect(status.queriedTransactions.filter((ref) => ref === body.TransID)).toHaveLength(1),
-      10_000,
-    );
+    await sends();
+    expect(status.queriedTransactions.filter((ref) => ref === body.TransID)).toHaveLength(1);
   });
 
   it('is published and recorded without personal data', async () => {
     const paymentId = await notified(paid());
     const { id } = await ask(`/payments/${paymentId}`);
-    await becomes(id, { state: 'answered' });
+    await settlesAs(id, { state: 'answered' });
     const { body: feed } = await service.call('GET', '/events?limit=1000&types=status_query.*');
     const events = feed.data.events.filter((one: { resourceId: number }) => one.resourceId === id);
     const data = { paymentId, notificationId: null, provider: 'mobilemoney' };
@@ -287,7 +287,7 @@ describe('a status query about a notification', () => {
     const notificationId = found.data[0].id;
     const asked = await ask(`/notifications/${notificationId}`, {});
     expect(asked).toMatchObject({ paymentId: null, notificationId });
-    await becomes(asked.id, { state: 'answered', answer: { amount: 800 }, differences: [] });
+    await settlesAs(asked.id, { state: 'answered', answer: { amount: 800 }, differences: [] });
   });
 
   it('compares with the status of its payment', async () => {
@@ -301,10 +301,10 @@ describe('a status query about a notification', () => {
     const path = `/notifications/${found.data[0].id}`;
     const completed = await ask(path, {});
     const differences = [{ field: 'status', ours: 'reversed', provider: 'Completed' }];
-    await becomes(completed.id, { state: 'answered', differences });
+    await settlesAs(completed.id, { state: 'answered', differences });
     plan = { ...USUAL_STATUS_PLAN, parameters: { TransactionStatus: 'Cancelled' } };
     const cancelled = await ask(path, {});
-    await becomes(cancelled.id, { state: 'answered', differences: [] });
+    await settlesAs(cancelled.id, { state: 'answered', differences: [] });
   });
 
   it('that is unreadable needs a transaction from the caller', async () => {
@@ -316,7 +316,7 @@ describe('a status query about a notification', () => {
       ['transactionRef', 'is required, because the notification has no readable transaction'],
     ]);
     const { id } = await ask(path, { transactionRef: ` ${transactionRef?.toLowerCase()}` });
-    await becomes(id, { state: 'answered', transactionRef, differences: [] });
+    await settlesAs(id, { state: 'answered', transactionRef, differences: [] });
   });
 
   it('refuses another transaction than that of the notification', async () => {
@@ -339,7 +339,7 @@ describe('an answer', () => {
       plan = { ...USUAL_STATUS_PLAN, ...changes };
       const before = (await rejectedNotifications()).length;
       const { id } = await ask(`/payments/${await notified(paid())}`);
-      await becomes(id, { state: 'answered' });
+      await settlesAs(id, { state: 'answered' });
       await status.settled();
       expect(await rejectedNotifications()).toHaveLength(before);
       await pass(5);
@@ -352,10 +352,10 @@ describe('an answer', () => {
     const body = paid();
     const paymentId = await notified(body);
     const { id } = await ask(`/payments/${paymentId}`);
-    await vi.waitFor(async () => expect((await read(id)).sentAt).not.toBeNull(), 10_000);
-    await pass(9);
+    await settlesAs(id, { sentAt: expect.any(String) });
+    await pass(8);
     expect(await read(id)).toMatchObject({ state: 'requested' });
-    await pass(2);
+    await pass(3);
     expect(await read(id)).toMatchObject({ state: 'unanswered', answer: null });
     const again = await ask(`/payments/${paymentId}`);
     expect(again.id).not.toBe(id);
@@ -367,7 +367,7 @@ describe('an answer', () => {
   it('that the transaction does not exist is an answer of its own, which a later description replaces', async () => {
     const body: Record<string, string> = { ...paid(), TransID: newTransactionId() };
     const { id } = await ask(`/payments/${await notified(body)}`);
-    await becomes(id, {
+    await settlesAs(id, {
       state: 'not_found',
       message: 'The transaction receipt number does not exist. (2032)',
       answer: null,
@@ -390,7 +390,7 @@ describe('an answer', () => {
 
   it('is deleted with its query after thirty days, and the audit trail keeps its state', async () => {
     const { id } = await ask(`/payments/${await notified(paid())}`);
-    await becomes(id, { state: 'answered' });
+    await settlesAs(id, { state: 'answered' });
     await pass(29 * 24 * 60);
     expect(await read(id)).toMatchObject({ state: 'answered' });
     await pass(24 * 60 + 1);
@@ -406,7 +406,7 @@ describe('an answer', () => {
   it('to no query, about another transaction or different from an earlier answer is kept as a rejected notification', async () => {
     const body = paid();
     const { id } = await ask(`/payments/${await notified(body)}`);
-    await becomes(id, { state: 'answered' });
+    await settlesAs(id, { state: 'answered' });
     const key = await keyOf(id);
     const cases = [
       ['unknown-key', { Amount: 1 }, 'the answer belongs to no status query'],
@@ -432,7 +432,7 @@ describe('an answer', () => {
     expect((await rejectedNotifications())[0]).toMatchObject({
       failure: 'the answer about a transaction is unreadable',
     });
-    await becomes(id, { state: 'answered', answer: { amount: 800 } });
+    await settlesAs(id, { state: 'answered', answer: { amount: 800 } });
   });
 });
 
@@ -440,17 +440,17 @@ describe('sending a status query', () => {
   it('is repeated after the time that a busy provider asks for', async () => {
     Object.assign(provider.failures, { refusedAsBusy: 1, retryAfterSeconds: 120 });
     const { id } = await ask(`/payments/${await notified(paid())}`);
-    await becomes(id, { state: 'requested', message: expect.stringContaining('429') });
+    await settlesAs(id, { state: 'requested', message: expect.stringContaining('429') });
     await pass(1);
     expect(await read(id)).toMatchObject({ state: 'requested', sentAt: null });
     await pass(2);
-    await becomes(id, { state: 'answered' });
+    await settlesAs(id, { state: 'answered' });
   });
 
   it('is repeated while the provider is down, and fails if the next attempt would be after fifteen minutes', async () => {
     provider.failures.isDown = true;
     const { id } = await ask(`/payments/${await notified(paid())}`);
-    await becomes(id, { state: 'requested', message: expect.any(String) });
+    await settlesAs(id, { state: 'requested', message: expect.any(String) });
     await failsAttempt(id, 2, { afterMinutes: 2, nextInMinutes: 2 });
     await failsAttempt(id, 3, { afterMinutes: 2, nextInMinutes: 4 });
     // The next pause of 8 minutes would end 16 minutes after the query.
@@ -463,20 +463,25 @@ describe('sending a status query', () => {
     attempts: number,
     { afterMinutes, nextInMinutes }: { afterMinutes: number; nextInMinutes: number | null },
   ): Promise<void> {
+    const earliest = service.context.clock.now().getTime() + afterMinutes * MINUTE_MS;
     await pass(afterMinutes);
-    await vi.waitFor(async () => {
-      // While an attempt runs, the next one is due after three minutes.
-      const { rows } = await sql`
-        select send_attempts, extract(epoch from next_send_at - ${service.context.clock.now()})::int / 60 as next
-        from status_queries where id = ${id}`.execute(service.context.db);
-      expect(rows).toEqual([{ send_attempts: attempts, next: nextInMinutes }]);
-    }, 10_000);
+    const row = await service.context.db
+      .selectFrom('status_queries')
+      .select(['send_attempts', 'next_send_at'])
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    expect(row.send_attempts).toBe(attempts);
+    if (nextInMinutes === null) return expect(row.next_send_at).toBeNull();
+    const pauseMs = nextInMinutes * MINUTE_MS;
+    const nextAt = Date.parse(row.next_send_at ?? '');
+    expect(nextAt).toBeGreaterThanOrEqual(earliest + pauseMs);
+    expect(nextAt).toBeLessThanOrEqual(service.context.clock.now().getTime() + pauseMs);
   }
 
   it('fails at once if the provider refuses the query', async () => {
     plan = { ...USUAL_STATUS_PLAN, callAnswer: 'refused' };
     const { id } = await ask(`/payments/${await notified(paid())}`);
-    await becomes(id, { state: 'failed', message: expect.stringContaining('Invalid PartyA') });
+    await settlesAs(id, { state: 'failed', message: expect.stringContaining('Invalid PartyA') });
   });
 });
 
@@ -501,5 +506,3 @@ describe('without MOBILEMONEY_INITIATOR', () => {
     expect((await service.call('GET', '/settings')).body.data.statusQueries).toBe(true);
   });
 });
-
-it('status queries and their answers leave the books balanced', () => expectBooksToBalance(service.context));

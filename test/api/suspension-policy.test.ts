@@ -341,7 +341,7 @@ describe('concurrently', () => {
     const payplanId = await newPlan();
     const customerId = (await newCustomer(service)).id;
     const accounts = [];
-    for (let i = 0; i < 24; i += 1) {
+    for (let i = 0; i < 12; i += 1) {
       const account = await newAccount(service, { payplanId, customerId });
       await pay(service, account.id, DEPOSIT);
       accounts.push(account);

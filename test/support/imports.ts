@@ -1,15 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { FileName } from '../../src/portfolio/format-rules.ts';
 import type { TestService } from './harness.ts';
 import type { Answer } from './http.ts';
+import { untilPasses } from './waiting.ts';
 
 export type ImportAnswer = Answer['body'];
 
 /** A service in this process or another one, and the function that calls it as an admin. */
 export type AdminCalls = Pick<TestService, 'origin' | 'adminToken' | 'call'>;
-
-const LONGEST_JOB_MS = 60_000;
 
 /** Creates an import, and uploads its files. A file is text, bytes, or lines. */
 export async function uploadImport(
@@ -38,31 +36,35 @@ export async function uploadFile(
   expect(response.status, await response.text()).toBe(200);
 }
 
-/** Starts a job of an import, and waits until it ends. */
+/**
+ * Starts a job of an import, and waits until it ends.
+ * @param waits - how often the longest wait of a test may pass.
+ */
 export async function runImportJob(
   service: AdminCalls,
   id: number,
   job: 'check' | 'run' | 'undo',
-  longestMs = LONGEST_JOB_MS,
+  waits = 1,
 ): Promise<ImportAnswer> {
   const started = await service.call('POST', `/imports/${id}/${job}`);
   expect(started.status, started.text).toBe(200);
-  return untilImportJobEnds(service, id, longestMs);
+  return untilImportJobEnds(service, id, waits);
 }
 
 /** Waits until no job works on an import. */
-export async function untilImportJobEnds(
-  service: AdminCalls,
-  id: number,
-  longestMs = LONGEST_JOB_MS,
-): Promise<ImportAnswer> {
-  const endsAt = Date.now() + longestMs;
-  for (;;) {
+export async function untilImportJobEnds(service: AdminCalls, id: number, waits = 1): Promise<ImportAnswer> {
+  const readEnded = async () => {
     const { body } = await service.call('GET', `/imports/${id}`);
-    if (!['checking', 'running', 'undoing'].includes(body.data.status)) return body.data;
-    if (Date.now() > endsAt) throw new Error(`Import ${id} is still ${body.data.status}.`);
-    await delay(50);
+    const { status } = body.data;
+    if (['checking', 'running', 'undoing'].includes(status))
+      throw new Error(`Import ${id} is still ${status}.`);
+    return body.data;
+  };
+  for (let wait = 1; wait < waits; wait += 1) {
+    const ended = await untilPasses(readEnded).catch(() => undefined);
+    if (ended) return ended;
   }
+  return untilPasses(readEnded);
 }
 
 /** The problems of the last check, in the order in which they were found. */
@@ -76,13 +78,13 @@ export async function problemsOf(service: AdminCalls, id: number): Promise<Impor
 export async function importAll(
   service: AdminCalls,
   files: Parameters<typeof uploadImport>[1],
-  longestMs = LONGEST_JOB_MS,
+  waits = 1,
 ): Promise<ImportAnswer> {
   const id = await uploadImport(service, files);
-  const checked = await runImportJob(service, id, 'check', longestMs);
+  const checked = await runImportJob(service, id, 'check', waits);
   expect(await problemsOf(service, id)).toEqual([]);
   expect(checked).toMatchObject({ status: 'checked', errors: 0, failure: null });
-  const done = await runImportJob(service, id, 'run', longestMs);
+  const done = await runImportJob(service, id, 'run', waits);
   expect(done).toMatchObject({ status: 'done', failure: null });
   return done;
 }

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { queueDuePulls } from '../../src/lost-notifications/pull-commands.ts';
 import { type Book, openBook } from '../../tools/simulator/provider-api/book.ts';
 import { type PullOperations, pullOperations } from '../../tools/simulator/provider-api/pull.ts';
 import { type ProviderApi, startProviderApi } from '../../tools/simulator/provider-api/server.ts';
-import { notify, runJobs, type TestService, useJobs, useService } from './harness.ts';
+import { notify, runJobs, type TestService, useService } from './harness.ts';
+import { useQueuedJobs } from './queued-jobs.ts';
 
 export const SHORT_CODE = '600638';
 
-/** A service with its jobs, and the simulated API of the mobile-money provider. */
+/** A service that pulls payments, and the simulated API of the mobile-money provider. */
 export interface ProviderTest {
   service: TestService;
   api: ProviderApi;
@@ -19,8 +21,10 @@ export interface ProviderTest {
   pays(reference: string, amountMinor: bigint, time?: Date): Record<string, string>;
   /** Posts the body of a notification. @returns its outcome. */
   delivers(body: Record<string, string>): Promise<string>;
-  /** Runs the minute jobs, and waits until no pull is due. */
+  /** Pulls the payments of the short code if its pull is due, as the minute jobs do. */
   runsPulls(): Promise<void>;
+  /** Runs the minute jobs, and the jobs that they add. */
+  runsMinuteJobs(): Promise<void>;
   pullRow(): Promise<PullState>;
 }
 
@@ -51,10 +55,13 @@ export function useProvider(settings: Record<string, string> = {}): ProviderTest
     environment.MOBILEMONEY_CONSUMER_SECRET = test.api.credentials.consumerSecret;
   });
   const service = useService(environment);
-  useJobs(service);
+  const runQueuedJobs = useQueuedJobs(service);
   test.service = service;
   afterAll(() => test.api.close());
-  const usual = { isDown: false, errorStatus: null, delayMs: 0, refusedAsBusy: 0, retryAfterSeconds: null };
+  const usual = {
+    ...{ isDown: false, errorStatus: null, refusedAsBusy: 0, retryAfterSeconds: null },
+    singleUseTokens: false,
+  };
   beforeEach(() => void Object.assign(test.api.failures, usual));
 
   test.pays = (reference, amountMinor, time = service.context.clock.now()) => {
@@ -82,10 +89,13 @@ export function useProvider(settings: Record<string, string> = {}): ProviderTest
     };
   };
   test.runsPulls = async () => {
-    await runJobs(service);
-    await expect
-      .poll(async () => (await test.pullRow()).isDue, { interval: 20, timeout: 30_000 })
-      .toBe(false);
+    await queueDuePulls(service.context);
+    await runQueuedJobs();
+    expect((await test.pullRow()).isDue).toBe(false);
+  };
+  test.runsMinuteJobs = async () => {
+    expect(await runJobs(service)).toBe(true);
+    await runQueuedJobs();
   };
   return test;
 }

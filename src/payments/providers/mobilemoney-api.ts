@@ -45,12 +45,18 @@ const MAX_MESSAGE_LENGTH = 200;
 
 interface Token {
   text: string;
-  /** A time as in `performance.now()`. */
+  /** A time of `nowMs`. */
   renewAtMs: number;
 }
 
-/** Opens the API. All its calls share one access token. */
-export function createMobilemoneyApi(settings: MobilemoneyApiSettings): MobilemoneyApi {
+/**
+ * Opens the API. All its calls share one access token.
+ * @param nowMs - a clock that is never set back.
+ */
+export function createMobilemoneyApi(
+  settings: MobilemoneyApiSettings,
+  nowMs: () => number = () => performance.now(),
+): MobilemoneyApi {
   let token: Promise<Token> | undefined;
 
   /** Callers that need a new token at the same time share one request for it. */
@@ -58,10 +64,10 @@ export function createMobilemoneyApi(settings: MobilemoneyApiSettings): Mobilemo
     const current = token;
     if (current) {
       const known = await current;
-      if (known.renewAtMs > performance.now()) return known;
+      if (known.renewAtMs > nowMs()) return known;
       discard(current);
     }
-    token ??= requestToken(settings);
+    token ??= requestToken(settings, nowMs);
     const requested = token;
     requested.catch(() => discard(requested)); // The caller handles the error.
     return requested;
@@ -90,7 +96,7 @@ export function createMobilemoneyApi(settings: MobilemoneyApiSettings): Mobilemo
   return { call };
 }
 
-async function requestToken(settings: MobilemoneyApiSettings): Promise<Token> {
+async function requestToken(settings: MobilemoneyApiSettings, nowMs: () => number): Promise<Token> {
   const { consumerKey, consumerSecret } = settings;
   const credentials = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64');
   const body = { grant_type: 'client_credentials' };
@@ -106,7 +112,7 @@ async function requestToken(settings: MobilemoneyApiSettings): Promise<Token> {
   const lifetimeMs = Number(fields && textOf(fields, 'expires_in')) * 1_000;
   if (answer.status === 200 && text && lifetimeMs > 0) {
     const usableMs = Math.max(lifetimeMs - RENEWED_BEFORE_MS, lifetimeMs / 2);
-    return { text, renewAtMs: performance.now() + usableMs };
+    return { text, renewAtMs: nowMs() + usableMs };
   }
   if (answer.status === 400 || answer.status === 401) {
     const advice = 'Check MOBILEMONEY_CONSUMER_KEY and MOBILEMONEY_CONSUMER_SECRET.';

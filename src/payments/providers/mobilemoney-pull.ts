@@ -45,13 +45,17 @@ const FIELDS = {
   type: ['transactiontype', 'type'],
 } as const;
 
-export function mobilemoneyPull(api: MobilemoneyApi, settings: MobilemoneyPullSettings): PullSource {
+export function mobilemoneyPull(
+  api: MobilemoneyApi,
+  settings: MobilemoneyPullSettings,
+  timeoutMs = TIMEOUT_MS,
+): PullSource {
   const { number, callbackUrl } = settings;
   // The documentation describes a GET. Public clients send a POST. The API answers the wrong method with 405.
   let method: 'POST' | 'GET' = 'POST';
 
   async function query(body: ApiCall['body'], signal: AbortSignal) {
-    const call = { path: QUERY_PATH, body, timeoutMs: TIMEOUT_MS };
+    const call = { path: QUERY_PATH, body, timeoutMs };
     try {
       return await api.call({ ...call, method }, signal);
     } catch (error) {

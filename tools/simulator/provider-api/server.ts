@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, type Call, type Credentials, errorAnswer, type Operation } from './operation.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 
@@ -13,12 +12,12 @@ export interface Failures {
   isDown: boolean;
   /** If not null, every request gets this status, also the request for a token. */
   errorStatus: number | null;
-  /** Delay of every answer. */
-  delayMs: number;
   /** The number of calls to refuse with 429. Each refusal reduces this number by one. */
   refusedAsBusy: number;
   /** The Retry-After of these refusals, in seconds. Null: the header is missing. */
   retryAfterSeconds: number | null;
+  /** Each token expires after one call. */
+  singleUseTokens: boolean;
 }
 
 export interface ProviderApi {
@@ -50,9 +49,9 @@ export async function startProviderApi({ operations, port = 0 }: ProviderApiOpti
   const failures: Failures = {
     isDown: false,
     errorStatus: null,
-    delayMs: 0,
     refusedAsBusy: 0,
     retryAfterSeconds: null,
+    singleUseTokens: false,
   };
 
   async function answer(request: http.IncomingMessage): Promise<Answer> {
@@ -69,6 +68,7 @@ export async function startProviderApi({ operations, port = 0 }: ProviderApiOpti
       return { ...errorAnswer(429, 'Spike arrest violation'), headers };
     }
     calls.push(call);
+    if (failures.singleUseTokens) tokens.expireAll();
     const operation = operations[`${call.method} ${call.path}`];
     if (operation) return operation(call);
     const isKnownPath = Object.keys(operations).some((name) => name.endsWith(` ${call.path}`));
@@ -78,7 +78,6 @@ export async function startProviderApi({ operations, port = 0 }: ProviderApiOpti
   const server = http.createServer(async (request, response) => {
     if (failures.isDown) return request.socket.destroy();
     const { status = 200, headers, body, isCutOff } = await answer(request);
-    if (failures.delayMs > 0) await sleep(failures.delayMs);
     if (failures.isDown) return request.socket.destroy();
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const length = { 'content-length': String(Buffer.byteLength(text)) };
