@@ -25,6 +25,7 @@ import {
   startRealProvider,
 } from '../support/identity-providers.ts';
 import { untilImportJobEnds } from '../support/imports.ts';
+import { eventually } from '../support/waiting.ts';
 
 /** Sends the examples of the API description in the order of ../support/example-order.ts. */
 
@@ -275,11 +276,13 @@ describe.each([DAY, LATER_DAY])('sent in their order on %s, the examples', (day)
       await replay(operationOf(name));
       if (name === 'PUT /api/test/clock') setToday(service, day);
     }
+    await requestApprovals();
+    await readCreated();
+    await signInThroughProvider();
+    for (const name of ENDINGS) await replay(operationOf(name));
   });
 
-  it('find requests for approval', requestApprovals);
-
-  it('read the created resources', async () => {
+  async function readCreated(): Promise<void> {
     // A job finds gaps only after some minutes.
     const gap = { from_time: new Date('2026-11-02T08:15:30Z'), until_time: new Date('2026-11-02T08:17:02Z') };
     await service.context.db
@@ -290,9 +293,9 @@ describe.each([DAY, LATER_DAY])('sent in their order on %s, the examples', (day)
       ({ name }) => ![...STORY, ...ENDINGS, ...BROWSER].includes(name),
     );
     for (const operation of reads) await replay(operation);
-  });
+  }
 
-  it('sign in through a provider', async () => {
+  async function signInThroughProvider(): Promise<void> {
     const browser = createBrowser();
     const [start, callback] = BROWSER.map(operationOf) as [Operation, Operation];
     expect(start.parameters.find(({ name }) => name === 'provider')?.example).toBe(PROVIDER);
@@ -302,11 +305,7 @@ describe.each([DAY, LATER_DAY])('sent in their order on %s, the examples', (day)
     const answer = await browser.send(back);
     expect(answer.status).toBe(successOf(callback));
     expectAsShown(callback, await answer.json());
-  });
-
-  it('end and delete the created resources', async () => {
-    for (const name of ENDINGS) await replay(operationOf(name));
-  });
+  }
 });
 
 /** Sends every example of a request. Sends it twice if an idempotency key makes this safe. */
@@ -355,7 +354,7 @@ async function requestApprovals(): Promise<void> {
 /** Waits until the job of the statement has ended, because a statement has only one stage at a time. */
 async function untilStatementRests(): Promise<void> {
   const status = async () => (await service.call('GET', '/reconciliations/statements/1')).body.data.status;
-  await expect.poll(status).toBe('done');
+  await eventually(status).toBe('done');
 }
 
 /** The address with the example of each parameter that has one. */

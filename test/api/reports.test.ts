@@ -3,7 +3,7 @@ import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'csv-parse/sync';
 import { sql } from 'kysely';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { openCopyPool } from '../../src/core/database/copy-pool.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
@@ -29,6 +29,7 @@ import {
 } from '../support/harness.ts';
 import type { Answer } from '../support/http.ts';
 import { REACHED_BY_MOVES, STATUS_MODEL, statusesWhere } from '../support/status-model.ts';
+import { eventually } from '../support/waiting.ts';
 
 /** Answers of the API, whose shape other tests assert. */
 type Any = Answer['body'];
@@ -149,7 +150,14 @@ async function livePortfolio(service: TestService): Promise<void> {
     from account_status_changes h where h.account_id = a.id and h.from_status is null`.execute(
     service.context.db,
   );
+  const { id } = await newAccount(service);
+  await sql`update accounts set created_at = ${JUST_BEFORE_MIDNIGHT} where id = ${id}`.execute(
+    service.context.db,
+  );
 }
+
+/** In UTC. The business day is the next one. */
+const JUST_BEFORE_MIDNIGHT = '2019-05-31T21:30:00Z';
 
 const readerOf = (service: TestService) => async (path: string) => (await service.call('GET', path)).body;
 
@@ -168,7 +176,7 @@ describe('GET /reports/accounts/summary', () => {
   beforeAll(async () => {
     await livePortfolio(service);
     raw = await readPortfolio(readerOf(service));
-  }, 120_000);
+  });
 
   const summary = (startDate: string, endDate: string) => summaryOf(service, startDate, endDate);
 
@@ -265,10 +273,6 @@ describe('GET /reports/accounts/summary', () => {
   });
 
   it('counts an account recorded shortly before midnight UTC on its business day', async () => {
-    const account = await newAccount(service);
-    await sql`update accounts set created_at = '2019-05-31T21:30:00Z' where id = ${account.id}`.execute(
-      service.context.db,
-    );
     expect((await summary('2019-06-01', '2019-06-01')).opened.count).toBe(1);
     expect((await summary('2019-05-31', '2019-05-31')).opened.count).toBe(0);
   });
@@ -312,8 +316,17 @@ describe('the figures of a past day', () => {
   /** Without the addresses of lists, which show the present day. */
   const figuresOf = (data: Any) =>
     JSON.parse(JSON.stringify(data).replace(/"accountsUrl":("[^"]*"|null)/g, '"":0'));
-  const standingOf = async (day: string) =>
-    (await summary(day, day)).byStatus.filter(({ count }: Any) => count > 0).map(({ status }: Any) => status);
+  /** @returns a function that tells which statuses have more accounts on a day than now. */
+  async function watchStatuses(...days: string[]) {
+    const countsOf = async (day: string): Promise<Map<string, number>> =>
+      new Map((await summary(day, day)).byStatus.map(({ status, count }: Any) => [status, count]));
+    const before = new Map<string, Map<string, number>>();
+    for (const day of days) before.set(day, await countsOf(day));
+    return async (day: string) =>
+      [...(await countsOf(day))]
+        .filter(([status, count]) => count > (before.get(day)?.get(status) ?? 0))
+        .map(([status]) => status);
+  }
 
   it('do not change with later events on the accounts', async () => {
     setToday(service, '2026-03-02');
@@ -393,6 +406,8 @@ describe('the figures of a past day', () => {
   });
 
   it('show an account that was recorded late with its later status', async () => {
+    setToday(service, LATER);
+    const standingOf = await watchStatuses('2025-01-05', '2025-01-06', '2025-06-01');
     setToday(service, '2025-06-01');
     const { id } = await newAccount(service, { activationDate: '2025-01-06' });
     await move(service, id, 'suspended');
@@ -403,6 +418,8 @@ describe('the figures of a past day', () => {
   });
 
   it('show an account as completed from the day of the last payment, unless that is reversed', async () => {
+    setToday(service, LATER);
+    const standingOf = await watchStatuses('2024-03-14', '2024-03-15', '2024-06-15');
     setToday(service, '2024-06-01');
     const { id, total } = await newAccount(service, { activationDate: '2024-01-01' });
     const payment = await pay(service, id, total, { paymentDate: '2024-03-15' });
@@ -515,7 +532,7 @@ describe('GET /reports/payments', () => {
       ...{ TransactionType: 'Pay Bill', TransID: 'UNMATCHED1', TransAmount: '12.50', BusinessShortCode: '1' },
       ...unmatched,
     });
-  }, 60_000);
+  });
 
   const report = async (query = '') => {
     const { status, body } = await service.call('GET', `/reports/payments?${query}`);
@@ -705,10 +722,8 @@ async function exportsRunning(service: TestService): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-const SOON = { timeout: 10_000, interval: 50 };
-
 describe('a long export', () => {
-  const service = useService();
+  const service = useService({}, { slotMs: 200 });
   // 24 MB in total, more than the buffers of the sockets.
   const ROWS = 30_000;
   const REF_LENGTH = 800;
@@ -729,6 +744,13 @@ describe('a long export', () => {
       );
     }
   });
+
+  /** Waits until no export of another test is running. */
+  const untilFree = async () => {
+    await eventually(() => exportsRunning(service)).toBe(0);
+    await eventually(async () => (await service.call('GET', SHORT)).status).toBe(200);
+  };
+  beforeEach(untilFree);
 
   /** Starts an export and stops reading after the first bytes. */
   async function startReading(token = service.adminToken) {
@@ -774,14 +796,14 @@ describe('a long export', () => {
     expect((failure as NodeJS.ErrnoException).code).toBe('ECONNRESET');
     expect(response.complete).toBe(false);
     expect(bytes).toBeLessThan(ROWS * REF_LENGTH);
-    expect((await service.call('GET', SHORT)).status).toBe(200);
+    await untilFree();
   });
 
   it('ends on the server when the client disconnects', async () => {
     const { request } = await startReading();
-    await expect.poll(() => exportsRunning(service), SOON).toBe(1);
+    await eventually(() => exportsRunning(service)).toBe(1);
     request.destroy();
-    await expect.poll(() => exportsRunning(service), SOON).toBe(0);
+    await eventually(() => exportsRunning(service)).toBe(0);
     // An export whose reader leaves before the first byte ends too.
     for (let i = 0; i < 6; i += 1) {
       const hasty = http.get(`${service.origin}${QUERY}`, {
@@ -792,8 +814,7 @@ describe('a long export', () => {
       await delay(15 * i);
       hasty.destroy();
     }
-    await expect.poll(() => exportsRunning(service), SOON).toBe(0);
-    await expect.poll(async () => (await service.call('GET', SHORT)).status, SOON).toBe(200);
+    await untilFree();
   });
 
   it('runs beside the export of another user; a third export, or a second one of the same user, is refused with a delay', async () => {
@@ -809,7 +830,7 @@ describe('a long export', () => {
     expect((await service.call('GET', '/reports/payments')).status).toBe(200);
     const [one] = await Promise.all([readToEnd(first.response), second.request.destroy()]);
     expect(one.failure).toBeNull();
-    await expect.poll(async () => (await service.call('GET', SHORT)).status, SOON).toBe(200);
+    await untilFree();
   });
 
   it('fails before anything is sent if its statement is wrong, and frees its slot', async () => {
@@ -826,21 +847,24 @@ describe('a long export', () => {
   });
 });
 
-const small = useService();
+const small = useService({}, { slotMs: 200 });
 
 describe('summaries', () => {
   it('run two at a time; a third waits, and is then refused with a delay', async () => {
     const { summaries } = small.parts;
-    const running = ['user 8', 'user 9'].map((user) =>
-      summaries.read(user, (tx) => sql`select pg_sleep(6)`.execute(tx)),
-    );
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const running = ['user 8', 'user 9'].map((user) => summaries.read(user, () => ended));
     const waiting = small.call('GET', '/reports/accounts/summary');
     expect((await small.call('GET', '/accounts')).status).toBe(200);
     const { status, headers } = await waiting;
     expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+    end();
     await Promise.all(running);
     expect((await small.call('GET', '/reports/accounts/summary')).status).toBe(200);
-  }, 30_000);
+  });
 });
 
 describe('a payment dated before its account', () => {
