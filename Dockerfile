@@ -11,7 +11,7 @@ COPY packages ./packages
 COPY tools ./tools
 COPY web ./web
 COPY scripts/ensure-build.mjs ./scripts/
-RUN npm run build && find dist -name '*.map' -delete && npm prune --omit=dev --ignore-scripts
+RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 # Runtime: the bundles, the three packages that are not in them, no embedded PostgreSQL, no root.
 FROM node:24-bookworm-slim

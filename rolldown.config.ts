@@ -39,5 +39,5 @@ export default defineConfig({
   // Packages with native code. pg-native is not installed.
   external: ['@myriaddreamin/typst-ts-node-compiler', '@node-rs/argon2', 'pg-native'],
   transform: { target: 'es2023' },
-  output: { dir: 'dist', cleanDir: true, chunkFileNames: '[name].js', sourcemap: true, keepNames: true },
+  output: { dir: 'dist', cleanDir: true, chunkFileNames: '[name].js', keepNames: true },
 });
