@@ -1,10 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { endOutdatedApprovals } from '../../src/approvals/commands.ts';
+import { inSnapshot } from '../../src/core/database/transactions.ts';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/events/catalogue-schema.ts';
 import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
+import { runChecks } from '../../src/proof/checks-store.ts';
 import { USER_ROLES } from '../../src/rights.ts';
 import {
   move,
@@ -15,16 +16,18 @@ import {
   pay,
   reverse,
   setToday,
-  startInstanceForTest,
+  useInstance,
   useJobs,
   useService,
 } from '../support/harness.ts';
 import { type Answer, notification } from '../support/http.ts';
 import { importAll, runImportJob, uploadFile } from '../support/imports.ts';
 import { REACHED_BY_MOVES, STATUS_MODEL } from '../support/status-model.ts';
+import { until } from '../support/waiting.ts';
 
 const service = useService();
 useJobs(service);
+const limited = useInstance(service, { APPROVAL_LIMIT: '100' });
 
 /** Personal data that the calls of this file send. No event may contain any of it. */
 const PERSONAL = {
@@ -91,16 +94,31 @@ function statement(receipt: string, reference: string): string {
 }
 
 async function statementDone(id: number): Promise<void> {
-  for (;;) {
-    const { status } = await ok(service.call('GET', `/reconciliations/statements/${id}`));
-    expect(status).not.toBe('failed');
-    if (status === 'done') return;
-    await delay(20);
-  }
+  const statusOf = async () => (await ok(service.call('GET', `/reconciliations/statements/${id}`))).status;
+  let status: string;
+  await until('the job of the statement', async () => {
+    status = await statusOf();
+    return status === 'done' || status === 'failed';
+  });
+  expect(await statusOf()).toBe('done');
+}
+
+const walks: (() => Promise<void>)[] = [];
+
+/** A test that publishes events. The tests of all events together need these events, too, and so run it if it has not run. */
+function walk(title: string, work: () => Promise<void>): void {
+  let walked: Promise<void> | undefined;
+  const walkOnce = () => {
+    if (!walked) setToday(service, '2026-11-03');
+    walked ??= work();
+    return walked;
+  };
+  walks.push(walkOnce);
+  it(title, walkOnce);
 }
 
 describe('a change publishes', () => {
-  it('customers and their KYC', async () => {
+  walk('customers and their KYC', async () => {
     const customer = await publishes([['customer.created', {}]], () => newCustomer(service, PERSONAL));
     await publishes([['customer.updated', { changedFields: ['email', 'phone'] }]], () =>
       put(`/customers/${customer.id}`, { email: PERSONAL.email, phone: PERSONAL.phone }),
@@ -114,7 +132,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('the activation of an account', async () => {
+  walk('the activation of an account', async () => {
     setToday(service, '2026-11-02');
     await publishes(
       [['customer.created'], ['account.opened', { status: 'pending', activationDate: '2026-11-03' }]],
@@ -126,7 +144,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('every other change of an account', async () => {
+  walk('every other change of an account', async () => {
     const { id } = await newAccount(service);
     await publishes([['account.suspended']], () => move(service, id, 'suspended'));
     await publishes([['account.reactivated']], () => move(service, id, 'active'));
@@ -161,7 +179,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('moves of credit', async () => {
+  walk('moves of credit', async () => {
     const from = await newAccount(service);
     const to = await newAccount(service);
     await pay(service, from.id, 22_900);
@@ -187,7 +205,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('what a provider reports, and what staff do with it', async () => {
+  walk('what a provider reports, and what staff do with it', async () => {
     const { id, accountNumber } = await newAccount(service);
     await publishes(
       [
@@ -213,7 +231,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('links and conflicts of manual payments', async () => {
+  walk('links and conflicts of manual payments', async () => {
     const { id, accountNumber } = await newAccount(service);
     const linked = notification({ BillRefNumber: accountNumber });
     await pay(service, id, 400, { transactionRef: linked.TransID });
@@ -238,8 +256,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('requests for approval', async () => {
-    const limited = await startInstanceForTest(service, { APPROVAL_LIMIT: '100' });
+  walk('requests for approval', async () => {
     const token = await service.signInAs('finance');
     const { id: accountId } = await newAccount(service);
     const { id: paymentId } = await pay(service, accountId, 400);
@@ -273,7 +290,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('reconciliations', async () => {
+  walk('reconciliations', async () => {
     const { id } = await newAccount(service);
     const first = await pay(service, id, 10);
     const second = await pay(service, id, 20);
@@ -287,7 +304,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('statements of the provider', async () => {
+  walk('statements of the provider', async () => {
     setToday(service, '2026-11-30');
     const { accountNumber } = await newAccount(service);
     await newEvents();
@@ -322,7 +339,7 @@ describe('a change publishes', () => {
     ]);
   });
 
-  it('invoices', async () => {
+  walk('invoices', async () => {
     const { id } = await newAccount(service);
     const items = [{ description: `for ${PERSONAL.firstName}`, quantity: 2, unitPrice: 150 }];
     const invoice = await publishes([['invoice.issued', { accountId: id, total: 300 }]], () =>
@@ -333,7 +350,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('employees and commissions', async () => {
+  walk('employees and commissions', async () => {
     const employee = await publishes([['employee.created', { active: true }]], () =>
       post('/employees', { name: PERSONAL.lastName, phone: PERSONAL.phone }),
     );
@@ -356,7 +373,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('the catalogue', async () => {
+  walk('the catalogue', async () => {
     const product = await publishes([['product.created', { price: 500, active: true }]], () =>
       post('/products', { sku: 'EVT-1', name: 'Lamp', category: 'lamp', price: 500 }),
     );
@@ -394,7 +411,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('external ids', async () => {
+  walk('external ids', async () => {
     const account = await newAccount(service);
     const payment = await pay(service, account.id, 10);
     const changes = { externalId: 'ours 1' };
@@ -406,7 +423,7 @@ describe('a change publishes', () => {
     );
   });
 
-  it('API keys', async () => {
+  walk('API keys', async () => {
     const { id } = await publishes([['api_key.created', { role: 'viewer' }]], () =>
       post('/api-keys', { name: 'Key', role: 'viewer' }),
     );
@@ -417,7 +434,7 @@ describe('a change publishes', () => {
     await publishes([['api_key.revoked', {}]], () => post(`/api-keys/${id}/revoke`));
   });
 
-  it('users, invitations and sessions', async () => {
+  walk('users, invitations and sessions', async () => {
     const names = { firstName: PERSONAL.firstName, lastName: PERSONAL.lastName };
     const user = await publishes([['user.created', { role: 'viewer', employeeId: null }]], () =>
       post('/users', { ...names, email: PERSONAL.email, password: PASSWORD, role: 'viewer' }),
@@ -461,7 +478,7 @@ describe('a change publishes', () => {
 });
 
 describe('a portfolio import', () => {
-  it('publishes the start and the result of its check, its run and a refused undo', async () => {
+  walk('publishes the start and the result of its check, its run and a refused undo', async () => {
     const { id } = await post('/imports');
     await uploadFile(
       service,
@@ -491,7 +508,7 @@ describe('a portfolio import', () => {
     expect(account.customerId).toBe(customer.id);
   });
 
-  it('publishes that it was undone, and that its files were deleted', async () => {
+  walk('publishes that it was undone, and that its files were deleted', async () => {
     const file = 'external_id,first_name,last_name,phone\nCRM-8,Achieng,Otieno,+254733123988';
     const done = await importAll(service, { customers: file });
     await publishes([['import.undoing_started'], ['import.undone', {}]], () =>
@@ -519,6 +536,10 @@ function pathOf({ type, resource, resourceId }: Data): string {
 }
 
 describe('all events together', () => {
+  beforeAll(async () => {
+    for (const walkOnce of walks) await walkOnce();
+  });
+
   it('are of every type of the catalogue', () => {
     // The tests of webhook endpoints, payment requests, status queries, lost notifications, proofs and identity
     // providers publish the others.
@@ -532,11 +553,8 @@ describe('all events together', () => {
 
   it('have exactly the data of their type', async () => {
     const rows = await service.context.db.selectFrom('events').select(['type', 'data', 'version']).execute();
-    for (const { type, data, version } of rows) {
-      const fields = EVENTS[type as EventType].data;
-      expect(Object.keys(data as object).sort(), type).toEqual([...fields].sort());
-      expect(version, type).toBe(1);
-    }
+    const shown = rows.map(({ type, data, version }) => [type, version, Object.keys(data as object).sort()]);
+    expect(shown).toEqual(rows.map(({ type }) => [type, 1, [...EVENTS[type as EventType].data].sort()]));
   });
 
   it('contain no personal data', async () => {
@@ -561,22 +579,24 @@ describe('all events together', () => {
     const expected: Data[] = [];
     for (const event of body.data.events) {
       const path = pathOf(event);
-      if (!statuses.has(path)) {
+      // A role may read either all subjects of a kind or none. Exception: its own commissions.
+      const kind = event.resource === 'commission' ? path : path.replace(/\d+$/, '');
+      if (!statuses.has(kind)) {
         const { status, text } = await service.call('GET', path, undefined, { token });
         // 404: the commission of another employee.
         expect([200, 403, 404], `${path} ${text}`).toContain(status);
-        statuses.set(path, status);
+        statuses.set(kind, status);
       }
-      if (statuses.get(path) === 200) expected.push(event);
+      if (statuses.get(kind) === 200) expected.push(event);
     }
     expect(seen.body.data.events).toEqual(expected);
     expect([...statuses.values()].includes(403)).toBe(role !== 'admin');
   });
 
   it('are one for each audit entry', async () => {
-    const { body } = await service.call('GET', '/reports/proof');
-    for (const { check, violations } of body.data.checks) {
-      if (check.startsWith('events_')) expect(violations, check).toEqual([]);
-    }
+    const findings = await inSnapshot(service.context.db, (tx) => runChecks(tx));
+    const ofEvents = findings.filter(({ check }) => check.startsWith('events_'));
+    expect(ofEvents.length).toBeGreaterThan(0);
+    expect(ofEvents.filter(({ violationCount }) => violationCount > 0)).toEqual([]);
   });
 });

@@ -12,6 +12,7 @@ import {
   waitingForLock,
   whileHolding,
 } from '../support/harness.ts';
+import { eventually } from '../support/waiting.ts';
 
 /** Transactions that lock several rows lock them in one order: otherwise PostgreSQL ends some of them as deadlocks. */
 const service = useService();
@@ -29,7 +30,7 @@ async function expectAscendingLocks<T>(
   const lock = `select from accounts where id = ${low} for no key update`;
   await whileHolding(service, lock, async (holder) => {
     working = work();
-    await expect.poll(() => waitingForLock(holder), { timeout: 2_500 }).toHaveLength(1);
+    await eventually(() => waitingForLock(holder)).toHaveLength(1);
     await holder.query('select from accounts where id = $1 for no key update nowait', [high]);
   });
   return working as Promise<T>;
@@ -67,7 +68,7 @@ describe('a transaction that locks two accounts', () => {
       await record(2);
       const notified = await notify(service, { TransID, TransAmount: '1.00' });
       expect(notified.body.data.outcome).toBe('conflict');
-      const { body } = await service.call('GET', '/notifications?filter[outcome]=conflict');
+      const { body } = await service.call('GET', `/notifications?filter[transactionRef]=${TransID}`);
       const answer = await expectAscendingLocks([low.id, high.id], () =>
         service.call('POST', `/notifications/${body.data[0].id}/resolve`, {
           paymentId: null,

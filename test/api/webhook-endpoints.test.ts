@@ -204,8 +204,11 @@ describe('the secret of an endpoint', () => {
         return false;
       }
     };
-    const { secret: second, previousSecretExpiresAt } = await rotate({ overlapSeconds: 60 });
-    expect(Date.parse(previousSecretExpiresAt) - Date.now()).toBeGreaterThan(50_000);
+    const begunMs = Date.now();
+    const { secret: second, previousSecretExpiresAt } = await rotate({ overlapSeconds: 3_600 });
+    const rotatedMs = Date.parse(previousSecretExpiresAt) - 3_600_000;
+    expect(rotatedMs).toBeGreaterThanOrEqual(begunMs);
+    expect(rotatedMs).toBeLessThanOrEqual(Date.now());
     expect([await accepts(first), await accepts(second)]).toEqual([true, true]);
     const { secret: third } = await rotate({ overlapSeconds: 0 });
     expect([await accepts(first), await accepts(second), await accepts(third)]).toEqual([false, false, true]);

@@ -275,12 +275,12 @@ describe('a repeat', () => {
     expect((await accountNow(service, account.id)).paid).toBe(0);
   });
 
-  it('that arrives fifty times concurrently makes one payment', async () => {
+  it('that arrives twenty times concurrently makes one payment', async () => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber });
-    const answers = await Promise.all(Array.from({ length: 50 }, () => notify(service, sent)));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => notify(service, sent)));
     const outcomes = answers.map((answer) => accepted(answer).outcome).sort();
-    expect(outcomes).toEqual(['matched', ...Array(49).fill('repeated')]);
+    expect(outcomes).toEqual(['matched', ...Array(19).fill('repeated')]);
     expect((await accountNow(service, account.id)).paid).toBe(400);
   });
 
@@ -328,7 +328,8 @@ describe('a transaction that staff recorded first', () => {
     const { account, payment } = await entered(sent.TransID, 400);
     expect(accepted(await notify(service, sent))).toEqual({ outcome: 'conflict', paymentId: null });
     expect((await accountNow(service, account.id)).paid).toBe(400);
-    const { body } = await service.call('GET', '/notifications?filter[outcome]=conflict');
+    const query = `filter[outcome]=conflict&filter[transactionRef]=${sent.TransID}`;
+    const { body } = await service.call('GET', `/notifications?${query}`);
     expect(body.data[0]).toMatchObject({
       status: 'processed',
       transactionRef: sent.TransID,
@@ -400,7 +401,7 @@ describe('a transaction that staff recorded first', () => {
   it('is posted without a deadlock by many concurrent reversals', async () => {
     const [x, y] = [await newAccount(service), await newAccount(service)];
     const entries: number[] = [];
-    for (let i = 0; i < 12; i++) {
+    for (let i = 0; i < 8; i++) {
       const [entered, meant] = i % 2 ? [x, y] : [y, x];
       const sent = notification({ TransAmount: '6', BillRefNumber: meant.accountNumber });
       entries.push((await pay(service, entered.id, 5, { transactionRef: sent.TransID })).id);
@@ -410,8 +411,8 @@ describe('a transaction that staff recorded first', () => {
       entries.map((id) => service.call('POST', `/payments/${id}/reverse`, { reason: 'wrong account' })),
     );
     expect(answers.map(({ status }) => status)).toEqual(entries.map(() => 200));
-    expect((await accountNow(service, x.id)).paid).toBe(36);
-    expect((await accountNow(service, y.id)).paid).toBe(36);
+    expect((await accountNow(service, x.id)).paid).toBe(24);
+    expect((await accountNow(service, y.id)).paid).toBe(24);
   });
 
   it('twice, under two methods, waits until staff have reversed one of the two', async () => {
@@ -499,7 +500,7 @@ describe('a transaction that staff recorded first', () => {
 
   it('and reported by the provider at the same moment is counted once, in either order', async () => {
     const account = await newAccount(service);
-    const rounds = 15;
+    const rounds = 6;
     for (let round = 0; round < rounds; round++) {
       const sent = notification({ BillRefNumber: account.accountNumber, TransAmount: '10' });
       const body = { accountId: account.id, amount: 10, paymentMethodId: CASH, transactionRef: sent.TransID };
@@ -1064,6 +1065,7 @@ describe('the account is found', () => {
 });
 
 describe('a notification whose processing fails', () => {
+  const impatient = useInstance(service, {}, { postingMs: 50 });
   beforeAll(() => expectBooksToBalance(service.context)); // Jobs could repair what the tests above have done.
 
   it('is stored and acknowledged, and posted by the minute job', async () => {
@@ -1072,7 +1074,7 @@ describe('a notification whose processing fails', () => {
     // Someone holds the account for longer than the service waits for a lock.
     const answer = await service.context.db.transaction().execute(async (tx) => {
       await sql`select 1 from accounts where id = ${account.id} for update`.execute(tx);
-      return notify(service, sent);
+      return notify(impatient, sent);
     });
     expect(accepted(answer)).toEqual({ outcome: 'pending', paymentId: null });
     expect(await stored(sent.TransID)).toEqual([

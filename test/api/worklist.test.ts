@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { type KyselyPlugin, RawNode, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SYSTEM, today } from '../../src/core/context.ts';
+import { Database } from '../../src/core/database/db.ts';
+import { databaseOf } from '../../src/core/database/transactions.ts';
 import { createLog } from '../../src/core/log.ts';
 import { lockAccounts } from '../../src/ledger/store.ts';
 import { unassignPayment } from '../../src/payments/assignment-commands.ts';
@@ -371,18 +373,20 @@ describe('the suggestions', () => {
   });
 
   it('omit names if their search takes too long, and log it', async () => {
-    const { account } = await holder({ firstName: 'Akinyi', lastName: 'Wambugu' });
-    await post({ FirstName: 'Akinyi', LastName: 'Wambugu', BillRefNumber: `${account.accountNumber}1` });
+    const { account } = await holder({ firstName: 'Nekesa', lastName: 'Simiyu' });
+    await post({ FirstName: 'Nekesa', LastName: 'Simiyu', BillRefNumber: `${account.accountNumber}1` });
     const slowNames: KyselyPlugin = {
       transformQuery({ node }) {
         const text = JSON.stringify(node, (_key, value) => (typeof value === 'bigint' ? `${value}` : value));
-        return text.includes('search_text like') ? RawNode.createWithSql('select pg_sleep(10)') : node;
+        return text.includes('search_text like') ? RawNode.createWithSql('select pg_sleep(3600)') : node;
       },
       transformResult: async ({ result }) => result,
     };
     const log = createLog({ LOG_LEVEL: 'silent', production: true });
     const warn = vi.spyOn(log, 'warn');
-    const context = { ...service.context, db: service.context.db.withPlugin(slowNames) };
+    const { dialect, pool, limits } = databaseOf(service.context.db);
+    const db = new Database(dialect, pool, { ...limits, namesMs: 50 }, undefined, [slowNames]);
+    const context = { ...service.context, db };
     const page = await listUnmatched(context, log, {
       ...{ filters: [], isPlain: true, page: 1, limit: 1 },
       order: [{ field: { name: 'id', kind: 'id', column: 'p.id' }, direction: 'desc' }],
@@ -488,7 +492,8 @@ describe('the suggestions', () => {
 
   it('are at most ten, and the same ten each time', async () => {
     const { customer } = await holder({ nationalId: 'MANY-ACCOUNTS' });
-    for (let i = 0; i < 11; i++) await newAccount(service, { customerId: customer.id });
+    const items = Array(11).fill({ customerId: customer.id, productId: 1, payplanId: 2 });
+    await dataOf(service.call('POST', '/accounts/bulk', { items }));
     const id = await post({ BillRefNumber: 'many accounts' });
     const first = await suggestionsOf({ id });
     expect(first).toHaveLength(10);
@@ -497,7 +502,12 @@ describe('the suggestions', () => {
 
   it('omit a name that too many customers have', async () => {
     const names = { firstName: 'Popular', lastName: 'Namesake' };
-    for (let i = 0; i < 21; i++) await holder(names);
+    const customers = Array.from({ length: 21 }, () => ({ ...names, phone: `+${stranger()}` }));
+    const created = await dataOf(service.call('POST', '/customers/bulk', { items: customers }));
+    const items = created.items.map(({ data }: { data: { id: number } }) => ({
+      ...{ customerId: data.id, productId: 1, payplanId: 2 },
+    }));
+    await dataOf(service.call('POST', '/accounts/bulk', { items }));
     expect(await suggested({ FirstName: 'Popular', LastName: 'Namesake' })).toEqual([]);
   });
 });

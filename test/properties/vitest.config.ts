@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 const PROPERTY_SEED = process.env.PROPERTY_SEED ?? String(Date.now() % 2 ** 31);
 process.stdout.write(`Properties: repeat this run with PROPERTY_SEED=${PROPERTY_SEED}\n`);
 
-/** Runs the property tests of money and schedules; those in test/properties/ with 1,000 cases instead of 100. */
+/** Runs the property tests of money and schedules; those in test/properties/ with 1,000 cases instead of 50. */
 export default defineConfig({
   test: {
     include: [
