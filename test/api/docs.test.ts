@@ -7,6 +7,7 @@ import { send } from '../security/wire.ts';
 import { committedDescription } from '../support/api-description.ts';
 import { startInstanceForTest, useService } from '../support/harness.ts';
 import { type CallOptions, createCaller } from '../support/http.ts';
+import { eventually } from '../support/waiting.ts';
 
 const service = useService();
 const get = (path: string, options?: CallOptions) =>
@@ -92,13 +93,19 @@ describe('every file of the documentation', () => {
     const clients = await Promise.all(Array.from({ length: 130 }, () => holdRequest(service.origin)));
     try {
       for (const path of FILES)
-        await expect.poll(async () => (await ask(path)).status, { message: path }).toBe(503);
+        await eventually(async () => ({ path, status: (await ask(path)).status })).toEqual({
+          path,
+          status: 503,
+        });
       expect((await ask('/health')).status).toBe(200);
     } finally {
       for (const client of clients) client.destroy();
     }
     for (const path of FILES)
-      await expect.poll(async () => (await ask(path)).status, { message: path }).toBe(200);
+      await eventually(async () => ({ path, status: (await ask(path)).status })).toEqual({
+        path,
+        status: 200,
+      });
   });
 
   it('is serialized once for any number of requests', async () => {

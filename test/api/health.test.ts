@@ -1,42 +1,38 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { openDatabase } from '../../src/core/database/db.ts';
 import { openDatabaseProbe } from '../../src/platform/health/probe.ts';
-import { startInstanceForTest, useService, whileHolding } from '../support/harness.ts';
+import { startInstanceForTest, startServiceForTest, useService, whileHolding } from '../support/harness.ts';
 import { type Answer, createCaller } from '../support/http.ts';
-import { PATIENT } from '../support/waiting.ts';
+import { eventually, PATIENT } from '../support/waiting.ts';
 
 const service = useService();
 const NOT_THERE = 'redis://127.0.0.1:1';
 
 describe('GET /health', () => {
   it('returns the state of the service and its parts, at the root and without the envelope', async () => {
-    const before = Date.now();
-    const answer = await createCaller(service.origin)('GET', '/health');
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-02T08:15:30.123Z') });
+    const answer = await createCaller(service.origin)('GET', '/health').finally(() => vi.useRealTimers());
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
       status: 'ok',
-      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      timestamp: '2026-11-02T08:15:30.123Z',
       uptime: expect.any(Number),
       database: 'up',
       redis: 'disabled',
       replica: 'disabled',
       silentProviders: [],
     });
-    expect(Date.parse(answer.body.timestamp)).toBeGreaterThanOrEqual(before);
     expect(answer.body.uptime).toBeGreaterThan(0);
   });
 
   it('counts its uptime in seconds', async () => {
-    const uptime = async () => (await createCaller(service.origin)('GET', '/health')).body.uptime;
-    const [began, before] = [performance.now(), await uptime()];
-    await delay(500);
-    const [after, ended] = [await uptime(), performance.now()];
-    expect(after - before).toBeGreaterThan(0.4);
-    expect(after - before).toBeLessThan((ended - began) / 1000 + 0.1);
+    const before = process.uptime(); // in seconds
+    const { uptime } = (await createCaller(service.origin)('GET', '/health')).body;
+    expect(uptime).toBeGreaterThanOrEqual(before);
+    expect(uptime).toBeLessThanOrEqual(process.uptime());
   });
 
   it('is not below /api', async () => {
@@ -44,16 +40,16 @@ describe('GET /health', () => {
   });
 
   it('is degraded, and still 200, while Redis cannot be reached', async () => {
-    const { origin, call } = await startInstanceForTest(service, {
+    const { origin, call, redis } = await startInstanceForTest(service, {
       REDIS_URL: NOT_THERE,
       RATE_LIMIT_GENERAL: '100',
     });
     const answer = await createCaller(origin)('GET', '/health');
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({ status: 'degraded', database: 'up', redis: 'down' });
-    const started = performance.now();
+    const asked = vi.spyOn(redis ?? expect.fail('There is no client of Redis.'), 'inTime');
     expect((await call('GET', '/customers', undefined, { token: service.adminToken })).status).toBe(200);
-    expect(performance.now() - started).toBeLessThan(2_000); // nobody waits for Redis
+    expect(asked).not.toHaveBeenCalled(); // No request waits for Redis.
   });
 
   it('is down with 503 while the database cannot be reached, readiness too; liveness is not', async () => {
@@ -96,8 +92,10 @@ describe('GET /health', () => {
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`.execute(service.context.db);
     const statusOf = async () => (await service.call('GET', '/products')).status;
-    await expect.poll(statusOf, { timeout: 5_000 }).toBe(200);
-    expect((await createCaller(service.origin)('GET', '/health')).body.status).toBe('ok');
+    await eventually(statusOf).toBe(200);
+    await eventually(async () => (await createCaller(service.origin)('GET', '/health')).body.status).toBe(
+      'ok',
+    );
   });
 });
 
@@ -110,7 +108,7 @@ describe('under overload', () => {
         if (answer.status === 503) refused.push(answer);
         return answer.status;
       });
-      await expect.poll(() => refused.length, { timeout: 2_500 }).toBe(200 - 128);
+      await eventually(() => refused.length).toBe(200 - 128);
       expect((await createCaller(service.origin)('GET', '/livez')).status).toBe(200);
       expect((await createCaller(service.origin)('GET', '/health')).body.status).toBe('ok');
       await blocker.query('rollback');
@@ -121,11 +119,13 @@ describe('under overload', () => {
     });
   });
 
-  it('ends every request within six seconds, for any cause of the delay', async () => {
+  it('ends every request at its time limit, for any cause of the delay', async () => {
+    const { call } = await startInstanceForTest(service, {}, { answerMs: 100 });
+    const token = service.adminToken;
     await whileHolding(service, 'lock table customers in access exclusive mode', async () => {
-      const began = performance.now();
-      const answers = await Promise.all(Array.from({ length: 100 }, () => service.call('GET', '/customers')));
-      expect(performance.now() - began).toBeLessThan(6_500);
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, () => call('GET', '/customers', undefined, { token })),
+      );
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
     });
   });
@@ -144,8 +144,8 @@ describe('GET /readyz', () => {
     }
   });
 
-  describe('on a database that loses its tables', () => {
-    const other = useService();
+  it('depends on the migrations of the database, which may be later ones, missing, other ones or none', async () => {
+    const other = await startServiceForTest();
     const run = (statement: string) => sql.raw(statement).execute(other.context.db);
     const readiness = async () => {
       const answer = await createCaller(other.origin)('GET', '/readyz');
@@ -157,46 +157,40 @@ describe('GET /readyz', () => {
       status: 'this version cannot work with the migrations of the database',
     };
 
-    it('stays ready after a later version has migrated the database, unless the migration excludes this version', async () => {
-      expect(await readiness()).toEqual(READY);
-      await run(`insert into kysely_migration values ('9999_newer', now()::text)`);
-      expect(await readiness()).toEqual(READY);
-      const exclude = (name: string) =>
-        run(
-          `create or replace function oldest_usable_migration() returns text language sql return '${name}'`,
-        );
-      await exclude('9999_newer');
-      expect(await readiness()).toEqual(OTHER_VERSION);
-      await exclude('0036_oldest_usable_migration');
-      expect(await readiness()).toEqual(READY);
-    });
+    // A later version has migrated the database. Only a migration that excludes this version matters.
+    expect(await readiness()).toEqual(READY);
+    await run(`insert into kysely_migration values ('9999_newer', now()::text)`);
+    expect(await readiness()).toEqual(READY);
+    const exclude = (name: string) =>
+      run(`create or replace function oldest_usable_migration() returns text language sql return '${name}'`);
+    await exclude('9999_newer');
+    expect(await readiness()).toEqual(OTHER_VERSION);
+    await exclude('0036_oldest_usable_migration');
+    expect(await readiness()).toEqual(READY);
 
-    it('is not ready while the database lacks a migration of this version, or has another in its place', async () => {
-      await run(`delete from kysely_migration where name = '9999_newer' or name = '0001_spine'`);
-      expect(await readiness()).toEqual(OTHER_VERSION);
-      await run(`insert into kysely_migration values ('0001_spine', now()::text)`);
-      expect(await readiness()).toEqual(READY);
-      await run(`update kysely_migration set name = '0000_other' where name like '0001_%'`);
-      expect(await readiness()).toEqual(OTHER_VERSION);
-    });
+    // A migration of this version is missing, or another is in its place.
+    await run(`delete from kysely_migration where name = '9999_newer' or name = '0001_spine'`);
+    expect(await readiness()).toEqual(OTHER_VERSION);
+    await run(`insert into kysely_migration values ('0001_spine', now()::text)`);
+    expect(await readiness()).toEqual(READY);
+    await run(`update kysely_migration set name = '0000_other' where name like '0001_%'`);
+    expect(await readiness()).toEqual(OTHER_VERSION);
 
-    it('is not ready if the database was never migrated, and health is down', async () => {
-      await run('drop schema public cascade; create schema public');
-      expect(await readiness()).toEqual(OTHER_VERSION);
-      const health = await createCaller(other.origin)('GET', '/health');
-      expect(health.status).toBe(503);
-      expect(health.body).toMatchObject({ status: 'down', database: 'other version' });
-    });
+    // The database was never migrated.
+    await run('drop schema public cascade; create schema public');
+    expect(await readiness()).toEqual(OTHER_VERSION);
+    const health = await createCaller(other.origin)('GET', '/health');
+    expect(health.status).toBe(503);
+    expect(health.body).toMatchObject({ status: 'down', database: 'other version' });
 
-    it('is not ready if the database was dropped', async () => {
-      const server = new pg.Client(inject('server'));
-      await server.connect();
-      const { database } = new pg.Client(other.connection);
-      await server.query(`drop database ${pg.escapeIdentifier(database ?? '')} with (force)`);
-      await server.query(`create database ${pg.escapeIdentifier(database ?? '')}`);
-      await server.end();
-      expect((await readiness()).code).toBe(503);
-      expect(await readiness()).toEqual(OTHER_VERSION);
-    });
+    // The database was dropped.
+    const server = new pg.Client(inject('server'));
+    await server.connect();
+    const { database } = new pg.Client(other.connection);
+    await server.query(`drop database ${pg.escapeIdentifier(database ?? '')} with (force)`);
+    await server.query(`create database ${pg.escapeIdentifier(database ?? '')}`);
+    await server.end();
+    expect((await readiness()).code).toBe(503);
+    await eventually(readiness).toEqual(OTHER_VERSION);
   });
 });

@@ -1,8 +1,9 @@
 import pg from 'pg';
-import { expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { committedDescription, examplesOfMedia, type Operation } from '../support/api-description.ts';
-import { startTestService, type TestService } from '../support/harness.ts';
+import { type TestService, useService } from '../support/harness.ts';
 import { createCaller } from '../support/http.ts';
+import { eventually, untilPasses } from '../support/waiting.ts';
 
 /** The service runs while its database loses the results of the migrations. */
 
@@ -18,6 +19,8 @@ async function onDatabase(
     await client.end();
   }
 }
+
+const onServer = (...statements: string[]) => onDatabase(inject('server'), statements);
 
 function databaseNameOf({ connection }: TestService): string {
   return typeof connection === 'string' ? new URL(connection).pathname.slice(1) : connection.database;
@@ -49,33 +52,44 @@ async function failuresOf(service: TestService): Promise<string[]> {
   return failures.flat();
 }
 
-it.each<[string, (service: TestService) => Promise<void>]>([
+const service = useService();
+const databaseName = () => databaseNameOf(service);
+/** A copy of the database with all tables and the user of the service. */
+const copyName = () => `${databaseName()}_copy`;
+
+beforeAll(() =>
+  untilPasses(async () => {
+    // A database can be copied only while nobody is connected to it.
+    await onServer(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${databaseName()}'`,
+      `create database ${copyName()} template ${databaseName()}`,
+    );
+  }),
+);
+afterAll(() => onServer(`drop database ${copyName()}`));
+
+it.each<[string, () => Promise<void>]>([
   [
     'is emptied',
-    ({ connection }) => onDatabase(connection, ['drop schema public cascade', 'create schema public']),
+    () => onDatabase(service.connection, ['drop schema public cascade', 'create schema public']),
   ],
-  ['has no schema', ({ connection }) => onDatabase(connection, ['drop schema public cascade'])],
+  ['has no schema', () => onDatabase(service.connection, ['drop schema public cascade'])],
   [
     'is dropped and recreated empty',
-    (service) => {
-      const name = databaseNameOf(service);
-      return onDatabase(inject('server'), [`drop database ${name} with (force)`, `create database ${name}`]);
-    },
+    () => onServer(`drop database ${databaseName()} with (force)`, `create database ${databaseName()}`),
   ],
-  [
-    'is dropped',
-    (service) => onDatabase(inject('server'), [`drop database ${databaseNameOf(service)} with (force)`]),
-  ],
+  ['is dropped', () => onServer(`drop database ${databaseName()} with (force)`)],
 ])('every call gets 503 with Retry-After while the database %s', async (_what, lose) => {
-  const { service, close } = await startTestService();
+  await eventually(async () => (await service.call('GET', '/products')).status).toBe(200);
+  await lose();
   try {
-    await service.call('GET', '/products');
-    await lose(service);
     const failures = await failuresOf(service);
     expect(failures.length).toBeGreaterThan(60);
     expect(failures.filter((failure) => !failure.startsWith('503 later'))).toEqual([]);
   } finally {
-    await onDatabase(inject('server'), [`create database ${databaseNameOf(service)}`]).catch(() => {});
-    await close();
+    await onServer(
+      `drop database if exists ${databaseName()} with (force)`,
+      `create database ${databaseName()} template ${copyName()}`,
+    );
   }
 });

@@ -16,6 +16,7 @@ import {
   useService,
 } from '../support/harness.ts';
 import { notification } from '../support/http.ts';
+import { eventually } from '../support/waiting.ts';
 
 const service = useService();
 useJobs(service);
@@ -236,7 +237,7 @@ describe('0018_statement_reports', () => {
     const upload = await service.call('POST', '/reconciliations/statements', file.join('\n'), { headers });
     const statement = async () =>
       (await service.call('GET', `/reconciliations/statements/${upload.body.data.id}`)).body.data;
-    await expect.poll(async () => (await statement()).status).toBe('done');
+    await eventually(async () => (await statement()).status).toBe('done');
     await asEarlierVersion(
       sql`delete from notifications where trans_id = ${reference}`,
       sql`update provider_statement_lines set result = 'matched' where receipt = ${reference}`,
@@ -247,7 +248,7 @@ describe('0018_statement_reports', () => {
     await expectBooksToBalance(service.context);
     expect((await statement()).status).toBe('matching');
     await runJobs(service);
-    await expect.poll(async () => (await statement()).status, { timeout: 5_000 }).toBe('done');
+    await eventually(async () => (await statement()).status).toBe('done');
     expect((await statement()).results).toMatchObject({
       matched: { lines: 0 },
       conflict: { lines: 1, total: 400 },
