@@ -331,7 +331,11 @@ describe('the last active admin', () => {
         .execute();
       expect(left).toHaveLength(1);
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-      await own.context.db.updateTable('users').set({ role: 'admin', active: true }).execute();
+      await own.context.db
+        .updateTable('users')
+        .set({ role: 'admin', active: true })
+        .where('id', 'in', [first.id, second.id])
+        .execute();
       await own.context.db.updateTable('sessions').set({ revoked_at: null }).execute();
       forgetCredentials(own);
     }
