@@ -27,6 +27,16 @@ describe('a serializer', () => {
     expect(write(Row, some)).toEqual(some);
   });
 
+  it('is shared only by schemas that are equal, with all that they refer to', () => {
+    const route = { schema: { $ref: 'Row#' }, method: 'GET', url: '/', httpStatus: '200' };
+    const writeWith = (name: string) => {
+      const Row = { $id: 'Row', type: 'object', properties: { [name]: { type: 'string' } } };
+      return buildSerializer({ Row }, {})(route)({ first: 'a', second: 'b' });
+    };
+    const written = ['first', 'second', 'first'].map(writeWith);
+    expect(written).toEqual(['{"first":"a"}', '{"second":"b"}', '{"first":"a"}']);
+  });
+
   it('writes each type of a union', () => {
     const Either = Type.Object({ value: Type.Union([Type.String(), Type.Number(), Type.Null()]) });
     for (const value of ['12', 12, null]) expect(write(Either, { value })).toEqual({ value });
