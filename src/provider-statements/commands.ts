@@ -54,8 +54,6 @@ const IMPORTED_PER_STEP = 250;
 const RECONCILED_PER_STEP = 10_000;
 const MARKED_PER_STEP = 5_000;
 
-/** A statement that takes longer goes to the end of the queue, so that other statements are not delayed. */
-
 /**
  * Starts a stage of a statement: matching (again), importing its missing payments, or reconciling its matched payments. If the
  * same stage is running, only queues its job.

@@ -7,7 +7,6 @@ import {
   createRequestSteps,
   LEASE_SECONDS,
   type RequestSteps,
-  type RequestWorker,
   startRequestWorker,
 } from '../../src/payment-requests/worker-commands.ts';
 import { retryPendingNotifications } from '../../src/payments/notifications/commands.ts';
@@ -56,8 +55,8 @@ const SEND = '/mpesa/stkpush/v1/processrequest';
 const QUERY = '/mpesa/stkpushquery/v1/query';
 /** The result of every query, instead of the answer of the simulator. */
 let queryResult: { ResultCode: string; ResultDesc: string } | null = null;
-/** The calls of these paths are answered only after `mayAnswer`. */
-let held: { path: string; count: number; mayAnswer: Promise<void> } | null = null;
+/** The calls of this path are answered only after `mayAnswer`. */
+let held: { path: string; count: number; mayAnswer: Promise<void>; release: () => void } | null = null;
 const provider = await startProviderApi({
   operations: Object.fromEntries(
     Object.entries(stk.operations).map(([name, operation]): [string, Operation] => [
@@ -97,6 +96,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   plan = USUAL_PLAN;
   queryResult = null;
+  releaseHeld();
   service.clock.set(null);
   await forgetEarlierRequests();
 });
@@ -133,29 +133,32 @@ async function newAnsweredRequest(fields: object = {}) {
   return read(request.id);
 }
 
-/** Starts the worker, which takes the steps by itself. */
-function startWorker(): RequestWorker {
+/** Starts the worker, which takes the steps by itself until the end of the test. */
+function startWorker(): void {
   const worker = startRequestWorker(service.context, service.parts.log);
   if (!worker) throw new Error('Payment requests are turned off.');
-  onTestFinished(worker.stop);
-  return worker;
+  onTestFinished(async () => {
+    const stopped = worker.stop(); // First, so that the worker makes no more calls.
+    releaseHeld();
+    await stopped;
+  });
 }
 
-/** Holds the answers to the calls of a path until the test releases them. */
-function hold(path: string) {
+/** Holds the answers to the calls of a path until `releaseHeld`. */
+function hold(path: string): void {
   let release = () => {};
   const mayAnswer = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const holding = { path, count: 0, mayAnswer };
-  held = holding;
-  const end = () => {
-    held = null;
-    release();
-  };
-  onTestFinished(end);
-  return { count: () => holding.count, release: end };
+  held = { path, count: 0, mayAnswer, release };
 }
+
+function releaseHeld(): void {
+  held?.release();
+  held = null;
+}
+
+const heldCount = () => held?.count;
 
 let phones = 0;
 
@@ -787,28 +790,25 @@ describe('sending a request', () => {
       40,
       `'sent', callback_key || n, 'ws_CO_' || n, business_now(), business_now() - interval '1 hour'`,
     );
-    const queries = hold(QUERY);
-    const { stop } = startWorker();
-    await eventually(queries.count).toBe(10);
+    hold(QUERY);
+    startWorker();
+    await eventually(heldCount).toBe(10);
     const request = await newRequest();
     await eventually(() => read(request.id)).toMatchObject({ status: 'sent' });
-    expect(queries.count()).toBe(10);
-    const stopped = stop();
-    queries.release();
-    await stopped;
+    expect(heldCount()).toBe(10);
   });
 
   it('ends the request if the provider refuses it after another instance has given it up', async () => {
     plan = { ...USUAL_PLAN, callAnswer: 'refused' };
     const request = await newRequest();
-    const calls = hold(SEND);
+    hold(SEND);
     const sending = send();
-    await eventually(calls.count).toBe(1);
+    await eventually(heldCount).toBe(1);
     expect((await rowOf(request.id)).send_started_at).not.toBeNull();
     await sql`update payment_requests set status = 'unknown' where id = ${request.id}`.execute(
       service.context.db,
     );
-    calls.release();
+    releaseHeld();
     await sending;
     await expectRequest(request.id, { status: 'declined', reason: 'refused' });
   });

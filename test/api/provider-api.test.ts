@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createMobilemoneyApi, type MobilemoneyApi } from '../../src/payments/providers/mobilemoney-api.ts';
+import {
+  type ApiCall,
+  createMobilemoneyApi,
+  type MobilemoneyApi,
+} from '../../src/payments/providers/mobilemoney-api.ts';
+import { mobilemoneyPull } from '../../src/payments/providers/mobilemoney-pull.ts';
 import { ProviderApiError } from '../../src/payments/providers/provider.ts';
 import { type ProviderApi, startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 
@@ -15,7 +20,6 @@ beforeAll(async () => {
       'GET /test/v1/list': ({ fields }) => ({ body: { asked: fields } }),
       'POST /test/v1/huge': () => ({ body: { text: 'x'.repeat(9 * 1024 * 1024) } }),
       'POST /test/v1/html': () => ({ body: '<html>' }),
-      'POST /test/v1/silent': () => new Promise(() => {}),
       'POST /test/v1/cut': () => ({ body: { text: 'x'.repeat(1_000) }, isCutOff: true }),
     },
   });
@@ -110,10 +114,36 @@ describe('a call of the provider’s API', () => {
     expect((await failureOf(away.call(CALL))).problem).toBe('not_sent');
   });
 
+  it('has 60 s if it is a query for payments', async () => {
+    const calls: ApiCall[] = [];
+    const recording: MobilemoneyApi = {
+      async call(made) {
+        calls.push(made);
+        return { fields: { ResponseCode: '1001', Response: [] }, text: '' };
+      },
+    };
+    const pull = mobilemoneyPull(recording, { number: '254700000001', callbackUrl: 'http://service.test' });
+    const window = { shortCode: '600638', from: new Date(0), to: new Date(1) };
+    await pull.readPage(window, 0, new AbortController().signal);
+    expect(calls).toMatchObject([{ timeoutMs: 60_000 }]);
+  });
+
   it('ends after its time limit', async () => {
-    await api.call(CALL);
-    const error = await failureOf(api.call({ path: '/test/v1/silent', body: {}, timeoutMs: 1 }));
-    expect(error).toMatchObject({ problem: 'no_answer', message: expect.stringMatching(/time limit/) });
+    // A provider of its own, because the call may arrive after its time limit.
+    const silent = await startProviderApi({
+      operations: {
+        'GET /test/v1/list': () => ({ body: {} }),
+        'POST /test/v1/echo': () => new Promise(() => {}),
+      },
+    });
+    try {
+      const waiting = createMobilemoneyApi({ url: silent.url, ...silent.credentials });
+      await waiting.call({ path: '/test/v1/list', body: {}, method: 'GET' });
+      const error = await failureOf(waiting.call({ ...CALL, timeoutMs: 1 }));
+      expect(error).toMatchObject({ problem: 'no_answer', message: expect.stringMatching(/time limit/) });
+    } finally {
+      await silent.close();
+    }
   });
 
   it.each([
