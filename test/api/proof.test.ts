@@ -776,14 +776,18 @@ describe('long reads', () => {
     await verifier.close();
   });
 
-  it('end when they are closed', async () => {
+  it.each([
+    ['run', (read: () => boolean) => until('the read to begin', read)],
+    ['are still being connected', async () => {}],
+  ])('end when they are closed while they %s', async (_state, untilClosed) => {
     const verifier = open();
-    const broken = expect(verifier.read('user 1', sleepFor(300))).rejects.toThrow();
-    await until('the read to begin', async () => {
-      const { rows } = await sql`select from pg_stat_activity
-        where datname = current_database() and wait_event = 'PgSleep'`.execute(service.context.db);
-      return rows.length > 0;
+    let hasBegun = false;
+    const reading = verifier.read('user 1', (tx) => {
+      hasBegun = true;
+      return sleepFor(300)(tx);
     });
+    const broken = expect(reading).rejects.toThrow();
+    await untilClosed(() => hasBegun);
     await verifier.close();
     await broken;
   });

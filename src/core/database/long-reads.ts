@@ -111,10 +111,12 @@ function openSnapshotPool({ connections, timeoutMs, ...options }: PoolOptions) {
     statementTimeoutMs: timeoutMs,
   });
   const working = new Set<pg.PoolClient>();
+  let isClosing = false;
 
   /** @param untilMs the time of `performance.now` at which the read is cancelled. */
   async function read<T>(client: pg.PoolClient, work: (tx: Tx) => Promise<T>, untilMs: number): Promise<T> {
     working.add(client);
+    if (isClosing) cancel(client); // `close` did not see this connection, because it was still being opened.
     const timer = setTimeout(() => cancel(client), untilMs - performance.now());
     try {
       return await onConnection(client, async (tx) => {
@@ -131,6 +133,7 @@ function openSnapshotPool({ connections, timeoutMs, ...options }: PoolOptions) {
   }
 
   async function close(): Promise<void> {
+    isClosing = true;
     for (const client of working) cancel(client);
     await closePool();
   }
