@@ -4,7 +4,14 @@ import { runImportJob, untilImportJobEnds, uploadImport } from '../support/impor
 import { eventually } from '../support/waiting.ts';
 import { expectVerifyToPass } from './books.ts';
 import { adminCalls, read, registerAdmin } from './client.ts';
-import { cleanUpAfterwards, NO_RATE_LIMITS, newDatabase, report, startService } from './process.ts';
+import {
+  cleanUpAfterwards,
+  NO_RATE_LIMITS,
+  newDatabase,
+  report,
+  startService,
+  USUAL_LIMITS,
+} from './process.ts';
 
 // Another instance takes over the job of a killed one within about 30 seconds.
 cleanUpAfterwards();
@@ -33,7 +40,13 @@ const FILES = {
 
 test('an import whose service is killed in the middle of the run leaves nothing, and is done once after the restart', async () => {
   const database = await newDatabase();
-  const environment = { ...NO_RATE_LIMITS, DATABASE_URL: database, DEMO_DATA: 'off', LOG_LEVEL: 'warn' };
+  const environment = {
+    ...NO_RATE_LIMITS,
+    ...USUAL_LIMITS,
+    DATABASE_URL: database,
+    DEMO_DATA: 'off',
+    LOG_LEVEL: 'warn',
+  };
   const killed = await startService(environment);
   const token = await registerAdmin(killed);
   const calls = adminCalls(killed, token);

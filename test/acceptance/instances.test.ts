@@ -28,6 +28,7 @@ import {
   type RunningService,
   report,
   startService,
+  USUAL_LIMITS,
 } from './process.ts';
 
 cleanUpAfterwards();
@@ -226,7 +227,7 @@ describe.skipIf(!redisUrl)('three instances that share a Redis', () => {
 });
 
 function start(environment: Environment): Promise<RunningService> {
-  return startService({ ...redis, DATABASE_URL: url, ...environment });
+  return startService({ ...redis, ...USUAL_LIMITS, DATABASE_URL: url, ...environment });
 }
 
 /** Returns the instances in turn. */

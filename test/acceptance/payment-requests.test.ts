@@ -21,6 +21,7 @@ import {
   newDatabase,
   report,
   startService,
+  USUAL_LIMITS,
 } from './process.ts';
 
 /** Sends payment requests concurrently through every failure of the simulator, while the service is killed. */
@@ -81,6 +82,7 @@ it(`${REQUESTS} requests at once end in a correct state, and no payment is lost 
   const databaseUrl = await newDatabase();
   const environment: Environment = {
     ...NO_RATE_LIMITS,
+    ...USUAL_LIMITS,
     PORT: String(port),
     DATABASE_URL: databaseUrl,
     LOG_LEVEL: 'error',

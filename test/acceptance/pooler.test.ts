@@ -33,6 +33,7 @@ import {
   report,
   runCli,
   startService,
+  USUAL_LIMITS,
 } from './process.ts';
 
 cleanUpAfterwards();
@@ -70,6 +71,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await pooler.start();
     environment = {
       ...NO_RATE_LIMITS,
+      ...USUAL_LIMITS,
       DATABASE_URL: pooler.throughPooler(direct),
       DATABASE_DIRECT_URL: direct,
       LOG_LEVEL: 'warn',

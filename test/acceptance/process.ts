@@ -48,6 +48,9 @@ export const NO_RATE_LIMITS = {
   RATE_LIMIT_WEBHOOK: '0',
 };
 
+/** The usual time limits, for tests in which an instance or a server dies, and another one notices it after a time limit. */
+export const USUAL_LIMITS = { TIME_LIMIT_FACTOR: '1' };
+
 const SERVER = join(ROOT, 'dist', 'server.js');
 const MAX_OUTPUT_KEPT = 4_000_000;
 

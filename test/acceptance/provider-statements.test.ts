@@ -18,6 +18,7 @@ import {
   type RunningService,
   report,
   startService,
+  USUAL_LIMITS,
 } from './process.ts';
 
 cleanUpAfterwards();
@@ -30,7 +31,7 @@ let token: string;
 let account: Awaited<ReturnType<typeof openAccount>>;
 
 beforeAll(async () => {
-  environment = { ...NO_RATE_LIMITS, DATABASE_URL: await newDatabase(), LOG_LEVEL: 'warn' };
+  environment = { ...NO_RATE_LIMITS, ...USUAL_LIMITS, DATABASE_URL: await newDatabase(), LOG_LEVEL: 'warn' };
   service = await startService(environment);
   token = await registerAdmin(service);
   account = await openAccount(service, token);

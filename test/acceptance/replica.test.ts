@@ -14,6 +14,7 @@ import {
   type RunningService,
   runCli,
   startService,
+  USUAL_LIMITS,
 } from './process.ts';
 
 cleanUpAfterwards();
@@ -49,6 +50,7 @@ beforeAll(async () => {
   await Promise.all([primary.start(), standby.start()]);
   environment = {
     ...NO_RATE_LIMITS,
+    ...USUAL_LIMITS,
     METRICS_TOKEN,
     DATABASE_URL: database,
     DATABASE_REPLICA_URL: standby.address(new URL(database).pathname.slice(1)),

@@ -18,6 +18,7 @@ import {
   report,
   runToEnd,
   startService,
+  USUAL_LIMITS,
 } from './process.ts';
 
 cleanUpAfterwards();
@@ -55,6 +56,7 @@ async function simulate(options: string[]): Promise<Simulation> {
   const service = await startService({
     ...settings,
     ...NO_RATE_LIMITS,
+    ...USUAL_LIMITS,
     PORT: String(port),
     DATABASE_URL: databaseUrl,
     WEBHOOK_SECRET: SECRET,

@@ -17,6 +17,7 @@ import {
   type RunningService,
   report,
   startService,
+  USUAL_LIMITS,
 } from './process.ts';
 
 cleanUpAfterwards();
@@ -39,7 +40,7 @@ let service: RunningService;
 let token: string;
 
 beforeAll(async () => {
-  environment = { ...NO_RATE_LIMITS, DATABASE_URL: await emptyDatabase() };
+  environment = { ...NO_RATE_LIMITS, ...USUAL_LIMITS, DATABASE_URL: await emptyDatabase() };
   service = await startService(environment);
   token = await registerAdmin(service);
 });

@@ -3,13 +3,21 @@ import { expect, test } from 'vitest';
 import { startReceiver } from '../support/receiver.ts';
 import { eventually } from '../support/waiting.ts';
 import { openAccount, registerAdmin } from './client.ts';
-import { cleanUpAfterwards, NO_RATE_LIMITS, newDatabase, report, startService } from './process.ts';
+import {
+  cleanUpAfterwards,
+  NO_RATE_LIMITS,
+  newDatabase,
+  report,
+  startService,
+  USUAL_LIMITS,
+} from './process.ts';
 
 cleanUpAfterwards();
 
 test('when an instance is killed, another one delivers within seconds, and every event arrives', async () => {
   const environment = {
     ...NO_RATE_LIMITS,
+    ...USUAL_LIMITS,
     DATABASE_URL: await newDatabase(),
     WEBHOOKS_OUT_ALLOW: '127.0.0.1',
   };

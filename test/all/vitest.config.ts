@@ -41,7 +41,8 @@ export default defineConfig({
           name: 'rest',
           include: ['test/{acceptance,client,console}/**/*.test.ts'],
           exclude: [...QUICK.include, TIMING_TESTS, ...leftOut],
-          sequence: { ...order, groupOrder: 1 },
+          // Some of these files are still walks of several tests.
+          sequence: { shuffle: { files: true, tests: false }, seed, groupOrder: 1 },
         },
       },
       {

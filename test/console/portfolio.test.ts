@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/waiting.ts';
 import {
   dayBefore,
   expectAccessible,
@@ -84,9 +85,8 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     for (const [index, bucket] of late.entries()) {
       await page.locator('a.bucket').nth(index).click();
       const rows = page.locator('.table tbody tr');
-      await rows.first().waitFor();
       const accounts = await accountsOf(bucket.accountsUrl);
-      expect(await rows.count()).toBe(accounts.length);
+      await eventually(() => rows.count()).toBe(accounts.length);
       for (const account of accounts) {
         const row = rows.filter({ hasText: account.accountNumber });
         const text = (await row.textContent())?.replaceAll('\u00a0', ' ');
