@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { createSocket, type Socket } from 'node:dgram';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -170,17 +171,31 @@ export function databaseUrl(name: string): string {
   return url.href;
 }
 
-/** The first of 1,000 ports for this worker. All are below 32768, so the system never gives one to another program by itself. */
-const FIRST_PORT = 20_000 + 1_000 * Number(process.env.VITEST_POOL_ID ?? 0);
-let portsGiven = 0;
+/** All ports of the tests are below 32768, so the system never gives one to another program by itself. */
+const PORTS = { first: 20_000, last: 32_000 };
+let nextPort = PORTS.first;
+const claims: Socket[] = [];
 
-/** A port on which nothing listens. No other worker gets it. */
+/** A port on which nothing listens. No other process of this or another test run gets it as long as this process lives. */
 export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = FIRST_PORT + (portsGiven % 1_000);
-    portsGiven += 1;
-    if (await canListen(port)) return port;
+  while (nextPort <= PORTS.last) {
+    const port = nextPort++;
+    if ((await claim(port)) && (await canListen(port))) return port;
   }
+  throw new Error(`The ports ${PORTS.first} to ${PORTS.last} are all taken.`);
+}
+
+/** Claims a TCP port for this process by its UDP twin, which nothing else uses, and which the system frees with the process. */
+function claim(port: number): Promise<boolean> {
+  const socket = createSocket('udp4').unref();
+  return new Promise((resolve) => {
+    socket
+      .once('error', () => socket.close(() => resolve(false)))
+      .bind({ port, address: '127.0.0.1', exclusive: true }, () => {
+        claims.push(socket);
+        resolve(true);
+      });
+  });
 }
 
 function canListen(port: number): Promise<boolean> {

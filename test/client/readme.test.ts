@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../acceptance/process.ts';
 import { accountNow, newAccount, newApiKey, useService } from '../support/harness.ts';
 import { run as runProgram, spawn } from '../support/processes.ts';
 import { eventually } from '../support/waiting.ts';
@@ -103,12 +103,4 @@ async function deliver(port: number, body: string, secret: string): Promise<numb
   const request = { method: 'POST', headers, body };
   const answer = await fetch(`http://127.0.0.1:${port}`, request).catch(() => undefined);
   return answer?.status;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
