@@ -93,6 +93,35 @@ describe('the cursor', () => {
     backlog.moveTo(3);
     expect([backlog.position, backlog.ids()]).toEqual([3, [5]]);
   });
+
+  it('waits at an event that was read again during its request, until the event was sent once more', () => {
+    const backlog = backlogOf([event(5), event(6)]);
+    const [five, six] = backlog.start(2, false, NOW) as [Started, Started];
+    six.state = 'delivered'; // but not saved yet
+    backlog.moveTo(4);
+    backlog.addEvents([event(5), event(6)], 6);
+    expect(idsOf(backlog.start(2, false, NOW))).toEqual([]);
+    five.state = 'failed';
+    expect(backlog.cursorAfter(new Set([five, six]))).toBe(4);
+    backlog.recordSaved([five, six], [], versionsOf([five]));
+    const again = backlog.start(2, false, NOW) as [Started, Started];
+    expect(again.map((item) => [item.event.id, item.storedVersion])).toEqual([
+      [5, 'saved'],
+      [6, undefined],
+    ]);
+    backlog.recordSaved(again, [], new Map());
+    expect([backlog.ids(), backlog.cursorAfter(new Set())]).toEqual([[], 6]);
+  });
+
+  it('does not repeat events before the one to which it was moved back', () => {
+    const backlog = backlogOf([event(5), event(6)]);
+    const [five, six] = backlog.start(2, false, NOW) as [Started, Started];
+    backlog.moveTo(5);
+    backlog.addRetries([retry(5)]);
+    backlog.addEvents([event(6)], 6);
+    backlog.recordSaved([five, six], [], new Map());
+    expect(backlog.ids()).toEqual([6]);
+  });
 });
 
 it('forgets retries that have not started, and no other events', () => {

@@ -17,6 +17,8 @@ export interface Item<E extends BacklogEvent> {
   storedVersion: string | undefined;
   state: 'ready' | 'running' | 'delivered' | 'failed' | 'deferred';
   startedAt: Date | undefined;
+  /** Whether a user has asked for the event again since its request started. */
+  isRepeated: boolean;
 }
 
 /** A running request holds back the cursor for at most this time. */
@@ -29,6 +31,8 @@ const MAX_CURSOR_WAIT_MS = 1_000;
 export class Backlog<E extends BacklogEvent> {
   /** By the id of the event, in the order in which they were added. */
   readonly #items = new Map<number, Item<E>>();
+  /** Events to send again as soon as the outcome of the request before is saved, by id. */
+  readonly #again = new Map<number, Item<E>>();
   /** The order keys of events in webhook_retries. */
   #blockedKeys: ReadonlySet<string> = new Set();
   /** The feed was read up to this event. */
@@ -49,14 +53,23 @@ export class Backlog<E extends BacklogEvent> {
     for (const retry of retries) this.#add({ ...NEW, ...retry });
   }
 
-  /** Ignores an event that the backlog already has. */
+  /** Ignores an event that the backlog already has, unless it must be sent again. */
   #add(item: Item<E>): void {
-    if (!this.#items.has(item.event.id)) this.#items.set(item.event.id, item);
+    const known = this.#items.get(item.event.id);
+    if (!known) this.#items.set(item.event.id, item);
+    else if (known.isRepeated) this.#again.set(item.event.id, item);
   }
 
-  /** Continues to read the feed after `position`. Forgets the events that are ready to be sent. */
+  /**
+   * Continues to read the feed after `position`. Forgets the events that are ready to be sent. Later events whose requests have
+   * started are sent again when they are read again.
+   */
   moveTo(position: number): void {
-    for (const { event } of this.all('ready')) this.#items.delete(event.id);
+    this.#again.clear();
+    for (const item of this.#items.values()) {
+      if (item.state === 'ready') this.#items.delete(item.event.id);
+      else item.isRepeated = item.event.id > position;
+    }
     this.position = position;
   }
 
@@ -131,7 +144,8 @@ export class Backlog<E extends BacklogEvent> {
 
   /** The cursor after the save of `saved`. Every event up to the cursor needs no more attempts, or is in webhook_retries. */
   cursorAfter(saved: ReadonlySet<Item<E>>): number {
-    const open = [...this.#items.values()].filter((item) => !isStored(item) && !saved.has(item));
+    const held = [...this.#items.values(), ...this.#again.values()];
+    const open = held.filter((item) => !isStored(item) && !saved.has(item));
     return open.reduce((cursor, { event }) => Math.min(cursor, event.id - 1), this.position);
   }
 
@@ -146,7 +160,12 @@ export class Backlog<E extends BacklogEvent> {
     stored: Iterable<Item<E>>,
     versions: ReadonlyMap<number, string>,
   ): void {
-    for (const { event } of ended) this.#items.delete(event.id);
+    for (const { event } of ended) {
+      const again = this.#again.get(event.id);
+      this.#again.delete(event.id);
+      if (again) this.#items.set(event.id, { ...again, storedVersion: versions.get(event.id) });
+      else this.#items.delete(event.id);
+    }
     for (const item of stored) item.storedVersion = versions.get(item.event.id);
   }
 }
@@ -155,4 +174,10 @@ function isStored({ storedVersion }: { storedVersion: string | undefined }): boo
   return storedVersion !== undefined;
 }
 
-const NEW = { attempts: 0, firstAttemptAt: null, state: 'ready', startedAt: undefined } as const;
+const NEW = {
+  attempts: 0,
+  firstAttemptAt: null,
+  state: 'ready',
+  startedAt: undefined,
+  isRepeated: false,
+} as const;
