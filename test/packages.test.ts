@@ -4,10 +4,12 @@ import semver from 'semver';
 import { expect, it } from 'vitest';
 
 interface LockedPackage {
+  version?: string;
   engines?: { node?: string };
 }
 
-const lock = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package-lock.json'), 'utf8')) as {
+const root = join(import.meta.dirname, '..');
+const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
   packages: Record<string, LockedPackage>;
 };
 const lowestVersions = (lock.packages['']?.engines?.node ?? '')
@@ -23,3 +25,10 @@ it.each(lowestVersions)(
     expect(unsupported).toEqual([]);
   },
 );
+
+it('test:mutation downloads the version of vitest with which the other tests run', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  expect(scripts['test:mutation']).toContain(
+    ` --package=vitest@${lock.packages['node_modules/vitest']?.version} `,
+  );
+});

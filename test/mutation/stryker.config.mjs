@@ -1,0 +1,27 @@
+/** The rules of money, schedules, matching, statements and rights. README.md says how to read the result. */
+export default {
+  mutate: [
+    'src/rights.ts',
+    'src/core/values/{dates,money}.ts',
+    'src/{account-statements,account-status,accounts,approvals,commissions,ledger}/{rules,*-rules}.ts',
+    'src/{lost-notifications,provider-statements,reconciliations}/{rules,*-rules}.ts',
+    'src/payments/**/{rules,*-rules}.ts',
+  ],
+  testRunner: 'vitest',
+  vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
+  // npx installs the plugin beside Stryker, where Stryker does not look for it by itself.
+  plugins: ['@stryker-mutator/vitest-runner'],
+  coverageAnalysis: 'perTest',
+  // Texts are for people. Their tests would repeat them.
+  mutator: { excludedMutations: ['StringLiteral'] },
+  // Stryker needs the compiler's API to read tsconfig.json, and TypeScript 7 has none.
+  tsconfigFile: 'none.json',
+  thresholds: { high: 98, low: 95, break: 95 },
+  concurrency: 2,
+  timeoutMS: 20_000,
+  tempDirName: 'node_modules/.stryker',
+  reporters: ['clear-text', 'json'],
+  clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
+  jsonReporter: { fileName: 'node_modules/.stryker-report.json' },
+  incrementalFile: 'node_modules/.stryker-incremental.json',
+};
