@@ -167,6 +167,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /search': EVERYONE, // each type also needs its own permission
   'GET /reports/accounts/summary': ALL_BUT_AGENTS,
   'GET /reports/payments': ALL_BUT_AGENTS,
+  'GET /reports/refunds.csv': ALL_BUT_AGENTS,
   'GET /reports/proof': ALL_BUT_AGENTS,
   'GET /reports/proof/last': ALL_BUT_AGENTS,
 };

@@ -25,7 +25,15 @@ export const PaymentsQuery = Type.Object({
 const sums = {
   received: Type.Number({ description: 'All payments of the period, including payments reversed later.' }),
   reversed: Type.Number({ description: 'The part of `received` that was reversed later.' }),
-  net: Type.Number({ description: 'received − reversed.' }),
+  refunded: Type.Number({
+    description:
+      'The refunds of credit in the period, by the day and the payment method of the refund. Not reduced by later reversals of payments.',
+  }),
+  net: Type.Number({ description: 'received − reversed − refunded. Negative if more was refunded.' }),
+  unmatched: Type.Number({
+    description:
+      'The part of `received` that is on no account yet. net − unmatched is `collected` of the portfolio summary of the same period, if the period does not end after today.',
+  }),
 };
 
 export const PaymentsReport = Type.Object(
@@ -39,6 +47,9 @@ export const PaymentsReport = Type.Object(
         matched: Type.Integer(),
         unmatched: Type.Integer(),
         reversed: Type.Integer(),
+        refunded: Type.Integer({
+          description: 'The number of refunds. All other counts are numbers of payments.',
+        }),
       }),
     }),
     byMethod: Type.Array(
@@ -71,13 +82,34 @@ export const PaymentsReport = Type.Object(
         totals: {
           received: 400,
           reversed: 0,
-          net: 400,
-          counts: { received: 1, matched: 1, unmatched: 0, reversed: 0 },
+          refunded: 100,
+          net: 300,
+          unmatched: 0,
+          counts: { received: 1, matched: 1, unmatched: 0, reversed: 0, refunded: 1 },
         },
         byMethod: [
-          { paymentMethodId: 2, paymentMethod: 'Cash', received: 400, reversed: 0, net: 400, count: 1 },
+          {
+            paymentMethodId: 2,
+            paymentMethod: 'Cash',
+            received: 400,
+            reversed: 0,
+            refunded: 100,
+            net: 300,
+            unmatched: 0,
+            count: 1,
+          },
         ],
-        byDay: [{ paymentDate: '2026-11-02', received: 400, reversed: 0, net: 400, count: 1 }],
+        byDay: [
+          {
+            paymentDate: '2026-11-02',
+            received: 400,
+            reversed: 0,
+            refunded: 100,
+            net: 300,
+            unmatched: 0,
+            count: 1,
+          },
+        ],
         rows: [
           {
             id: 1,
@@ -104,5 +136,13 @@ export const CsvFile = Type.Unsafe<Readable>({
   examples: [
     'id,paymentDate,accountId,accountNumber,customerName,amount,currency,paymentMethod,transactionRef,status,reconciliationDate\r\n' +
       '1,2026-11-02,1,ACC10000012,Wanjiru Kamau,400.00,KES,Cash,RECEIPT-0001,matched,2026-11-02\r\n',
+  ],
+});
+
+export const RefundsCsvFile = Type.Unsafe<Readable>({
+  type: 'string',
+  examples: [
+    'id,valueDate,accountId,accountNumber,customerName,amount,currency,paymentMethod,transactionRef,reason\r\n' +
+      '1,2026-11-02,1,ACC10000012,Wanjiru Kamau,100.00,KES,Cash,RECEIPT-0002,Paid twice\r\n',
   ],
 });

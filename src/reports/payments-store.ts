@@ -15,23 +15,37 @@ export interface PageOf {
 export interface Sums {
   payment_method_id: number | null;
   payment_date: PlainDate | null;
+  /** The number of payments. */
   count: number;
   matched: number;
   unmatched: number;
-  received: string;
-  reversed: string;
+  refunds: number;
+  received_minor: string;
+  reversed_minor: string;
+  refunded_minor: string;
+  unmatched_minor: string;
 }
 
+/** The sums of the payments and refunds of a period, in total, by method and by day. */
 export async function paymentSums(tx: Tx, { startDate, endDate }: ReportPeriod): Promise<Sums[]> {
   const { rows } = await sql<Sums>`
     select payment_method_id, payment_date,
-      count(*) as count,
+      count(status) as count,
       count(*) filter (where status = 'matched') as matched,
       count(*) filter (where status = 'unmatched') as unmatched,
-      coalesce(sum(amount_minor), 0)::text as received,
-      coalesce(sum(amount_minor) filter (where status = 'reversed'), 0)::text as reversed
-    from payments
-    where payment_date between ${startDate}::date and ${endDate}::date
+      count(*) - count(status) as refunds,
+      coalesce(sum(amount_minor) filter (where status is not null), 0)::text as received_minor,
+      coalesce(sum(amount_minor) filter (where status = 'reversed'), 0)::text as reversed_minor,
+      coalesce(sum(amount_minor) filter (where status is null), 0)::text as refunded_minor,
+      coalesce(sum(amount_minor) filter (where status = 'unmatched'), 0)::text as unmatched_minor
+    from (
+      select payment_method_id, payment_date, status, amount_minor from payments
+      where payment_date between ${startDate}::date and ${endDate}::date
+      union all
+      -- Refunds, which have no status.
+      select payment_method_id, value_date, null, amount_minor from credit_moves
+      where to_account_id is null and value_date between ${startDate}::date and ${endDate}::date
+    ) money
     group by grouping sets ((), (payment_method_id), (payment_date))
     order by payment_date, payment_method_id`.execute(tx);
   return rows;
@@ -91,4 +105,28 @@ export function paymentsCsv({ startDate, endDate }: ReportPeriod, { code, decima
     from payments p ${JOINS}
     where p.payment_date between ${dateLiteral(startDate)} and ${dateLiteral(endDate)}
     order by p.payment_date, p.id`;
+}
+
+export const REFUND_TEXT_COLUMNS = [...TEXT_COLUMNS, 'reason'] as const;
+
+/** The query of the CSV of refunds: all refunds of a period, the oldest first. */
+export function refundsCsv({ startDate, endDate }: ReportPeriod, { code, decimals }: Currency): string {
+  return `
+    select r.id,
+      r.value_date as "valueDate",
+      r.account_id as "accountId",
+      account_number(r.account_id) as "accountNumber",
+      csv_text(c.first_name || ' ' || c.last_name) as "customerName",
+      ${inUnits('r.amount_minor', decimals)} as amount,
+      ${currencyLiteral(code)} as currency,
+      csv_text(m.name) as "paymentMethod",
+      csv_text(r.transaction_ref) as "transactionRef",
+      csv_text(r.reason) as reason
+    from credit_moves r
+    join payment_methods m on m.id = r.payment_method_id
+    join accounts a on a.id = r.account_id
+    join customers c on c.id = a.customer_id
+    where r.to_account_id is null
+      and r.value_date between ${dateLiteral(startDate)} and ${dateLiteral(endDate)}
+    order by r.value_date, r.id`;
 }

@@ -4,6 +4,7 @@ import type { Tx } from '../core/database/db.ts';
 import { pageNumbers } from '../core/http/envelope.ts';
 import { invalidField } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
+import type { Minor } from '../core/values/money.ts';
 import { findMethodNames } from '../payment-methods/store.ts';
 import { type PageOf, paymentRows, paymentSums, type Sums } from './payments-store.ts';
 import { daysOf, MAX_GROUPS, type ReportPeriod } from './rules.ts';
@@ -11,7 +12,7 @@ import { daysOf, MAX_GROUPS, type ReportPeriod } from './rules.ts';
 const SHORTER_PERIOD = { path: 'endDate', advice: 'ask for a shorter period, or for format=csv' };
 
 /**
- * The totals of a period's payments and one page of its rows, from one snapshot.
+ * The totals of a period's payments and refunds and one page of its payments, from one snapshot.
  *
  * @throws AppError VALIDATION_ERROR if a total is too large for an exact number, or the period has too many days or methods.
  */
@@ -25,8 +26,8 @@ export async function reportPayments(
   const sums = await paymentSums(tx, period);
   const rows = await paymentRows(tx, period, { page, limit });
   const methods = await findMethodNames(tx);
-  const lastPaid = sums.findLast(({ payment_date }) => payment_date !== null)?.payment_date;
-  const days = daysOf(period, today, lastPaid ?? undefined);
+  const lastDay = sums.findLast(({ payment_date }) => payment_date !== null)?.payment_date;
+  const days = daysOf(period, today, lastDay ?? undefined);
   const sumsOfMethods = sums.filter(isOfMethod);
   if (Math.max(days.length, sumsOfMethods.length) > MAX_GROUPS) {
     const groups = `more than ${MAX_GROUPS} days or methods`;
@@ -35,23 +36,34 @@ export async function reportPayments(
   const sumsOfDay = new Map(sums.map((row) => [row.payment_date, row]));
   const nameOf = new Map(methods.map(({ id, name }) => [id, name]));
   const amounts = (row: Sums | undefined) => {
-    const [received, reversed] = [BigInt(row?.received ?? 0), BigInt(row?.reversed ?? 0)];
+    const received = BigInt(row?.received_minor ?? 0);
+    const reversed = BigInt(row?.reversed_minor ?? 0);
+    const refunded = BigInt(row?.refunded_minor ?? 0);
+    const total = (minor: Minor) => totalOf(minor, currency, SHORTER_PERIOD);
     return {
-      received: totalOf(received, currency, SHORTER_PERIOD),
-      reversed: totalOf(reversed, currency, SHORTER_PERIOD),
-      net: totalOf(received - reversed, currency, SHORTER_PERIOD),
+      received: total(received),
+      reversed: total(reversed),
+      refunded: total(refunded),
+      net: total(received - reversed - refunded),
+      unmatched: total(BigInt(row?.unmatched_minor ?? 0)),
     };
   };
   const all = sums.find(
     ({ payment_method_id, payment_date }) => payment_method_id === null && payment_date === null,
   );
-  const { count = 0, matched = 0, unmatched = 0 } = all ?? {};
+  const { count = 0, matched = 0, unmatched = 0, refunds = 0 } = all ?? {};
   const data = {
     period,
     currency: currency.code,
     totals: {
       ...amounts(all),
-      counts: { received: count, matched, unmatched, reversed: count - matched - unmatched },
+      counts: {
+        received: count,
+        matched,
+        unmatched,
+        reversed: count - matched - unmatched,
+        refunded: refunds,
+      },
     },
     byMethod: sumsOfMethods.map((row) => ({
       paymentMethodId: row.payment_method_id,

@@ -8,8 +8,8 @@ import { invalid } from '../core/http/errors.ts';
 import { sendFileStream } from '../core/http/file-stream.ts';
 import { setSnapshotAge } from '../core/http/snapshot-age.ts';
 import { DEFAULT_LIMIT } from '../core/lists/query.ts';
-import { CsvFile, PaymentsQuery, PaymentsReport } from './payments-schema.ts';
-import { paymentsCsv, TEXT_COLUMNS } from './payments-store.ts';
+import { CsvFile, PaymentsQuery, PaymentsReport, RefundsCsvFile } from './payments-schema.ts';
+import { paymentsCsv, REFUND_TEXT_COLUMNS, refundsCsv, TEXT_COLUMNS } from './payments-store.ts';
 import { reportPayments } from './payments-view.ts';
 import { type ReportPeriod, readReportPeriod } from './rules.ts';
 import { AccountSummary, SummaryQuery } from './summary-schema.ts';
@@ -65,7 +65,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries, re
         summary: 'Report the payments of a period',
         description:
           'startDate and endDate are business days, both included. With format=json, the answer has the totals of the period and one page of its ' +
-          'rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. With format=csv, every row is streamed ' +
+          'rows. byDay has every day of the period up to today, or up to the last day with payments or refunds if that is later; more than 4,000 days are refused. Rows are payments. Refunds of credit are only in the totals, from which net subtracts them, and in `GET /reports/refunds.csv`. With format=csv, every row is streamed ' +
           'in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula, or whose digits it would change, gets a leading apostrophe.',
         querystring: PaymentsQuery,
         response: {
@@ -97,6 +97,33 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries, re
         name: `payments_${period.startDate}_${period.endDate}.csv`,
         type: 'text/csv; charset=utf-8',
         open: () => copies.open(callerOf(request), paymentsCsv(period, currency), TEXT_COLUMNS),
+      });
+    },
+  );
+
+  api.get(
+    '/reports/refunds.csv',
+    {
+      config: { access: 'reports:read', answerTimeoutMs: limits.exportMs, snapshot: true },
+      schema: {
+        tags: ['Reports'],
+        operationId: 'getRefundsFile',
+        summary: 'Get the refunds of a period as CSV',
+        description:
+          'The refunds that `GET /reports/payments` subtracts in the same period, the oldest first, in the same CSV format. `GET /credit-moves` lists ' +
+          'refunds as JSON.',
+        querystring: SummaryQuery,
+        response: {
+          200: { description: 'The file.', content: { 'text/csv': { schema: RefundsCsvFile } } },
+        },
+      },
+    },
+    async (request, reply) => {
+      const period = periodOf(request.query);
+      return sendFileStream(request, reply, {
+        name: `refunds_${period.startDate}_${period.endDate}.csv`,
+        type: 'text/csv; charset=utf-8',
+        open: () => copies.open(callerOf(request), refundsCsv(period, currency), REFUND_TEXT_COLUMNS),
       });
     },
   );

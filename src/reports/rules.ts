@@ -36,15 +36,15 @@ export function readReportPeriod(given: Partial<ReportPeriod>, today: PlainDate)
   return { startDate, endDate };
 }
 
-/** Every day of a period up to today, or up to the last day with payments if that is later. */
+/** Every day of a period up to today, or up to `last` if that is later. */
 export function daysOf(
   { startDate, endDate }: ReportPeriod,
   today: PlainDate,
-  lastPaid?: PlainDate,
+  last?: PlainDate,
 ): PlainDate[] {
   const passed = earlier(endDate, today);
-  const last = lastPaid === undefined ? passed : later(passed, lastPaid);
-  const count = compareDates(last, startDate) < 0 ? 0 : daysBetween(startDate, last) + 1;
+  const end = last === undefined ? passed : later(passed, last);
+  const count = compareDates(end, startDate) < 0 ? 0 : daysBetween(startDate, end) + 1;
   return Array.from({ length: count }, (_, index) => addDays(startDate, index));
 }
 

@@ -257,6 +257,7 @@ describe('a report of the longest period', () => {
       const { status, body } = await service.call('GET', `${report}?startDate=1900-01-01&endDate=2999-12-31`);
       if (status === 400) continue;
       expect(status, report).toBe(200);
+      if (report.endsWith('.csv')) continue;
       const lists = Object.values<unknown>(body.data).filter(Array.isArray);
       expect(Math.max(0, ...lists.map(({ length }) => length)), report).toBeLessThanOrEqual(4_000);
     }

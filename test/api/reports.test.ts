@@ -572,12 +572,15 @@ describe('GET /reports/payments', () => {
     expect(data.totals).toEqual({
       received: money(rows),
       reversed: money(reversed),
+      refunded: 0,
       net: money(rows.filter(({ status }) => status !== 'reversed')),
+      unmatched: 12.5,
       counts: {
         received: rows.length,
         matched: rows.filter(({ status }) => status === 'matched').length,
         unmatched: 1,
         reversed: reversed.length,
+        refunded: 0,
       },
     });
     for (const groups of [data.byMethod, data.byDay]) {
@@ -605,7 +608,7 @@ describe('GET /reports/payments', () => {
     expect(past.data.totals.counts.received).toBe(past.pagination.total);
     const empty = await report('startDate=2001-01-01&endDate=2001-12-31');
     expect(empty.data).toMatchObject({ rows: [], byMethod: [], totals: { received: 0, net: 0 } });
-    const zero = { received: 0, reversed: 0, net: 0, count: 0 };
+    const zero = { received: 0, reversed: 0, refunded: 0, net: 0, unmatched: 0, count: 0 };
     expect(empty.data.byDay).toHaveLength(365);
     expect(empty.data.byDay[0]).toEqual({ paymentDate: '2001-01-01', ...zero });
     expect(empty.data.byDay.at(-1)).toEqual({ paymentDate: '2001-12-31', ...zero });
@@ -672,6 +675,73 @@ describe('GET /reports/payments', () => {
 
   it('has only the header for a period without payments', async () => {
     expect((await csv('startDate=2001-01-01&endDate=2001-01-31')).text).toBe(`${COLUMNS}\r\n`);
+  });
+
+  it('subtracts a refund on its own day and method, and lists it only in the CSV of refunds', async () => {
+    setToday(service, '2024-03-01');
+    const account = await newAccount(service);
+    await pay(service, account.id, 3_500, { paymentMethodId: 2 });
+    await move(service, account.id, 'cancelled');
+    setToday(service, '2024-03-03');
+    const refund = {
+      amount: 500.02,
+      reason: '=returned, broken',
+      paymentMethodId: 3,
+      transactionRef: '0001',
+    };
+    const { id } = await done(service, 'POST', `/accounts/${account.id}/credit/refund`, refund);
+    const other = await newAccount(service);
+    await done(service, 'POST', `/accounts/${account.id}/credit/transfer`, {
+      ...{ toAccountId: other.id, amount: 100, reason: 'the family' },
+    });
+    service.clock.set(NOW);
+
+    const period = 'startDate=2024-03-01&endDate=2024-03-03';
+    const { data, pagination } = await report(period);
+    expect(data.totals).toEqual({
+      ...{ received: 3_500, reversed: 0, refunded: 500.02, net: 2_999.98, unmatched: 0 },
+      counts: { received: 1, matched: 1, unmatched: 0, reversed: 0, refunded: 1 },
+    });
+    expect((await summaryOf(service, '2024-03-01', '2024-03-03')).collected).toBe(2_999.98);
+    const sums = ({ received, refunded, net, count }: Any) => [received, refunded, net, count];
+    expect(data.byMethod.map(sums)).toEqual([
+      [3_500, 0, 3_500, 1],
+      [0, 500.02, -500.02, 0],
+    ]);
+    expect(data.byMethod[1]).toMatchObject({ paymentMethodId: 3, paymentMethod: expect.stringMatching(/./) });
+    expect(data.byDay.map(sums)).toEqual([
+      [3_500, 0, 3_500, 1],
+      [0, 0, 0, 0],
+      [0, 500.02, -500.02, 0],
+    ]);
+    expect([data.rows.length, pagination.total]).toEqual([1, 1]);
+    expect((await csv(period)).rows).toHaveLength(1);
+
+    const file = await service.call('GET', `/reports/refunds.csv?${period}`);
+    expect(file.headers.get('content-disposition')).toBe(
+      'attachment; filename="refunds_2024-03-01_2024-03-03.csv"',
+    );
+    expect(parse(file.text, { columns: true, bom: true })).toEqual([
+      {
+        id: String(id),
+        valueDate: '2024-03-03',
+        accountId: String(account.id),
+        accountNumber: account.accountNumber,
+        customerName: expect.stringMatching(/./),
+        amount: '500.02',
+        currency: 'KES',
+        paymentMethod: data.byMethod[1].paymentMethod,
+        transactionRef: "'0001",
+        reason: "'=returned, broken",
+      },
+    ]);
+    const before = await service.call('GET', '/reports/refunds.csv?startDate=2024-03-01&endDate=2024-03-02');
+    expect(before.text.split('\r\n')).toEqual([expect.stringMatching(/id,valueDate,.*,reason$/), '']);
+    const { body } = await service.call(
+      'GET',
+      '/reports/refunds.csv?startDate=2024-03-02&endDate=2024-03-01',
+    );
+    expect(body.error.details.fields.map(({ path }: Any) => path)).toEqual(['startDate']);
   });
 
   it('answers HEAD with the headers of the file and no export', async () => {

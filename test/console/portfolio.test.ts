@@ -127,6 +127,7 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     await page.getByRole('link', { name: 'Portfolio' }).first().click();
     await page.locator('a.bucket').first().waitFor();
     expect(await fileOf(page, /^Payments of/)).toContain('id,paymentDate,accountId');
+    expect(await fileOf(page, /^Refunds of/)).toContain('id,valueDate,accountId');
   });
 
   it('is not offered to agents', async () => {

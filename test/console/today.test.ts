@@ -129,6 +129,19 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     await row.getByText('0 violations').waitFor();
   });
 
+  it('shows what was refunded below what was received', async () => {
+    const { id } = await newAccount(console);
+    await console.call('POST', '/payments', { accountId: id, amount: 300, paymentMethodId: 2 });
+    await console.call('PUT', `/accounts/${id}`, { status: 'cancelled', reason: 'returned' });
+    await console.call('POST', `/accounts/${id}/credit/refund`, { amount: 50.25, reason: 'returned' });
+    const page = await console.open('/today');
+    for (const label of ['Received today', 'Received this week'])
+      await page.locator('.stat', { hasText: label }).getByText('KES 50.25 was refunded').waitFor();
+    expect(await textOf(statValue(page, 'Received today'))).toBe('KES 2,300.00');
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
   it('counts the rejected notifications of the last seven days, and links to exactly these', async () => {
     const setClock = (now: string | null) => console.call('PUT', '/test/clock', { now });
     const noonBefore = (days: number) => `${dayBefore(days)}T09:00:00Z`;

@@ -11,7 +11,7 @@ import { nextItem, position, type Terms } from '../../src/accounts/schedule-rule
 import { findAccountRow } from '../../src/accounts/store.ts';
 import { toAccount } from '../../src/accounts/view.ts';
 import type { Context } from '../../src/core/context.ts';
-import { addDays } from '../../src/core/values/dates.ts';
+import { addDays, earlier } from '../../src/core/values/dates.ts';
 import { refundCredit, transferCredit } from '../../src/credit/commands.ts';
 import type { AccountRow } from '../../src/ledger/rules.ts';
 import { assignPayment, unassignPayment } from '../../src/payments/assignment-commands.ts';
@@ -20,6 +20,8 @@ import { receiveNotification } from '../../src/payments/posting/commands.ts';
 import type { Notification } from '../../src/payments/posting/rules.ts';
 import { reversePayment } from '../../src/payments/reversal-commands.ts';
 import { findManualPayments } from '../../src/payments/store.ts';
+import { reportPayments } from '../../src/reports/payments-view.ts';
+import { summarizeAccounts } from '../../src/reports/summary-view.ts';
 import { expectChecksToPass } from '../support/books.ts';
 import { useService } from '../support/harness.ts';
 import { CLOSED, GIVEN_BY_STAFF, STATUS_MODEL, STATUSES } from '../support/status-model.ts';
@@ -98,6 +100,7 @@ const opening = fc.record({
 const story = fc.record({
   openings: fc.array(opening, { minLength: 3, maxLength: 3 }),
   steps: fc.array(step, { minLength: 6, maxLength: 26, size: 'max' }),
+  period: fc.record({ from: fc.integer({ min: -130, max: 60 }), days: fc.nat({ max: 90 }) }),
   looksAfterEachStep: fc.integer({ min: 0, max: 19 }).map((n) => n === 0),
 });
 
@@ -194,6 +197,8 @@ const HAPPENS = [
   ...['active', 'suspended', ...CLOSED].map((status) => `ends ${status}, owing more than all`),
   'send again done',
   'loss grows',
+  'report with refunds',
+  'report with unmatched money',
   'suspended by the policy',
   'conflict booked',
   'reversed transaction recorded again',
@@ -499,10 +504,25 @@ async function expectStatement(run: Case, id: number): Promise<void> {
   });
 }
 
+/** Expects that the report of payments and the summary of the portfolio have the same money in a period up to today. */
+async function expectReportsToAgree({ context, tx, day }: Case, from: number, days: number): Promise<void> {
+  const startDate = earlier(addDays(START, from), day);
+  const period = { startDate, endDate: earlier(addDays(startDate, days), day) };
+  const { collected } = await summarizeAccounts(tx, context, period);
+  const { data } = await reportPayments(tx, context.currency, period, day, { page: 1, limit: 1 });
+  const { totals, byDay, byMethod } = data;
+  const cents = (amount: number) => Math.round(amount * 100);
+  expect(cents(totals.net) - cents(totals.unmatched)).toBe(cents(collected));
+  for (const groups of [byDay, byMethod])
+    expect(groups.reduce((sum, { net }) => sum + cents(net), 0)).toBe(cents(totals.net));
+  if (totals.refunded > 0) count('report with refunds');
+  if (totals.unmatched > 0) count('report with unmatched money');
+}
+
 describe('any interleaving of what people, the provider and the policy do', () => {
   it(`passes every check, and ends as if only the net result had been paid, in ${RUNS} runs`, async () => {
     await fc.assert(
-      fc.asyncProperty(story, ({ openings, steps, looksAfterEachStep }) =>
+      fc.asyncProperty(story, ({ openings, steps, period, looksAfterEachStep }) =>
         inCase(stage, async (run) => {
           const accounts: Sold[] = [];
           for (const [i, { plan, offset }] of openings.entries()) {
@@ -524,6 +544,7 @@ describe('any interleaving of what people, the provider and the policy do', () =
               account_id: accountId,
             })),
           );
+          await expectReportsToAgree(run, period.from, period.days);
           for (const sold of accounts) {
             await expectSchedule(run, journal.paidOn(sold.id), sold);
             await expectStatement(run, sold.id);

@@ -2217,11 +2217,33 @@ export interface paths {
         };
         /**
          * Report the payments of a period
-         * @description startDate and endDate are business days, both included. With format=json, the answer has the totals of the period and one page of its rows. byDay has every day of the period up to today, or up to the last day with payments if that is later; more than 4,000 days are refused. With format=csv, every row is streamed in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula, or whose digits it would change, gets a leading apostrophe.
+         * @description startDate and endDate are business days, both included. With format=json, the answer has the totals of the period and one page of its rows. byDay has every day of the period up to today, or up to the last day with payments or refunds if that is later; more than 4,000 days are refused. Rows are payments. Refunds of credit are only in the totals, from which net subtracts them, and in `GET /reports/refunds.csv`. With format=csv, every row is streamed in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula, or whose digits it would change, gets a leading apostrophe.
          *
          *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
          */
         get: operations["getPaymentsReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reports/refunds.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the refunds of a period as CSV
+         * @description The refunds that `GET /reports/payments` subtracts in the same period, the oldest first, in the same CSV format. `GET /credit-moves` lists refunds as JSON.
+         *
+         *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
+         */
+        get: operations["getRefundsFile"];
         put?: never;
         post?: never;
         delete?: never;
@@ -7494,12 +7516,15 @@ export interface components {
          *       "totals": {
          *         "received": 400,
          *         "reversed": 0,
-         *         "net": 400,
+         *         "refunded": 100,
+         *         "net": 300,
+         *         "unmatched": 0,
          *         "counts": {
          *           "received": 1,
          *           "matched": 1,
          *           "unmatched": 0,
-         *           "reversed": 0
+         *           "reversed": 0,
+         *           "refunded": 1
          *         }
          *       },
          *       "byMethod": [
@@ -7508,7 +7533,9 @@ export interface components {
          *           "paymentMethod": "Cash",
          *           "received": 400,
          *           "reversed": 0,
-         *           "net": 400,
+         *           "refunded": 100,
+         *           "net": 300,
+         *           "unmatched": 0,
          *           "count": 1
          *         }
          *       ],
@@ -7517,7 +7544,9 @@ export interface components {
          *           "paymentDate": "2026-11-02",
          *           "received": 400,
          *           "reversed": 0,
-         *           "net": 400,
+         *           "refunded": 100,
+         *           "net": 300,
+         *           "unmatched": 0,
          *           "count": 1
          *         }
          *       ],
@@ -7557,13 +7586,19 @@ export interface components {
                 received: number;
                 /** @description The part of `received` that was reversed later. */
                 reversed: number;
-                /** @description received − reversed. */
+                /** @description The refunds of credit in the period, by the day and the payment method of the refund. Not reduced by later reversals of payments. */
+                refunded: number;
+                /** @description received − reversed − refunded. Negative if more was refunded. */
                 net: number;
+                /** @description The part of `received` that is on no account yet. net − unmatched is `collected` of the portfolio summary of the same period, if the period does not end after today. */
+                unmatched: number;
                 counts: {
                     received: number;
                     matched: number;
                     unmatched: number;
                     reversed: number;
+                    /** @description The number of refunds. All other counts are numbers of payments. */
+                    refunded: number;
                 };
             };
             byMethod: {
@@ -7573,8 +7608,12 @@ export interface components {
                 received: number;
                 /** @description The part of `received` that was reversed later. */
                 reversed: number;
-                /** @description received − reversed. */
+                /** @description The refunds of credit in the period, by the day and the payment method of the refund. Not reduced by later reversals of payments. */
+                refunded: number;
+                /** @description received − reversed − refunded. Negative if more was refunded. */
                 net: number;
+                /** @description The part of `received` that is on no account yet. net − unmatched is `collected` of the portfolio summary of the same period, if the period does not end after today. */
+                unmatched: number;
                 count: number;
             }[];
             byDay: {
@@ -7587,8 +7626,12 @@ export interface components {
                 received: number;
                 /** @description The part of `received` that was reversed later. */
                 reversed: number;
-                /** @description received − reversed. */
+                /** @description The refunds of credit in the period, by the day and the payment method of the refund. Not reduced by later reversals of payments. */
+                refunded: number;
+                /** @description received − reversed − refunded. Negative if more was refunded. */
                 net: number;
+                /** @description The part of `received` that is on no account yet. net − unmatched is `collected` of the portfolio summary of the same period, if the period does not end after today. */
+                unmatched: number;
                 count: number;
             }[];
             /** @description One page of the payments of the period, the oldest first. */
@@ -22536,12 +22579,15 @@ export interface operations {
                      *         "totals": {
                      *           "received": 400,
                      *           "reversed": 0,
-                     *           "net": 400,
+                     *           "refunded": 100,
+                     *           "net": 300,
+                     *           "unmatched": 0,
                      *           "counts": {
                      *             "received": 1,
                      *             "matched": 1,
                      *             "unmatched": 0,
-                     *             "reversed": 0
+                     *             "reversed": 0,
+                     *             "refunded": 1
                      *           }
                      *         },
                      *         "byMethod": [
@@ -22550,7 +22596,9 @@ export interface operations {
                      *             "paymentMethod": "Cash",
                      *             "received": 400,
                      *             "reversed": 0,
-                     *             "net": 400,
+                     *             "refunded": 100,
+                     *             "net": 300,
+                     *             "unmatched": 0,
                      *             "count": 1
                      *           }
                      *         ],
@@ -22559,7 +22607,9 @@ export interface operations {
                      *             "paymentDate": "2026-11-02",
                      *             "received": 400,
                      *             "reversed": 0,
-                     *             "net": 400,
+                     *             "refunded": 100,
+                     *             "net": 300,
+                     *             "unmatched": 0,
                      *             "count": 1
                      *           }
                      *         ],
@@ -22598,6 +22648,52 @@ export interface operations {
                     /**
                      * @example id,paymentDate,accountId,accountNumber,customerName,amount,currency,paymentMethod,transactionRef,status,reconciliationDate
                      *     1,2026-11-02,1,ACC10000012,Wanjiru Kamau,400.00,KES,Cash,RECEIPT-0001,matched,2026-11-02
+                     */
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRefundsFile: {
+        parameters: {
+            query?: {
+                /**
+                 * @description First business day. Default: the first day of the current month, or of the month of endDate if that is earlier.
+                 * @example 2026-11-01
+                 */
+                startDate?: string;
+                /**
+                 * @description Last business day. Default: the last day of the current month, or of the month of startDate if that is later.
+                 * @example 2026-11-30
+                 */
+                endDate?: string;
+            };
+            header?: {
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Snapshot-Age": components["headers"]["SnapshotAge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example id,valueDate,accountId,accountNumber,customerName,amount,currency,paymentMethod,transactionRef,reason
+                     *     1,2026-11-02,1,ACC10000012,Wanjiru Kamau,100.00,KES,Cash,RECEIPT-0002,Paid twice
                      */
                     "text/csv": string;
                 };

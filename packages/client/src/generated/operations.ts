@@ -384,6 +384,8 @@ export interface ReportsCalls {
   getPayments(query?: JsonQueryOf<'getPaymentsReport'>, options?: CallOptions): Promise<PageOf<'getPaymentsReport'>>;
   /** Report the payments of a period, as a file. */
   getPaymentsFile(query: FileQueryOf<'getPaymentsReport'>, options?: CallOptions): Promise<ServiceFile>;
+  /** Get the refunds of a period as CSV */
+  getRefundsFile(query?: QueryOf<'getRefundsFile'>, options?: CallOptions): Promise<string>;
   /** Run all checks on the books */
   getProof(query?: QueryOf<'getProof'>, options?: CallOptions): Promise<DataOf<'getProof'>>;
   /** Show the result of the last checks */
@@ -701,6 +703,7 @@ export const OPERATIONS = {
     getPortfolioSummary: { method: 'GET', path: '/api/reports/accounts/summary', hasQuery: true, secured: true, answers: 'data' },
     getPayments: { method: 'GET', path: '/api/reports/payments', hasQuery: true, secured: true, answers: 'page' },
     getPaymentsFile: { method: 'GET', path: '/api/reports/payments', hasQuery: true, secured: true, answers: 'file' },
+    getRefundsFile: { method: 'GET', path: '/api/reports/refunds.csv', hasQuery: true, secured: true, answers: 'text' },
     getProof: { method: 'GET', path: '/api/reports/proof', hasQuery: true, secured: true, answers: 'data' },
     getLastProof: { method: 'GET', path: '/api/reports/proof/last', hasQuery: true, secured: true, answers: 'data' },
   },

@@ -1,6 +1,7 @@
 export const portfolio = {
   'portfolio.asOf': 'As of {date}',
   'portfolio.payments': 'Payments of {month} (CSV)',
+  'portfolio.refunds': 'Refunds of {month} (CSV)',
   'portfolio.outstanding': 'Outstanding',
   'portfolio.outstanding.hint': '{accounts}, {arrears} overdue',
   'portfolio.par30': 'PAR 30',

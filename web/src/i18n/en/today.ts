@@ -1,6 +1,7 @@
 export const today = {
   'today.received': 'Received today',
   'today.week': 'Received this week',
+  'today.refunded': '{amount} was refunded',
   'today.expected': '{amount} due in instalments',
   'today.nothingExpected': 'No instalments due',
   'today.day.more': '{change} more than last {day}: {amount}',

@@ -3,6 +3,7 @@ import type { portfolio as en } from '../en/portfolio.ts';
 export const portfolio: Record<keyof typeof en, string> = {
   'portfolio.asOf': 'Hadi {date}',
   'portfolio.payments': 'Malipo ya {month} (CSV)',
+  'portfolio.refunds': 'Marejesho ya {month} (CSV)',
   'portfolio.outstanding': 'Deni lililobaki',
   'portfolio.outstanding.hint': '{accounts}, {arrears} zimechelewa',
   'portfolio.par30': 'PAR 30',

@@ -3,6 +3,7 @@ import type { today as en } from '../en/today.ts';
 export const today: Record<keyof typeof en, string> = {
   'today.received': 'Iliyopokelewa leo',
   'today.week': 'Iliyopokelewa wiki hii',
+  'today.refunded': '{amount} imerejeshwa kwa wateja',
   'today.expected': '{amount} ya awamu inadaiwa',
   'today.nothingExpected': 'Hakuna awamu inayodaiwa',
   'today.day.more': '{change} zaidi ya {day} iliyopita: {amount}',

@@ -17,15 +17,22 @@ export function Page() {
   const trend = useTrend();
   const { today } = settings();
   const month = firstOfMonth(0);
+  const period = `startDate=${month}&endDate=${today}`;
+  const name = { month: format.month(month, 'short') };
   return (
     <>
       <PageHead
         title={t('nav.portfolio')}
         eyebrow={t('portfolio.asOf', { date: format.date(today) })}
         actions={
-          <DownloadButton path={`/api/reports/payments?format=csv&startDate=${month}&endDate=${today}`}>
-            {t('portfolio.payments', { month: format.month(month, 'short') })}
-          </DownloadButton>
+          <>
+            <DownloadButton path={`/api/reports/payments?format=csv&${period}`}>
+              {t('portfolio.payments', name)}
+            </DownloadButton>
+            <DownloadButton path={`/api/reports/refunds.csv?${period}`}>
+              {t('portfolio.refunds', name)}
+            </DownloadButton>
+          </>
         }
       />
       <Loaded query={summary} explain={explain} skeleton={<Skeleton lines={6} />}>

@@ -28,18 +28,18 @@ export function MoneyStats({ today }: { today: string }) {
             label={t('today.received')}
             of="day"
             rate={data.collectionRate}
-            received={days && netOf(days, today, today)}
+            money={days && moneyOf(days, today, today)}
             queries={[report]}
-            before={days && netOf(days, sameDay, sameDay)}
+            before={days && moneyOf(days, sameDay, sameDay).received}
             until={sameDay}
           />
           <MoneyStat
             label={t('today.week')}
             of="week"
             rate={week.data?.data.collectionRate}
-            received={days && netOf(days, monday, today)}
+            money={days && moneyOf(days, monday, today)}
             queries={[report, week]}
-            before={days && netOf(days, format.addDays(monday, -WEEK), sameDay)}
+            before={days && moneyOf(days, format.addDays(monday, -WEEK), sameDay).received}
             until={sameDay}
           />
           <Stat label={t('today.outstanding')} value={format.money(data.outstanding)} />
@@ -58,7 +58,7 @@ interface MoneyStatProps {
   label: string;
   of: 'day' | 'week';
   rate: Ratio | undefined;
-  received: number | undefined;
+  money: Money | undefined;
   /** The queries that this figure needs, except the summary of today: no figure is shown before the summary has arrived. */
   queries: readonly { data: unknown; error: unknown; refetch(): unknown }[];
   /** The money received on the same day or days of the week before. */
@@ -67,18 +67,23 @@ interface MoneyStatProps {
   until: string;
 }
 
-function MoneyStat({ label, of, rate, received, queries, before, until }: MoneyStatProps) {
+function MoneyStat({ label, of, rate, money, queries, before, until }: MoneyStatProps) {
   const failed = queries.filter(({ data, error }) => data === undefined && error);
   const pending = failed.length > 0 ? '–' : <Skeleton lines={1} />;
   return (
     <Stat
       label={label}
-      value={received === undefined ? pending : format.money(received)}
+      value={money ? format.money(money.received) : pending}
       hint={
         <>
           {rate && <Expected label={label} rate={rate} />}
-          {received !== undefined && before !== undefined && (
-            <span className="stat-change">{describeChange(of, received, before, until)}</span>
+          {money && before !== undefined && (
+            <span className="stat-change">{describeChange(of, money.received, before, until)}</span>
+          )}
+          {money && money.refunded > 0 && (
+            <span className="stat-change">
+              {t('today.refunded', { amount: format.money(money.refunded) })}
+            </span>
           )}
           {failed.length > 0 && <FailedReports queries={failed} />}
         </>
@@ -128,11 +133,14 @@ export function MoneyPanel({ today }: { today: string }) {
       <Loaded query={useDays(today)} explain={explain} skeleton={<Skeleton lines={5} />}>
         {(days) => (
           <Bars
-            bars={days.slice(-WEEK).map(({ paymentDate, net }) => ({
-              label: format.weekday(paymentDate),
-              value: net,
-              text: format.compact(net),
-            }))}
+            bars={days.slice(-WEEK).map(({ paymentDate }) => {
+              const { received } = moneyOf(days, paymentDate, paymentDate);
+              return {
+                label: format.weekday(paymentDate),
+                value: received,
+                text: format.compact(received),
+              };
+            })}
           />
         )}
       </Loaded>
@@ -151,10 +159,21 @@ function useDays(today: string) {
   );
 }
 
-/** The money received from the first to the last day. */
-function netOf(days: readonly Day[], first: string, last: string): number {
+interface Money {
+  /** Without reversed payments. */
+  received: number;
+  refunded: number;
+}
+
+/** The money from the first to the last day. */
+function moneyOf(days: readonly Day[], first: string, last: string): Money {
   const chosen = days.filter(({ paymentDate }) => paymentDate >= first && paymentDate <= last);
-  return exactly((minor) => chosen.reduce((sum, { net }) => sum + minor(net), 0));
+  const sumOf = (minorOf: (day: Day, minor: (amount: number) => number) => number) =>
+    exactly((minor) => chosen.reduce((sum, day) => sum + minorOf(day, minor), 0));
+  return {
+    received: sumOf(({ received, reversed }, minor) => minor(received) - minor(reversed)),
+    refunded: sumOf(({ refunded }, minor) => minor(refunded)),
+  };
 }
 
 function useSummary(startDate: string, endDate: string) {
