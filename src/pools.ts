@@ -82,6 +82,7 @@ export async function openPools(
           primary: direct,
           replica: config.DATABASE_REPLICA_URL,
           maxLagMs: config.DATABASE_REPLICA_MAX_LAG * 1000,
+          timeoutMs: limits.replicaMs,
           log,
         });
   const copies = openCopyPool({ ...optionsOf('copy'), replica });

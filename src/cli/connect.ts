@@ -108,7 +108,7 @@ export const REPLICA_OPTION = { replica: { type: 'boolean', default: false } } a
 
 /** Runs `work`, with the replica if the command was called with --replica. */
 export async function withReplica<T>(
-  { DATABASE_REPLICA_URL: replica, DATABASE_REPLICA_MAX_LAG }: Config,
+  { DATABASE_REPLICA_URL: replica, DATABASE_REPLICA_MAX_LAG, limits }: Config,
   { isReplicaWanted, primary }: { isReplicaWanted: boolean; primary: Connection },
   work: (replica: Replica | undefined) => Promise<T>,
 ): Promise<T> {
@@ -118,6 +118,7 @@ export async function withReplica<T>(
     primary,
     replica,
     maxLagMs: DATABASE_REPLICA_MAX_LAG * 1000,
+    timeoutMs: limits.replicaMs,
     log: WARNINGS,
   });
   try {

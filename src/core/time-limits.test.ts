@@ -38,6 +38,7 @@ const PROMISED = {
   leaseMs: 6_000,
   deliveryStopMs: 3_000,
   probeMs: 2_000,
+  replicaMs: 2_000,
   figureMs: 1_000,
   jobStepMs: 60_000,
   statementTurnMs: 60_000,

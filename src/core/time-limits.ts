@@ -75,6 +75,8 @@ export const TIME_LIMITS = {
 
   /** The check of PostgreSQL for /health. */
   probeMs: 2_000,
+  /** A check of the replica: its progress, and the position of the primary. */
+  replicaMs: 2_000,
   /** Reading a figure for /health or /metrics. */
   figureMs: 1_000,
   /** A step of the minute jobs. */

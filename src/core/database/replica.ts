@@ -65,11 +65,12 @@ interface ReplicaOptions {
   replica: Connection;
   /** The greatest allowed lag of the replica, and the longest time that a report waits for the replica. */
   maxLagMs: number;
+  /** The time limit of a check of the primary or the replica. */
+  timeoutMs: number;
   log: { info(message: string): void; warn(message: string): void };
 }
 
 const INTERVAL_MS = 1_000;
-const TIMEOUT_MS = 2_000;
 const POLL_MS = 10;
 /** Limits the length of `awaited` while the replica replays nothing. */
 const MAX_POSITIONS = 1_000;
@@ -98,9 +99,9 @@ interface Position {
 /** How far a standby of the database has replayed the log, or `not a standby`. */
 type Progress = bigint | 'not a standby';
 
-export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions): Replica {
-  const primaryPool = openMonitor(primary);
-  const replicaPool = openMonitor(replica);
+export function openReplica({ primary, replica, maxLagMs, timeoutMs, log }: ReplicaOptions): Replica {
+  const primaryPool = openMonitor(primary, timeoutMs);
+  const replicaPool = openMonitor(replica, timeoutMs);
   const reports = { replica: 0, primary: 0 };
   let state: ReplicaState | undefined;
   let lagMs: number | undefined;
@@ -155,7 +156,7 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
   async function askReplica(database: string): Promise<Progress> {
     const client = await replicaPool.connect();
     try {
-      const progress = await readProgress(client, database);
+      const progress = await readProgress(client, database, timeoutMs);
       client.release(progress === 'not a standby'); // Through a proxy, a new connection may reach another server.
       return progress;
     } catch (error) {
@@ -210,7 +211,7 @@ export function openReplica({ primary, replica, maxLagMs, log }: ReplicaOptions)
   /** @returns whether the standby reached the position in time, or undefined if the server is not a standby of this database. */
   async function waitUntilReached(client: pg.PoolClient, wanted: Position): Promise<boolean | undefined> {
     for (;;) {
-      const progress = await readProgress(client, wanted.database);
+      const progress = await readProgress(client, wanted.database, timeoutMs);
       if (progress === 'not a standby') return undefined;
       if (progress >= wanted.position) return true;
       if (performance.now() - wanted.askedAtMs > maxLagMs) return false;
@@ -272,10 +273,10 @@ const EXPLAINED: Record<Exclude<ReplicaState, 'up'>, string> = {
   down: 'not reachable',
 };
 
-async function readProgress(client: pg.PoolClient, database: string): Promise<Progress> {
+async function readProgress(client: pg.PoolClient, database: string, timeoutMs: number): Promise<Progress> {
   const { rows } = await client.query<{ position: string | null; is_standby: boolean; database: string }>({
     text: PROGRESS,
-    query_timeout: TIMEOUT_MS,
+    query_timeout: timeoutMs,
   } as pg.QueryConfig);
   const [row] = rows;
   return row?.is_standby && row.position !== null && row.database === database
@@ -292,15 +293,15 @@ function isFailureOfServer(error: unknown): boolean {
 }
 
 /** A pool of one connection for reading positions in the log, so that these reads never wait for the work of a report. */
-function openMonitor(connection: Connection): pg.Pool {
+function openMonitor(connection: Connection, timeoutMs: number): pg.Pool {
   return openPool({
     connection,
     onConnectionLost: () => {}, // The next query reports the failure.
     application_name: 'account-management-service replica',
     max: 1,
-    connectionTimeoutMillis: TIMEOUT_MS,
+    connectionTimeoutMillis: timeoutMs,
     idleTimeoutMillis: 30_000,
-    query_timeout: TIMEOUT_MS,
+    query_timeout: timeoutMs,
     keepAlive: true,
   });
 }
