@@ -1,4 +1,5 @@
 import type { Config, Context } from '../core/context.ts';
+import type { Db } from '../core/database/db.ts';
 import type { Log } from '../core/log.ts';
 import { importNotifications } from '../payments/notifications/commands.ts';
 import { insertRejected } from '../payments/notifications/store.ts';
@@ -206,19 +207,30 @@ async function postUnknown(
 ): Promise<number> {
   const { db, clock } = context;
   const settings = readingSettings(context);
-  const readable: Notification[] = [];
-  for (const pulled of payments) {
-    const reading = readPulled(providerNamed(provider), pulled, clock.now(), settings);
-    if ('notification' in reading) readable.push(reading.notification);
-    else if (!(await hasRejected(db, provider, pulled.raw))) {
+  const readings = payments.map((pulled) => ({
+    pulled,
+    reading: readPulled(providerNamed(provider), pulled, clock.now(), settings),
+  }));
+  const readable = readings.flatMap(({ reading }) =>
+    'notification' in reading ? [reading.notification] : [],
+  );
+  const known = readable.length > 0 ? await findKnownTransactions(db, provider, readable) : new Set<string>();
+  const unknown: Notification[] = [];
+  for (const { pulled, reading } of readings) {
+    if ('problems' in reading) {
       const failure = reading.problems.map(({ path, message }) => `${path} ${message}`).join('; ');
-      await insertRejected(db, provider, pulled.raw, failure, 'pull');
+      await reject(db, provider, pulled, failure);
+    } else if (!known.has(reading.notification.transId)) {
+      if (pulled.doubt === null) unknown.push(reading.notification);
+      else await reject(db, provider, pulled, pulled.doubt);
     }
   }
-  if (readable.length === 0) return 0;
-  const known = await findKnownTransactions(db, provider, readable);
-  const unknown = readable.filter(({ transId }) => !known.has(transId));
   for (let start = 0; start < unknown.length; start += POSTED_AT_ONCE)
     await importNotifications(context, log, unknown.slice(start, start + POSTED_AT_ONCE));
   return unknown.length;
+}
+
+/** Lists the row for staff, once. */
+async function reject(db: Db, provider: string, { raw }: PulledPayment, failure: string): Promise<void> {
+  if (!(await hasRejected(db, provider, raw))) await insertRejected(db, provider, raw, failure, 'pull');
 }

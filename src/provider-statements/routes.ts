@@ -21,7 +21,7 @@ import {
   ReconcileStatementBody,
   StatementFileBody,
 } from './schema.ts';
-import { findStatement, findTotals, listLines, listStatements } from './store.ts';
+import { findPreviousStatements, findStatement, findTotals, listLines, listStatements } from './store.ts';
 import { checkSize, receiveStatement } from './upload-commands.ts';
 import { toLine, toProviderStatement } from './view.ts';
 
@@ -31,7 +31,11 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
   async function getStatement(id: number, { db } = context) {
     const row = await findStatement(db, id);
     if (!row) throw notFound('provider_statement', id);
-    return toProviderStatement(row, await findTotals(db, [id]), currency);
+    return toProviderStatement(row, await findRelated([id], db), currency);
+  }
+
+  async function findRelated(ids: readonly number[], of = db) {
+    return { totals: await findTotals(of, ids), previous: await findPreviousStatements(of, ids) };
   }
 
   async function begin(
@@ -105,8 +109,8 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
     async (request) => {
       const page = await listStatements(db, request.query);
       const ids = page.rows.map(({ id }) => id);
-      const totals = await findTotals(db, ids);
-      const rows = page.rows.map((row) => toProviderStatement(row, totals, currency));
+      const related = await findRelated(ids);
+      const rows = page.rows.map((row) => toProviderStatement(row, related, currency));
       return okList({ ...page, rows }, 'Statements found.');
     },
   );

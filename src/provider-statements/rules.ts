@@ -57,3 +57,61 @@ export const LINE_RESULTS = [
   'contradictory',
   'unreadable',
 ] as const satisfies readonly ProviderLineResult[];
+
+/**
+ * The comparisons of a statement's own figures.
+ * - paid_in, withdrawn: the sum that the file states, and the sum of its completed lines.
+ * - opening_balance, closing_balance: the balance that the file states, and the balance of its first or last line.
+ * - lines: the balance after all lines according to their amounts, and according to the last line.
+ * - previous_statement: the balance at the end of the statement before this one, and at the start of this one.
+ */
+export const STATEMENT_CHECKS = [
+  'paid_in',
+  'withdrawn',
+  'opening_balance',
+  'closing_balance',
+  'lines',
+  'previous_statement',
+] as const;
+
+export interface StatementCheck {
+  check: (typeof STATEMENT_CHECKS)[number];
+  expectedMinor: number;
+  foundMinor: number;
+}
+
+interface StatementFigures {
+  opening_balance_minor: number | null;
+  closing_balance_minor: number | null;
+  paid_in_minor: number | null;
+  withdrawn_minor: number | null;
+  stated_opening_balance_minor: number | null;
+  stated_closing_balance_minor: number | null;
+  stated_paid_in_minor: number | null;
+  stated_withdrawn_minor: number | null;
+}
+
+/**
+ * Compares the figures of a statement with each other. Leaves out comparisons for which the file has no figures.
+ * @param previousClosingMinor - null without an earlier statement.
+ */
+export function checkFigures(
+  figures: StatementFigures,
+  previousClosingMinor: number | null,
+): StatementCheck[] {
+  const { opening_balance_minor: opening, closing_balance_minor: closing } = figures;
+  const { paid_in_minor: paidIn, withdrawn_minor: withdrawn } = figures;
+  const afterLines =
+    opening === null || paidIn === null || withdrawn === null ? null : opening + paidIn - withdrawn;
+  const pairs: [StatementCheck['check'], number | null, number | null][] = [
+    ['paid_in', figures.stated_paid_in_minor, paidIn],
+    ['withdrawn', figures.stated_withdrawn_minor, withdrawn],
+    ['opening_balance', figures.stated_opening_balance_minor, opening],
+    ['closing_balance', figures.stated_closing_balance_minor, closing],
+    ['lines', afterLines, closing],
+    ['previous_statement', previousClosingMinor, opening],
+  ];
+  return pairs.flatMap(([check, expectedMinor, foundMinor]) =>
+    expectedMinor === null || foundMinor === null ? [] : [{ check, expectedMinor, foundMinor }],
+  );
+}

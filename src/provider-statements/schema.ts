@@ -3,7 +3,7 @@ import { Choice, DateText, Id, Money, Nullable, Timestamp } from '../core/http/f
 import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../core/values/reference.ts';
 import { STATUSES as PAYMENT_STATUSES } from '../payments/schema.ts';
-import { LINE_RESULTS, STATEMENT_STATUSES } from './rules.ts';
+import { LINE_RESULTS, STATEMENT_CHECKS, STATEMENT_STATUSES } from './rules.ts';
 
 export const StatementFileBody = Type.String({
   format: 'binary',
@@ -52,6 +52,22 @@ export const ProviderStatement = Type.Object(
     results: Type.Object(Object.fromEntries(LINE_RESULTS.map((result) => [result, figures])), {
       description: 'The number and the sum of the lines of each result. Withdrawals are negative.',
     }),
+    checks: Type.Array(
+      Type.Object({
+        check: Choice('ProviderStatementCheck', STATEMENT_CHECKS, {
+          description:
+            'paid_in, withdrawn, opening_balance, closing_balance: the figure that the file states above its header, and the figure of its lines. lines: the balance after all lines according to their amounts, and the balance of the last line. previous_statement: the balance at the end of the previous statement of the short code, and at the start of this one.',
+        }),
+        isEqual: Type.Boolean(),
+        expected: Money,
+        found: Money,
+        statementId: Nullable(Type.Integer({ description: 'The previous statement.' })),
+      }),
+      {
+        description:
+          'Compares the figures of the statement with each other. If two figures differ, lines are missing, repeated or unreadable. A figure that the file does not have is not compared.',
+      },
+    ),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -84,6 +100,7 @@ export const ProviderStatement = Type.Object(
           contradictory: { lines: 0, total: 0 },
           unreadable: { lines: 0, total: 0 },
         },
+        checks: [{ check: 'lines', isEqual: true, expected: 2800, found: 2800, statementId: null }],
         createdAt: '2026-11-02T08:15:30.000Z',
         updatedAt: '2026-11-02T08:15:31.000Z',
       },

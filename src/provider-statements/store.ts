@@ -11,7 +11,8 @@ import type {
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { businessDay, type PlainDate } from '../core/values/dates.ts';
-import type { StatementLine } from '../payments/providers/provider.ts';
+import type { Minor } from '../core/values/money.ts';
+import type { StatementLine, StatementPreamble } from '../payments/providers/provider.ts';
 import { COMPARED_RESULTS, checkStatementMove, STATUSES_WITH_JOB } from './rules.ts';
 
 export type ProviderStatementRow = Selectable<ProviderStatements>;
@@ -37,6 +38,36 @@ export async function findTotals(db: Db, ids: readonly number[]): Promise<TotalR
   const { rows } = await sql<TotalRow>`
     select statement_id, result, line_count, amount_minor from provider_statement_totals
     where statement_id = any(${ids}::bigint[])`.execute(db);
+  return rows;
+}
+
+export interface PreviousStatementRow {
+  statement_id: number;
+  previous_id: number;
+  closing_balance_minor: number;
+}
+
+/**
+ * Finds for each of these statements the last statement of the same short code that ended before it. Leaves out a statement without
+ * balances, and one whose first transaction is inside the period of another statement.
+ */
+export async function findPreviousStatements(
+  db: Db,
+  ids: readonly number[],
+): Promise<PreviousStatementRow[]> {
+  const { rows } = await sql<PreviousStatementRow>`
+    select s.id as statement_id, p.id as previous_id, p.closing_balance_minor
+    from provider_statements s cross join lateral (
+      select id, closing_balance_minor from provider_statements
+      where short_code is not distinct from s.short_code and last_completed_at <= s.first_completed_at and id <> s.id
+      order by last_completed_at desc, id desc limit 1) p
+    where s.id = any(${ids}::bigint[]) and s.opening_balance_minor is not null and p.closing_balance_minor is not null
+      and not exists (
+        select from provider_statements o
+        where o.short_code is not distinct from s.short_code and o.id <> s.id
+          and o.first_completed_at < s.first_completed_at and o.last_completed_at > s.first_completed_at)`.execute(
+    db,
+  );
   return rows;
 }
 
@@ -120,11 +151,15 @@ export async function setRepeatedReceipts(tx: Tx, statementId: number): Promise<
 /** The columns that are known only after the whole file was read. */
 export interface StatementFile {
   sha256: Buffer;
-  organisation: string | null;
-  shortCode: string | null;
+  stated: StatementPreamble;
   lineCount: number;
   firstCompletedAt: Date | null;
   lastCompletedAt: Date | null;
+  /** The balances before the oldest and after the newest completed line. Null if the file has no running balance. */
+  ends: { openingMinor: Minor; closingMinor: Minor } | null;
+  /** The sums of the completed lines. */
+  paidInMinor: Minor;
+  withdrawnMinor: Minor;
 }
 
 export async function completeStatement(
@@ -147,10 +182,18 @@ export async function completeStatement(
     .updateTable('provider_statements')
     .set({
       content_sha256: file.sha256,
-      organisation: file.organisation,
-      short_code: file.shortCode,
+      organisation: file.stated.organisation ?? null,
+      short_code: file.stated.shortCode ?? null,
       line_count: file.lineCount,
       payment_count: rows[0]?.payments ?? 0,
+      opening_balance_minor: file.ends?.openingMinor ?? null,
+      closing_balance_minor: file.ends?.closingMinor ?? null,
+      paid_in_minor: file.paidInMinor,
+      withdrawn_minor: file.withdrawnMinor,
+      stated_opening_balance_minor: file.stated.openingBalanceMinor ?? null,
+      stated_closing_balance_minor: file.stated.closingBalanceMinor ?? null,
+      stated_paid_in_minor: file.stated.paidInMinor ?? null,
+      stated_withdrawn_minor: file.stated.withdrawnMinor ?? null,
       first_completed_at: file.firstCompletedAt,
       last_completed_at: file.lastCompletedAt,
       period_start: file.firstCompletedAt && businessDay(file.firstCompletedAt, timeZone),

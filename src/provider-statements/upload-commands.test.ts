@@ -30,7 +30,7 @@ describe('a statement file', () => {
       );
       expect(await read(pieces)).toEqual(whole);
     }
-    expect(whole.statement).toMatchObject({ shortCode: '600638', lineCount: 2 });
+    expect(whole.statement).toMatchObject({ stated: { shortCode: '600638' }, lineCount: 2 });
     const [first = '', second = ''] = whole.rows.split('\n');
     expect(first.split('\t').slice(0, 9)).toEqual([
       '7',
@@ -58,6 +58,18 @@ describe('a statement file', () => {
     const text = 'Receipt No.;Completion Time;Transaction Status;Paid In\nA1;02-11-2026;Completed;1,500\n';
     const dinars = { ...RULES, currency: { code: 'TND', decimals: 3 } };
     expect((await read([Buffer.from(text)], dinars)).rows).toContain('Paid In is not an amount');
+  });
+
+  it('has its balances compared across the parts of a long file', async () => {
+    const rows = Array.from({ length: 7_000 }, (_, index) => {
+      const balance = index === 1_750 || index === 5_001 ? '0.50' : `${index + 1}.00`;
+      return `A${index},02-11-2026,Completed,1.00,${balance}`;
+    });
+    const text = `${HEAD.trim()},Balance\n${rows.join('\n')}\n`;
+    const { statement, rows: copied } = await read([Buffer.from(text)]);
+    const unreadable = copied.split('\n').filter((row) => row.includes('unreadable'));
+    expect(unreadable.map((row) => row.split('\t')[6])).toEqual(['A1750', 'A5001']);
+    expect(statement).toMatchObject({ lineCount: 7_000, ends: { openingMinor: 0n, closingMinor: 700_000n } });
   });
 
   it('is refused above 64 MiB, even without a Content-Length', async () => {

@@ -13,6 +13,7 @@ import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import type { Delimiter, Head, LineRules, StatementLine } from '../payments/providers/provider.ts';
 import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
+import { type BalanceLine, findContradictions, followBalances } from './balance-rules.ts';
 import { queueStatement } from './commands.ts';
 import {
   COPY_LINES,
@@ -32,6 +33,9 @@ const MAX_PREAMBLE_LINES = 100;
 const MAX_PREAMBLE_CHARACTERS = 1024 * 1024;
 const MAX_LINE_BYTES = 16 * 1024;
 const CHUNK_CHARACTERS = 64 * 1024;
+/** Balances are compared among this many lines, of which the lines at the ends only help to judge the others. */
+const COMPARED_BALANCES = 2_000;
+const BALANCE_CONTEXT = 250;
 /** Sums below this are exact as JSON numbers. */
 const MAX_TOTAL_MINOR = 10n ** 15n;
 
@@ -95,11 +99,13 @@ export async function readStatement(
 ): Promise<StatementFile> {
   const meter = metered(stallMs);
   const statement: Omit<StatementFile, 'sha256'> = {
-    organisation: null,
-    shortCode: null,
+    stated: {},
     lineCount: 0,
     firstCompletedAt: null,
     lastCompletedAt: null,
+    ends: null,
+    paidInMinor: 0n,
+    withdrawnMinor: 0n,
   };
   try {
     await pipeline(
@@ -178,37 +184,97 @@ async function* rowsOf(
   statementId: number,
   rules: LineRules,
 ): AsyncGenerator<string> {
-  let head: Head | undefined;
-  let preambleLines = 0;
   let totalMinor: Minor = 0n;
   let chunk = '';
+  const balances = followBalances();
+  for await (const lines of checkedLines(linesOf(records, statement, rules))) {
+    for (const { number, line } of lines) {
+      extendPeriod(statement, line);
+      extendTotals(statement, line);
+      const moved = toBalanceLine(line);
+      if (moved) balances.add(moved);
+      const amountMinor = line.amountMinor ?? 0n;
+      totalMinor += amountMinor < 0n ? -amountMinor : amountMinor;
+      if (totalMinor >= MAX_TOTAL_MINOR)
+        throw refused(`The amounts of a file must add up to less than ${MAX_TOTAL_MINOR} minor units.`);
+      chunk += toCopyRow(statementId, number, line);
+      if (chunk.length >= CHUNK_CHARACTERS) {
+        yield chunk;
+        chunk = '';
+      }
+    }
+  }
+  statement.ends = balances.ends();
+  yield chunk;
+}
+
+interface ReadLine {
+  number: number;
+  line: StatementLine;
+  cells: readonly string[];
+}
+
+async function* linesOf(
+  records: AsyncIterable<CsvRecord>,
+  statement: Omit<StatementFile, 'sha256'>,
+  rules: LineRules,
+): AsyncGenerator<ReadLine> {
+  let head: Head | undefined;
+  let preambleLines = 0;
   for await (const { line: number, record } of records) {
     if (record.every((cell) => cell.trim() === '')) continue;
     if (!head) {
       head = reader.readHead(record);
       if (head) continue;
-      Object.assign(statement, reader.readPreamble(record));
+      Object.assign(statement.stated, reader.readPreamble(record, rules));
       preambleLines += 1;
       if (preambleLines > MAX_PREAMBLE_LINES) throw noHead();
       continue;
     }
     statement.lineCount += 1;
     if (statement.lineCount > MAX_LINES) throw refused(`A statement has at most ${MAX_LINES} lines.`);
-    const line = reader.readLine(head, record, rules);
-    extendPeriod(statement, line);
-    const amountMinor = line.amountMinor ?? 0n;
-    totalMinor += amountMinor < 0n ? -amountMinor : amountMinor;
-    if (totalMinor >= MAX_TOTAL_MINOR)
-      throw refused(`The amounts of a file must add up to less than ${MAX_TOTAL_MINOR} minor units.`);
-    chunk += toCopyRow(statementId, number, line);
-    if (chunk.length >= CHUNK_CHARACTERS) {
-      yield chunk;
-      chunk = '';
-    }
+    yield { number, line: reader.readLine(head, record, rules), cells: record };
   }
   if (!head) throw noHead();
   if (statement.lineCount === 0) throw refused('The statement has no lines after its header.');
-  yield chunk;
+}
+
+/** Makes the lines unreadable whose balance contradicts the lines beside them. */
+async function* checkedLines(lines: AsyncIterable<ReadLine>): AsyncGenerator<ReadLine[]> {
+  let buffer: ReadLine[] = [];
+  let done = 0;
+  const check = (end: number) => {
+    const compared = buffer.filter(({ line }) => line.result === 'unreadable' || toBalanceLine(line));
+    const contradicted = findContradictions(compared.map(({ line }) => toBalanceLine(line) ?? null));
+    const wrong = new Set([...contradicted].map((index) => compared[index]));
+    return buffer
+      .slice(done, end)
+      .map((read) =>
+        wrong.has(read) ? { ...read, line: reader.asUnreadable(read.line, read.cells, WRONG_BALANCE) } : read,
+      );
+  };
+  for await (const line of lines) {
+    buffer.push(line);
+    if (buffer.length < COMPARED_BALANCES) continue;
+    const end = buffer.length - BALANCE_CONTEXT;
+    yield check(end);
+    buffer = buffer.slice(end - BALANCE_CONTEXT);
+    done = BALANCE_CONTEXT;
+  }
+  yield check(buffer.length);
+}
+
+const WRONG_BALANCE =
+  'Balance does not fit the lines beside this line: perhaps a text with a comma is not in quotes, or the file leaves out lines';
+
+function toBalanceLine({ isCompleted, amountMinor, balanceMinor }: StatementLine): BalanceLine | undefined {
+  return isCompleted && amountMinor ? { amountMinor, balanceMinor } : undefined;
+}
+
+function extendTotals(statement: Omit<StatementFile, 'sha256'>, { isCompleted, amountMinor }: StatementLine) {
+  if (!isCompleted || amountMinor === null) return;
+  if (amountMinor > 0n) statement.paidInMinor += amountMinor;
+  else statement.withdrawnMinor -= amountMinor;
 }
 
 function extendPeriod(

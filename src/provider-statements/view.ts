@@ -1,19 +1,21 @@
 import { amountOf, type Currency } from '../core/context.ts';
 import type { ProviderLineResult } from '../core/database/tables.ts';
-import { LINE_RESULTS } from './rules.ts';
-import type { ListedLine, ProviderStatementRow, TotalRow } from './store.ts';
+import { checkFigures, LINE_RESULTS } from './rules.ts';
+import type { ListedLine, PreviousStatementRow, ProviderStatementRow, TotalRow } from './store.ts';
 
 const FAILED =
   'The work on this statement failed several times. The reason is in the log. Start the work again after the problem is solved.';
 
-/** @param totals - can also contain totals of other statements. */
+/** @param related - can also contain rows of other statements. */
 export function toProviderStatement(
   row: ProviderStatementRow,
-  totals: readonly TotalRow[],
+  related: { totals: readonly TotalRow[]; previous: readonly PreviousStatementRow[] },
   currency: Currency,
 ) {
+  const previous = related.previous.find(({ statement_id: id }) => id === row.id);
+  const checks = checkFigures(row, previous?.closing_balance_minor ?? null);
   const figures = (result: ProviderLineResult) => {
-    const total = totals.find((one) => one.statement_id === row.id && one.result === result);
+    const total = related.totals.find((one) => one.statement_id === row.id && one.result === result);
     return { lines: total?.line_count ?? 0, total: amountOf(total?.amount_minor ?? 0, currency) };
   };
   return {
@@ -37,6 +39,13 @@ export function toProviderStatement(
       reconciled: row.reconciled_count,
     },
     results: Object.fromEntries(LINE_RESULTS.map((result) => [result, figures(result)])),
+    checks: checks.map(({ check, expectedMinor, foundMinor }) => ({
+      check,
+      isEqual: expectedMinor === foundMinor,
+      expected: amountOf(expectedMinor, currency),
+      found: amountOf(foundMinor, currency),
+      statementId: check === 'previous_statement' ? (previous?.previous_id ?? null) : null,
+    })),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

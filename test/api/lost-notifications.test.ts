@@ -294,6 +294,7 @@ describe('a pull of payments', () => {
     ['no id', { transactionId: undefined }, ID_RULE],
     ['an object as id', { transactionId: { id: 5 } }, ID_RULE],
     ['an id of 65 characters', { transactionId: 'A'.repeat(65) }, ID_RULE],
+    ['an unknown type', { transactiontype: 'p2p-gift' }, /^the transaction type "p2p-gift" is unknown$/],
   ])('stores a row with %s once, as a rejected notification of the pull', async (_, fields, failure) => {
     const billreference = randomUUID();
     const row = { transactionId: billreference.slice(0, 10), amount: '500', billreference, ...fields };
@@ -308,6 +309,20 @@ describe('a pull of payments', () => {
     expect(rejected).toMatchObject([
       { failure: expect.stringMatching(failure), rawBody: JSON.stringify(row) },
     ]);
+  });
+
+  it('lists no row of an unknown type whose transaction was reported, and no row of another known type', async () => {
+    const { TransID: transactionId } = test.pays('SOLAR', 1_000n);
+    const billreference = randomUUID();
+    await pullsAfter(15);
+    test.pull.behaviour.addedRows = [
+      { transactionId, amount: '10', billreference, transactiontype: 'p2p-gift' },
+      { transactionId: 'B2C0000001', amount: '10', billreference, transactiontype: 'b2c-payment' },
+    ];
+    await pullsAfter(15);
+    const rejected = await service.call('GET', '/notifications?filter[status]=rejected&sort=id:desc');
+    expect(rejected.text).not.toContain(billreference);
+    expect(await paymentsOf('B2C0000001')).toEqual([]);
   });
 
   it('registers the short code only once', () => {

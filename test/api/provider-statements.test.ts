@@ -371,6 +371,146 @@ describe('an uploaded statement', () => {
   });
 });
 
+describe('a line that cannot be read for certain', () => {
+  const january = { 'Completion Time': '05-01-2026 12:00:00', Balance: '' };
+  /** A file whose lines are not quoted, as some programs save it. */
+  const unquoted = (...rows: string[]) => `${file([])}${rows.join('\r\n')}\r\n`;
+
+  it('is unreadable if an unquoted comma makes more cells than the header has columns', async () => {
+    const receipts = [newReceipt(), newReceipt(), newReceipt()];
+    const cells = (receipt: string, amount: string, reference: string) =>
+      `${receipt},05-01-2026 12:00:00,,Pay Bill,Completed,${amount},,,true,Pay Utility,254712345678 - JANE,,${reference}`;
+    const statement = await uploaded(
+      unquoted(
+        cells(receipts[0] ?? '', '1,500.00', 'ACC1'),
+        cells(receipts[1] ?? '', '500.00', 'HOUSE 5, NYERI'),
+        `${cells(receipts[2] ?? '', '7.00', 'SOLAR')},,  ,`,
+      ),
+    );
+    expect(figures(statement)).toMatchObject({ unreadable: [2, 0], missing_in_books: [1, 7] });
+    const unreadable = await linesOf(statement.id, '&filter[result]=unreadable');
+    expect(unreadable[0]).toMatchObject({
+      receipt: receipts[0],
+      problem: expect.stringContaining('more cells than the header'),
+      details: expect.stringContaining('1, 500.00'),
+    });
+    expect(unreadable[1].details).toContain('HOUSE 5, NYERI');
+  });
+
+  it('is unreadable if a comma splits an amount of whole thousands, also without a balance', async () => {
+    const row = `${newReceipt()},05-01-2026 12:00:00,,Pay Bill,Completed,1,000.00,,,true,Pay Utility,,`;
+    const statement = await uploaded(unquoted(row));
+    expect(figures(statement)).toMatchObject({ unreadable: [1, 0] });
+  });
+
+  it('is unreadable with an unknown status only if money may have moved', async () => {
+    const status = (word: string) => ({ ...january, 'Transaction Status': word });
+    const linked = { 'Linked Transaction ID': newReceipt() };
+    const paid: [string, Line][] = [
+      ['Imekamilika', line(newReceipt(), '500', status('Imekamilika'))],
+      ['Reversed', line(newReceipt(), '500', status('Reversed'))],
+      ['Settled', line(newReceipt(), 'five', status('Settled'))],
+      ['1,500.00', line(newReceipt(), '', status('1,500.00'))],
+      ['Done', line(newReceipt(), '', { ...status('Done'), ...linked, Withdrawn: '5', Details: 'Reversal' })],
+    ];
+    const known = ['Failed', 'CANCELLED', 'Expired', 'Pending', 'Declined', ' pending  authorization. '];
+    const statement = await uploaded(
+      file([
+        ...paid.map(([, row]) => row),
+        ...known.map((word) => line(newReceipt(), '10', status(word))),
+        line(newReceipt(), '', { ...status('Imekamilika'), Withdrawn: '20' }),
+        line(newReceipt(), '3', status('completed')),
+      ]),
+    );
+    expect(figures(statement)).toMatchObject({
+      unreadable: [5, 0],
+      other: [7, 40],
+      missing_in_books: [1, 3],
+    });
+    const unreadable = await linesOf(statement.id, '&filter[result]=unreadable');
+    for (const [index, [word]] of paid.entries())
+      expect(unreadable[index].problem).toBe(`Transaction Status "${word}" is unknown`);
+    expect(unreadable[0].details).toContain('Imekamilika, 500');
+  });
+
+  it('is unreadable if the running balance contradicts it, and is never imported', async () => {
+    const [shifted, good] = [newReceipt(), newReceipt()];
+    const rows: [string, string, string][] = [
+      [newReceipt(), '1,000.00', '1,000.00'],
+      [newReceipt(), '500.00', '1,500.00'],
+      [shifted, '2', '700.00'],
+      [newReceipt(), '300.00', '3,800.00'],
+      [good, '200.00', '4,000.00'],
+    ];
+    const lines = rows.map(([receipt, amount, balance]) =>
+      line(receipt, amount, { ...january, Balance: balance }),
+    );
+    for (const body of [file(lines), file(lines.toReversed())]) {
+      const statement = await uploaded(body);
+      expect(figures(statement)).toMatchObject({ unreadable: [1, 0], missing_in_books: [4, 2000] });
+      const [unreadable] = await linesOf(statement.id, '&filter[result]=unreadable');
+      expect(unreadable).toMatchObject({
+        receipt: shifted,
+        problem: expect.stringContaining('Balance does not fit'),
+        details: expect.stringContaining(`${shifted}, 05-01-2026 12:00:00`),
+      });
+    }
+  });
+});
+
+describe('the figures of a statement', () => {
+  const stated = (opening: string, closing: string, paidIn: string, withdrawn: string) => [
+    `Organization:,"Sunlight Solar, Ltd ${files}"`,
+    'Short Code:,700700',
+    `Opening Balance:,"${opening}",Closing Balance:,"${closing}",Available Balance:,,Total Paid In:,"${paidIn}",Total Withdrawn: ,"${withdrawn}"`,
+  ];
+  const day = (date: string) => ({ 'Completion Time': `${date} 12:00:00` });
+  const checksOf = (statement: { checks: { check: string; expected: number; found: number }[] }) =>
+    Object.fromEntries(statement.checks.map(({ check, expected, found }) => [check, [expected, found]]));
+
+  it('are compared with what the file states, with its lines, and with the statement before it', async () => {
+    const first = await uploaded(
+      file(
+        [
+          line(newReceipt(), '1,000.00', { ...day('10-01-2026'), Balance: '1,100.00' }),
+          line(newReceipt(), '', { ...day('10-01-2026'), Withdrawn: '-300', Balance: '800.00' }),
+        ],
+        { preamble: stated('100.00', '800.00', '1,000.00', '-300.00') },
+      ),
+    );
+    expect(checksOf(first)).toEqual({
+      paid_in: [1000, 1000],
+      withdrawn: [300, 300],
+      opening_balance: [100, 100],
+      closing_balance: [800, 800],
+      lines: [800, 800],
+    });
+    expect(first.checks.every(({ isEqual }: { isEqual: boolean }) => isEqual)).toBe(true);
+
+    const second = await uploaded(
+      file([line(newReceipt(), '50.00', { ...day('12-01-2026'), Balance: '950.00' })], {
+        preamble: stated('900.00', '1,000.00', '100.00', '0.00'),
+      }),
+    );
+    expect(checksOf(second)).toEqual({
+      paid_in: [100, 50],
+      withdrawn: [0, 0],
+      opening_balance: [900, 900],
+      closing_balance: [1000, 950],
+      lines: [950, 950],
+      previous_statement: [800, 900],
+    });
+    expect(second.checks.at(-1)).toMatchObject({ isEqual: false, statementId: first.id });
+    const listed = await service.call('GET', '/reconciliations/statements?filter[shortCode]=700700');
+    expect(listed.body.data).toEqual([second, first]);
+  });
+
+  it('are not compared in a file without a running balance', async () => {
+    const lines = [line(newReceipt(), '1', day('20-01-2026')), line(newReceipt(), '2', day('20-01-2026'))];
+    expect((await uploaded(file(lines))).checks).toEqual([]);
+  });
+});
+
 describe('a payment that the provider reversed', () => {
   const time = { 'Completion Time': '03-04-2026 12:00:00' };
   const takenBack = (of: string, amount: string) =>

@@ -669,6 +669,7 @@ export interface ProviderStatementLines {
 }
 
 export interface ProviderStatements {
+  closing_balance_minor: Int8 | null;
   compared_count: Generated<number>;
   compared_to_line: Generated<number>;
   content_sha256: Buffer | null;
@@ -681,7 +682,9 @@ export interface ProviderStatements {
   imported_to_line: Generated<number>;
   last_completed_at: TimestampColumn | null;
   line_count: Generated<number>;
+  opening_balance_minor: Int8 | null;
   organisation: string | null;
+  paid_in_minor: Int8 | null;
   payment_count: Generated<number>;
   period_end: PlainDate | null;
   period_start: PlainDate | null;
@@ -693,8 +696,13 @@ export interface ProviderStatements {
   searched_to_date: PlainDate | null;
   searched_to_payment: Int8 | null;
   short_code: string | null;
+  stated_closing_balance_minor: Int8 | null;
+  stated_opening_balance_minor: Int8 | null;
+  stated_paid_in_minor: Int8 | null;
+  stated_withdrawn_minor: Int8 | null;
   status: ProviderStatementStatus;
   updated_at: Generated<TimestampColumn>;
+  withdrawn_minor: Int8 | null;
 }
 
 export interface ProviderStatementTotals {

@@ -1,6 +1,7 @@
 import { parseCompactTime } from '../../core/values/dates.ts';
 import { type ApiCall, type MobilemoneyApi, refusalOf } from './mobilemoney-api.ts';
 import { EAST_AFRICA_TIME, eastAfricaText } from './mobilemoney-time.ts';
+import { meaningOfType } from './mobilemoney-words.ts';
 import {
   ProviderApiError,
   type PulledPage,
@@ -111,7 +112,7 @@ function readRows(rows: readonly Record<string, unknown>[], window: PullWindow):
   };
 }
 
-/** @returns undefined for a row that is not a payment to the short code. */
+/** @returns undefined for a row that is certainly not a payment to the short code. */
 function readRow(row: Record<string, unknown>, window: PullWindow): PulledPayment | undefined {
   const named = new Map(Object.entries(row).map(([name, value]) => [name.toLowerCase(), value]));
   const read = (field: keyof typeof FIELDS): string | null => {
@@ -122,7 +123,8 @@ function readRow(row: Record<string, unknown>, window: PullWindow): PulledPaymen
     return null;
   };
   const type = read('type');
-  if (type !== null && !isPayment(type)) return undefined;
+  const meaning = type === null ? 'payment' : meaningOfType(type);
+  if (meaning === 'other') return undefined;
   const time = read('time');
   return {
     sent: {
@@ -134,14 +136,10 @@ function readRow(row: Record<string, unknown>, window: PullWindow): PulledPaymen
       payer: read('payer'),
       payerName: read('payerName'),
     },
+    doubt: meaning === 'unknown' ? `the transaction type "${type}" is unknown` : null,
     time: readTime(time ?? '', window),
     raw: JSON.stringify(row),
   };
-}
-
-/** The documented types are c2b-pay-bill-debit and c2b-buy-goods-debit. */
-function isPayment(type: string): boolean {
-  return /c2b|pay.?bill|buy.?goods|merchant/i.test(type) && !/revers|b2c|b2b/i.test(type);
 }
 
 /**

@@ -3,7 +3,15 @@ import { businessDay, compareDates, parseCompactTime, parseTimestamp } from '../
 import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
-import type { Delimiter, LineRules, StatementLine, StatementReader } from './provider.ts';
+import { meaningOfStatus } from './mobilemoney-words.ts';
+import type {
+  Delimiter,
+  Head,
+  LineRules,
+  StatementLine,
+  StatementPreamble,
+  StatementReader,
+} from './provider.ts';
 import { MAX_TRANSACTION_ID_LENGTH, OLDEST_TIME } from './rules.ts';
 
 /**
@@ -18,6 +26,7 @@ const COLUMNS = {
   status: 'Transaction Status',
   paidIn: 'Paid In',
   withdrawn: 'Withdrawn',
+  balance: 'Balance',
   details: 'Details',
   otherParty: 'Other Party Info',
   linkedReceipt: 'Linked Transaction ID',
@@ -30,17 +39,15 @@ const REQUIRED: readonly Column[] = ['receipt', 'completedAt', 'status', 'paidIn
 const MAX_TEXT_LENGTH = 256;
 const MAX_UNREADABLE_LENGTH = 1_000;
 
-/** The position of each column that the file has. */
-type Head = Partial<Record<Column, number>>;
-
 function readHead(cells: readonly string[]): Head | undefined {
   const names = cells.map(normalized);
-  const head: Head = {};
+  const columns: Partial<Record<Column, number>> = {};
   for (const [column, name] of Object.entries(COLUMNS) as [Column, string][]) {
     const index = names.indexOf(normalized(name));
-    if (index >= 0) head[column] = index;
+    if (index >= 0) columns[column] = index;
   }
-  return REQUIRED.every((column) => column in head) ? head : undefined;
+  if (!REQUIRED.every((column) => column in columns)) return undefined;
+  return { columns, width: cells.findLastIndex((cell) => clean(cell) !== '') + 1 };
 }
 
 /** In countries with a decimal comma, spreadsheets separate columns by semicolons. */
@@ -50,18 +57,43 @@ function findDelimiter(line: string): Delimiter | undefined {
   return DELIMITERS.find((delimiter) => readHead(line.split(delimiter)) !== undefined);
 }
 
+/** The figures that a line above the header can state, by their labels. */
+const STATED: Record<
+  string,
+  'openingBalanceMinor' | 'closingBalanceMinor' | 'paidInMinor' | 'withdrawnMinor'
+> = {
+  openingbalance: 'openingBalanceMinor',
+  closingbalance: 'closingBalanceMinor',
+  totalpaidin: 'paidInMinor',
+  totalwithdrawn: 'withdrawnMinor',
+};
+
 /** A label and its value are in one cell or in two. */
-function readPreamble(cells: readonly string[]): { organisation?: string; shortCode?: string } {
+function readPreamble(cells: readonly string[], rules: LineRules): StatementPreamble {
   const text = cells.map(clean).filter((cell) => cell !== '');
   const [, label = '', value = ''] = /^([^:]{1,40}):?(.*)$/.exec(text.join(' ').replace(/:\s*/, ':')) ?? [];
   const shortCode = /^short\s*code\s*:?\s*([0-9]{3,12})\b/i.exec(text.join(' '))?.[1];
   if (shortCode !== undefined) return { shortCode };
   const isOrganisation = /^organi[sz]ation(\s+name)?$/i.test(label.trim());
-  return isOrganisation && value.trim() !== '' ? { organisation: clean(value) } : {};
+  if (isOrganisation && value.trim() !== '') return { organisation: clean(value) };
+  return readStated(text, rules);
+}
+
+/** Reads `Opening Balance:`, `0.00`, `Total Paid In: 1,500.00`. One line can have several figures. */
+function readStated(cells: readonly string[], rules: LineRules): StatementPreamble {
+  const stated: StatementPreamble = {};
+  for (const [index, cell] of cells.entries()) {
+    const [, label = '', inCell = ''] = /^([^:]*):?(.*)$/.exec(cell) ?? [];
+    const figure = STATED[normalized(label)];
+    const amount = figure && readMoney(inCell.trim() || (cells[index + 1] ?? ''), rules);
+    if (figure === undefined || amount === undefined || amount === null) continue;
+    stated[figure] = figure === 'withdrawnMinor' && amount < 0n ? -amount : amount;
+  }
+  return stated;
 }
 
 function readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine {
-  const cell = (column: Column) => clean(cells[head[column] ?? -1] ?? '');
+  const cell = (column: Column) => clean(cells[head.columns[column] ?? -1] ?? '');
   const receipt = referenceKey(cell('receipt'));
   const completedAt = readTime(cell('completedAt')) ?? null;
   const status = cell('status');
@@ -71,11 +103,21 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
     receipt: receipt.slice(0, MAX_TRANSACTION_ID_LENGTH) || null,
     completedAt,
     status: status || null,
+    balanceMinor: readMoney(cell('balance'), rules) ?? null,
   };
+  const unreadable = (problem: string) => asUnreadable({ ...EMPTY_LINE, ...facts }, cells, problem);
 
-  if (status !== '' && status.toLowerCase() !== 'completed') {
+  if (hasSurplus(head, cells)) return unreadable(SURPLUS);
+  const meaning = meaningOfStatus(status);
+  const texts = textsOf(cell);
+  const isLinked = texts.linkedReceipt !== null && texts.linkedReceipt !== facts.receipt;
+  const takesBack = isLinked && !isCharge(texts.details);
+  if (meaning !== 'completed' && status !== '') {
     const amountMinor = paidIn ? paidIn : negative(withdrawn ?? null);
-    return { ...EMPTY_LINE, ...facts, ...textsOf(cell), result: 'other', amountMinor };
+    const mayMatter =
+      paidIn === undefined || paidIn || withdrawn === undefined || takesBack || /\d/.test(status);
+    if (meaning === 'unknown' && mayMatter) return unreadable(`Transaction Status "${status}" is unknown`);
+    return { ...EMPTY_LINE, ...facts, ...texts, result: 'other', amountMinor };
   }
   const problem =
     (status === '' && 'Transaction Status is empty') ||
@@ -84,29 +126,50 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
     (paidIn !== undefined && paidIn !== null && paidIn < 0n && 'Paid In is below 0') ||
     (paidIn && withdrawn && 'Paid In and Withdrawn both hold an amount') ||
     (paidIn === null && withdrawn === null && 'neither Paid In nor Withdrawn holds an amount') ||
+    ((['paidIn', 'withdrawn', 'balance'] as const).some((column) => isRestOfAmount(cell(column))) && SPLIT) ||
     (paidIn && problemOfPayment(receipt, completedAt, rules)) ||
     null;
-  if (problem !== null) return { ...EMPTY_LINE, ...facts, ...rawOf(cells), result: 'unreadable', problem };
-  const texts = textsOf(cell);
-  const isLinked = texts.linkedReceipt !== null && texts.linkedReceipt !== facts.receipt;
+  if (problem !== null) return unreadable(problem);
+  const completed = { ...EMPTY_LINE, ...facts, ...texts, isCompleted: true };
   if (!paidIn) {
     const amountMinor = negative(withdrawn ?? null) ?? 0n;
-    const isReversal = isLinked && amountMinor < 0n && !isCharge(texts.details);
-    return { ...EMPTY_LINE, ...facts, ...texts, isReversal, result: 'other', amountMinor };
+    return { ...completed, isReversal: takesBack && amountMinor < 0n, result: 'other', amountMinor };
   }
   // The line reverses an earlier withdrawal: the money belongs to the organisation, and no customer sent it.
-  if (isLinked) return { ...EMPTY_LINE, ...facts, ...texts, result: 'other', amountMinor: paidIn };
-  return { ...EMPTY_LINE, ...facts, ...texts, isPayment: true, amountMinor: paidIn };
+  if (isLinked) return { ...completed, result: 'other', amountMinor: paidIn };
+  return { ...completed, isPayment: true, amountMinor: paidIn };
+}
+
+const SURPLUS =
+  'the line has more cells than the header has columns: perhaps a text with a comma is not in quotes';
+const SPLIT = 'an amount starts with 0: perhaps an amount with a comma is not in quotes';
+
+/** Empty cells at the end do not count. */
+function hasSurplus({ width }: Head, cells: readonly string[]): boolean {
+  return cells.slice(width).some((cell) => clean(cell) !== '');
+}
+
+/** Whether an amount is the second part of one such as `1,000.00`, which the comma has split into two cells. */
+function isRestOfAmount(text: string): boolean {
+  return /^0\d\d(\.\d+)?$/.test(text);
+}
+
+function asUnreadable(line: StatementLine, cells: readonly string[], problem: string): StatementLine {
+  const { receipt, completedAt, status } = line;
+  const details = cells.map(clean).join(', ').slice(0, MAX_UNREADABLE_LENGTH);
+  return { ...EMPTY_LINE, receipt, completedAt, status, details, result: 'unreadable', problem };
 }
 
 const EMPTY_LINE: StatementLine = {
   isPayment: false,
   isReversal: false,
+  isCompleted: false,
   result: null,
   problem: null,
   receipt: null,
   completedAt: null,
   amountMinor: null,
+  balanceMinor: null,
   reference: null,
   payer: null,
   payerName: null,
@@ -141,10 +204,6 @@ function readLinkedReceipt(text: string): string | null {
 /** The line of a charge can have a payment as its linked transaction, but does not reverse this payment. */
 function isCharge(details: string | null): boolean {
   return details !== null && /\bcharges?\b/i.test(details) && !/revers/i.test(details);
-}
-
-function rawOf(cells: readonly string[]) {
-  return { details: cells.map(clean).join(', ').slice(0, MAX_UNREADABLE_LENGTH) };
 }
 
 /** Reads `254712345678 - WANJIRU KAMAU`. The number may be masked or hashed, and either part may be missing. */
@@ -225,4 +284,5 @@ export const mobilemoneyStatement: StatementReader = {
   readHead,
   readPreamble,
   readLine,
+  asUnreadable,
 };

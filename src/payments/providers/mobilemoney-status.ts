@@ -10,6 +10,7 @@ import {
 } from './mobilemoney-api.ts';
 import { readParty } from './mobilemoney-statement.ts';
 import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
+import { meaningOfStatus } from './mobilemoney-words.ts';
 import type { DescribedTransaction, StatusAnswers, StatusSource } from './provider.ts';
 import { amountTextOf, isRecord, parseJsonObject, recordOf, textOf } from './rules.ts';
 
@@ -36,8 +37,6 @@ const DOES_NOT_EXIST = '2032';
 /** The identifier type: PartyA is the short code of an organisation. */
 const SHORT_CODE = '4';
 const REMARKS = 'Status of a payment';
-/** Other statuses are for example Pending, Cancelled, Declined and Expired. */
-const COMPLETED = /^completed$/i;
 
 export function mobilemoneyStatus(api: MobilemoneyApi, settings: MobilemoneyStatusSettings): StatusSource {
   return {
@@ -153,7 +152,7 @@ function readTransaction(values: ReadonlyMap<string, string>): DescribedTransact
   const time = values.get('finalisedtime') ?? values.get('finalizedtime') ?? values.get('initiatedtime');
   return {
     status,
-    isCompleted: status !== null && COMPLETED.test(status),
+    isCompleted: status !== null && meaningOfStatus(status) === 'completed',
     amount: values.get('amount')?.replaceAll(',', '') ?? null,
     payer,
     payerName,

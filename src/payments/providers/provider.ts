@@ -153,12 +153,14 @@ export interface PulledPage {
   rowCount: number;
   /** All rows as text. Two pages with the same content mean that the offset has no effect. */
   content: string;
-  /** The rows that are payments. */
+  /** The rows that are payments, or may be payments. */
   payments: PulledPayment[];
 }
 
 export interface PulledPayment {
   sent: SentPayment;
+  /** Why it is not certain that the row is a payment. Null if it is one. */
+  doubt: string | null;
   /** Undefined for an unreadable time. */
   time: Date | undefined;
   /** The row as the provider sent it. */
@@ -235,14 +237,32 @@ export interface StatementReader {
   /** @returns undefined for a record that is not the header. */
   readHead(cells: readonly string[]): Head | undefined;
   /** Reads a line before the header. */
-  readPreamble(cells: readonly string[]): { organisation?: string; shortCode?: string };
+  readPreamble(cells: readonly string[], rules: LineRules): StatementPreamble;
   /** Reads one record after the header. An unreadable record becomes a line with the reason, because it may be a payment. */
   readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine;
+  /** Keeps a record that `readLine` has read as an unreadable line, for a reason that only other lines show. */
+  asUnreadable(line: StatementLine, cells: readonly string[], problem: string): StatementLine;
 }
 
 export type Delimiter = ',' | ';' | '\t';
-/** The position of each column that the file has. */
-export type Head = Partial<Record<string, number>>;
+
+export interface Head {
+  /** The position of each column that the file has. */
+  readonly columns: Readonly<Partial<Record<string, number>>>;
+  /** The number of columns up to the last one with a name. */
+  readonly width: number;
+}
+
+/** What a line above the header states about the statement. */
+export interface StatementPreamble {
+  organisation?: string;
+  shortCode?: string;
+  openingBalanceMinor?: Minor;
+  closingBalanceMinor?: Minor;
+  paidInMinor?: Minor;
+  /** Not negative. */
+  withdrawnMinor?: Minor;
+}
 
 /** One transaction of the statement. */
 export interface StatementLine {
@@ -250,12 +270,16 @@ export interface StatementLine {
   isPayment: boolean;
   /** Whether the transaction was completed, and took back the payment `linkedReceipt`. */
   isReversal: boolean;
+  /** Whether the money has moved. False for an unreadable line. */
+  isCompleted: boolean;
   result: 'other' | 'unreadable' | null;
   problem: string | null;
   receipt: string | null;
   completedAt: Date | null;
   /** Negative for a withdrawal. */
   amountMinor: Minor | null;
+  /** The balance after the transaction. Null if the file shows none, or if it is not an amount. */
+  balanceMinor: Minor | null;
   reference: string | null;
   payer: string | null;
   payerName: string | null;

@@ -8327,6 +8327,15 @@ export interface components {
          *           "total": 0
          *         }
          *       },
+         *       "checks": [
+         *         {
+         *           "check": "lines",
+         *           "isEqual": true,
+         *           "expected": 2800,
+         *           "found": 2800,
+         *           "statementId": null
+         *         }
+         *       ],
          *       "createdAt": "2026-11-02T08:15:30.000Z",
          *       "updatedAt": "2026-11-02T08:15:31.000Z"
          *     }
@@ -8414,11 +8423,24 @@ export interface components {
                     total: number;
                 };
             };
+            /** @description Compares the figures of the statement with each other. If two figures differ, lines are missing, repeated or unreadable. A figure that the file does not have is not compared. */
+            checks: {
+                /** @description paid_in, withdrawn, opening_balance, closing_balance: the figure that the file states above its header, and the figure of its lines. lines: the balance after all lines according to their amounts, and the balance of the last line. previous_statement: the balance at the end of the previous statement of the short code, and at the start of this one. */
+                check: components["schemas"]["ProviderStatementCheck"];
+                isEqual: boolean;
+                /** @description In units of the currency. */
+                expected: number;
+                /** @description In units of the currency. */
+                found: number;
+                statementId: number | null;
+            }[];
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
         };
+        /** @enum {string} */
+        ProviderStatementCheck: "paid_in" | "withdrawn" | "opening_balance" | "closing_balance" | "lines" | "previous_statement";
         /**
          * @example {
          *       "id": 2,
@@ -18805,6 +18827,15 @@ export interface operations {
                      *               "total": 0
                      *             }
                      *           },
+                     *           "checks": [
+                     *             {
+                     *               "check": "lines",
+                     *               "isEqual": true,
+                     *               "expected": 2800,
+                     *               "found": 2800,
+                     *               "statementId": null
+                     *             }
+                     *           ],
                      *           "createdAt": "2026-11-02T08:15:30.000Z",
                      *           "updatedAt": "2026-11-02T08:15:31.000Z"
                      *         }
@@ -18935,6 +18966,15 @@ export interface operations {
                      *             "total": 0
                      *           }
                      *         },
+                     *         "checks": [
+                     *           {
+                     *             "check": "lines",
+                     *             "isEqual": true,
+                     *             "expected": 2800,
+                     *             "found": 2800,
+                     *             "statementId": null
+                     *           }
+                     *         ],
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:31.000Z"
                      *       },
@@ -19050,6 +19090,15 @@ export interface operations {
                      *             "total": 0
                      *           }
                      *         },
+                     *         "checks": [
+                     *           {
+                     *             "check": "lines",
+                     *             "isEqual": true,
+                     *             "expected": 2800,
+                     *             "found": 2800,
+                     *             "statementId": null
+                     *           }
+                     *         ],
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:31.000Z"
                      *       },
@@ -19325,6 +19374,15 @@ export interface operations {
                      *             "total": 0
                      *           }
                      *         },
+                     *         "checks": [
+                     *           {
+                     *             "check": "lines",
+                     *             "isEqual": true,
+                     *             "expected": 2800,
+                     *             "found": 2800,
+                     *             "statementId": null
+                     *           }
+                     *         ],
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:31.000Z"
                      *       },
@@ -19450,6 +19508,15 @@ export interface operations {
                      *             "total": 0
                      *           }
                      *         },
+                     *         "checks": [
+                     *           {
+                     *             "check": "lines",
+                     *             "isEqual": true,
+                     *             "expected": 2800,
+                     *             "found": 2800,
+                     *             "statementId": null
+                     *           }
+                     *         ],
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:31.000Z"
                      *       },
@@ -19579,6 +19646,15 @@ export interface operations {
                      *             "total": 0
                      *           }
                      *         },
+                     *         "checks": [
+                     *           {
+                     *             "check": "lines",
+                     *             "isEqual": true,
+                     *             "expected": 2800,
+                     *             "found": 2800,
+                     *             "statementId": null
+                     *           }
+                     *         ],
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:31.000Z"
                      *       },

@@ -20,6 +20,7 @@ import {
 import { ReconciliationDate } from '../shared/reconcile-fields.tsx';
 import { useReloadAfterJob } from '../shared/use-reload-after-job.ts';
 import { WriteNotice } from '../shared/write-notice.tsx';
+import { Checks } from './checks.tsx';
 import { Lines } from './lines.tsx';
 
 const REFRESH_MS = 1_000;
@@ -62,6 +63,7 @@ function StatementPage({ statement }: { statement: Statement }) {
         </Notice>
       )}
       <Figures statement={statement} />
+      <Checks statement={statement} />
       <Lines statement={statement} />
     </>
   );
