@@ -1,8 +1,10 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type pg from 'pg';
+import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { BackupError, openBackup } from '../../src/cli/backup-file.ts';
 import { startPaying } from '../faults/clients.ts';
 import { runStatement } from '../support/statements.ts';
 import { until } from '../support/waiting.ts';
@@ -161,18 +163,19 @@ describe('a backup', () => {
       'no gzip': Buffer.from('another file\n'),
     };
     const target = await emptyDatabase();
+    const cutOff = join(await newFolder(), 'damaged.gz');
+    await writeFile(cutOff, damaged['cut off'] ?? '');
+    const refused = await runCli('restore', { DATABASE_URL: target }, cutOff);
+    expect(refused.status).toBe(1);
+    expect(refused.stderr.trim().split('\n')).toHaveLength(1);
+    const client = new pg.Client(target);
+    await client.connect();
     for (const [what, bytes] of Object.entries(damaged)) {
-      const path = join(await newFolder(), 'damaged.gz');
-      await writeFile(path, bytes);
-      const { status, stderr } = await runCli('restore', { DATABASE_URL: target }, path);
-      expect(status, what).toBe(1);
-      expect(stderr.trim().split('\n'), what).toHaveLength(1);
-      const counts = await rowCounts(target);
-      expect({ users: counts.users ?? 0, settings: counts.settings ?? 0 }, what).toEqual({
-        users: 0,
-        settings: 0,
-      });
+      const load = async () => (await openBackup(Readable.from([bytes]))).load(client);
+      await expect(load(), what).rejects.toThrow(BackupError);
+      expect(await rowCounts(target), what).toMatchObject({ users: 0, settings: 0 });
     }
+    await client.end();
     const { status, stderr } = await runCli('restore', { DATABASE_URL: target }, file);
     expect(status, stderr).toBe(0);
     await expectBooksToHold(target);
