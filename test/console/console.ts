@@ -43,7 +43,7 @@ export interface ConsoleTest {
    * closed at the end of the test.
    */
   open(path: string, options?: { viewport?: typeof DESKTOP; email?: string; locale?: string }): Promise<Page>;
-  /** Requests to other hosts and messages in the console of the browser. */
+  /** Requests to other hosts and messages in the console of the browser. A test fails if it leaves one. */
   readonly complaints: string[];
   /** The origins of other servers that pages may request. */
   readonly otherOrigins: string[];
@@ -79,7 +79,11 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
     token = (await service.call('POST', '/auth/register', admin)).body.data.accessToken;
   });
   beforeEach(() => opened.clear()); // So that a window that `beforeAll` has opened stays open.
-  afterEach(() => Promise.all([...opened].map((context) => context.close())));
+  afterEach(async () => {
+    const left = complaints.splice(0);
+    await Promise.all([...opened].map((context) => context.close()));
+    expect(left, 'messages of the browser, and requests to other hosts').toEqual([]);
+  });
   afterAll(closePages);
 
   async function call(method: string, path: string, body?: unknown) {

@@ -112,32 +112,36 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     await shared.getByRole('heading', { name: 'Instalments' }).waitFor();
   });
 
-  it('downloads the whole call list and the payments as CSV', async () => {
-    const { customerId } = await newAccount(console);
+  it('is not offered to agents', async () => {
+    const page = await console.open('/portfolio', { email: await console.createUser('agent') });
+    await page.getByText('Your role may not open this page').waitFor();
+    expect(await page.getByRole('link', { name: 'Portfolio' }).count()).toBe(0);
+  });
+});
+
+// On its own database, because the accounts would be late in the other tests too.
+describe.skipIf(!HAS_BROWSER)('the call list', () => {
+  const console = useConsole();
+
+  it('is downloaded as a whole, and so are payments and refunds', async () => {
+    const { customerId } = await newAccount(console, {
+      firstName: '=Formula',
+      activationDate: dayBefore(21),
+    });
     const items = Array.from({ length: MORE_THAN_A_PAGE }, () => {
       return { customerId, productId: 1, payplanId: 2, activationDate: dayBefore(21) };
     });
     await console.call('POST', '/accounts/bulk', { items });
     const page = await console.open('/portfolio/late?status=active');
-    await page.locator('.table tbody tr').nth(3).waitFor();
+    await page.locator('.table tbody tr').first().waitFor();
     const list = await fileOf(page, 'Download (CSV)');
-    expect(list.split('\r\n').length).toBe(WEEKS.length + MORE_THAN_A_PAGE + 2); // Its head, and the end of the last line.
+    expect(list.split('\r\n').length).toBe(1 + MORE_THAN_A_PAGE + 2); // Its head, and the end of the last line.
     expect(list).toContain('"\'=Formula Kamau"');
     expect(list).toContain('"\'+2547');
     await page.getByRole('link', { name: 'Portfolio' }).first().click();
     await page.locator('a.bucket').first().waitFor();
     expect(await fileOf(page, /^Payments of/)).toContain('id,paymentDate,accountId');
     expect(await fileOf(page, /^Refunds of/)).toContain('id,valueDate,accountId');
-  });
-
-  it('is not offered to agents', async () => {
-    const page = await console.open('/portfolio', { email: await console.createUser('agent') });
-    await page.getByText('Your role may not open this page').waitFor();
-    expect(await page.getByRole('link', { name: 'Portfolio' }).count()).toBe(0);
-  });
-
-  it('leaves no message in the console of the browser', () => {
-    expect(console.complaints).toEqual([]);
   });
 });
 

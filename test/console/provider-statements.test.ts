@@ -298,8 +298,4 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await viewer.getByRole('cell', { name: '1 Nov 2026' }).first().waitFor();
     expect(await viewer.getByRole('button', { name: 'Choose a file' }).count()).toBe(0);
   });
-
-  it('leave no message in the console of the browser, and request no other host', () => {
-    expect(console.complaints).toEqual([]);
-  });
 });

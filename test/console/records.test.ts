@@ -77,8 +77,4 @@ describe.skipIf(!HAS_BROWSER)('the pages of two records', () => {
     await sendRows(1);
     await rows(1).waitFor();
   });
-
-  it('leave no message in the console of the browser, and request no other host', () => {
-    expect(console.complaints).toEqual([]);
-  });
 });

@@ -60,8 +60,4 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     await dialog.getByText('Cold storage', { exact: true }).waitFor();
     await dialog.getByText('3.25%', { exact: true }).waitFor();
   });
-
-  it('leaves no message in the console of the browser, and requests no other host', () => {
-    expect(console.complaints).toEqual([]);
-  });
 });
