@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -78,9 +79,7 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
   const webhook = `/api/webhooks/payments/mobilemoney?token=${TOKEN}`;
   let service: RunningService;
   let adminToken: string;
-  let ports: { http: number; https: number };
-  let logs: string;
-  let nginx: ReturnType<typeof launch>;
+  let site: Awaited<ReturnType<typeof startNginx>>;
 
   beforeAll(async () => {
     service = await startService({
@@ -91,12 +90,12 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
       METRICS_TOKEN: TOKEN,
     });
     adminToken = await registerAdmin(service);
-    ports = { http: await freePort(), https: await freePort() };
-    ({ nginx, logs } = await startNginx([service.port, await freePort()]));
+    site = await startNginx([service.port, await freePort()]);
   });
 
   /** Starts nginx with deploy/nginx.conf. Only the addresses, the certificate and the paths of the logs are replaced. */
   async function startNginx(instances: number[]) {
+    const ports = { http: await freePort(), https: await freePort() };
     const folder = await newFolder();
     const certificate = ['-out', join(folder, 'fullchain.pem'), '-keyout', join(folder, 'privkey.pem')];
     const subject = ['-subj', '/CN=ams.example.com', '-days', '1', '-nodes'];
@@ -109,7 +108,7 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
       ...certificate,
     ]);
     expect(status).toBe(0);
-    const site = (await readFile(join(ROOT, 'deploy', 'nginx.conf'), 'utf8'))
+    const server = (await readFile(join(ROOT, 'deploy', 'nginx.conf'), 'utf8'))
       .replace('listen 80;', `listen 127.0.0.1:${ports.http};`)
       .replace('listen 443 ssl;', `listen 127.0.0.1:${ports.https} ssl;`)
       .replace('127.0.0.1:8081', `127.0.0.1:${instances[0]}`)
@@ -123,18 +122,24 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
       `daemon off; pid ${folder}/nginx.pid; worker_processes 1; events { worker_connections 64; }
       http { ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
       access_log ${folder}/access.log; error_log ${folder}/error.log; # as Debian sets them for all sites
-      ${site} }`,
+      ${server} }`,
     );
-    const started = launch([NGINX, '-e', join(folder, 'start.log'), '-p', folder, '-c', main], folder, {});
-    const isUp = () => send('GET', '/livez').then(({ status }) => status === 200);
+    const nginx = launch([NGINX, '-e', join(folder, 'start.log'), '-p', folder, '-c', main], folder, {});
+    const isUp = () => sendTo(ports.https, 'GET', '/livez').then(({ status }) => status === 200);
     await until('nginx to answer', () => isUp().catch(() => false));
-    return { nginx: started, logs: folder };
+    return { ...ports, nginx, logs: folder };
   }
 
   /** A request to the TLS port, from another address than nginx has. */
-  async function send(method: string, path: string, body = '', headers: Record<string, string> = {}) {
+  async function sendTo(
+    port: number,
+    method: string,
+    path: string,
+    body = '',
+    headers: Record<string, string> = {},
+  ) {
     const sending = request({
-      ...{ host: '127.0.0.1', port: ports.https, servername: 'ams.example.com', localAddress: '127.0.0.2' },
+      ...{ host: '127.0.0.1', port, servername: 'ams.example.com', localAddress: '127.0.0.2' },
       ...{ method, path, rejectUnauthorized: false, agent: false },
       headers: { host: 'ams.example.com', 'content-length': Buffer.byteLength(body), ...headers },
     });
@@ -143,11 +148,13 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
     return { status: answer.statusCode, text: await text(answer) };
   }
 
-  const post = (id: string) =>
-    send('POST', webhook, JSON.stringify(notification({ TransID: id })), {
+  const send = (method: string, path: string, body?: string, headers?: Record<string, string>) =>
+    sendTo(site.https, method, path, body, headers);
+  const post = (id: string, { https } = site) =>
+    sendTo(https, 'POST', webhook, JSON.stringify(notification({ TransID: id })), {
       'content-type': 'application/json',
     });
-  const logged = async () => {
+  const loggedBy = async ({ logs }: typeof site) => {
     const names = (await readdir(logs)).filter((name) => name.endsWith('.log'));
     expect(names).toEqual(
       expect.arrayContaining(['access.log', 'error.log', 'ams-access.log', 'ams-error.log']),
@@ -202,10 +209,10 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
 
   test('keeps requests and streams that wait for events open, and passes each event on at once', async () => {
     const headers = { authorization: `Bearer ${adminToken}` };
-    const { after } = JSON.parse((await send('GET', '/api/events?limit=1000', '', headers)).text).data;
+    const { after } = JSON.parse((await send('GET', '/api/events?from=latest', '', headers)).text).data;
     const waiting = send('GET', `/api/v1/events?wait=25&types=invoice.voided&after=${after}`, '', headers);
     const streaming = request({
-      ...{ host: '127.0.0.1', port: ports.https, servername: 'ams.example.com' },
+      ...{ host: '127.0.0.1', port: site.https, servername: 'ams.example.com' },
       ...{ path: `/api/events?after=${after}`, rejectUnauthorized: false, agent: false },
       headers: { ...headers, host: 'ams.example.com', accept: 'text/event-stream' },
     }).end();
@@ -225,17 +232,22 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
 
   test('does not publish the metrics, and redirects plain HTTP to TLS', async () => {
     expect((await send('GET', '/metrics', '', { authorization: `Bearer ${TOKEN}` })).status).toBe(404);
-    const plain = await fetch(`http://127.0.0.1:${ports.http}/api-docs?x=1`, { redirect: 'manual' });
+    const plain = await fetch(`http://127.0.0.1:${site.http}/api-docs?x=1`, { redirect: 'manual' });
     expect(plain.status).toBe(301);
     expect(plain.headers.get('location')).toBe('https://127.0.0.1/api-docs?x=1');
   });
 
   test('writes no query string to its logs, not even that of a failed call', async () => {
-    await service.stop();
-    expect((await post('NGINX4')).status).toBe(502);
-    nginx.child.kill('SIGQUIT');
-    await nginx.ended;
-    const lines = await logged();
+    const instance = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+    await once(instance, 'listening');
+    const own = await startNginx([(instance.address() as AddressInfo).port, await freePort()]);
+    expect((await post('NGINX4', own)).status).toBe(200);
+    instance.close();
+    instance.closeAllConnections();
+    expect((await post('NGINX5', own)).status).toBe(502);
+    own.nginx.child.kill('SIGQUIT');
+    await own.nginx.ended;
+    const lines = await loggedBy(own);
     expect(lines).toMatch(/^127\.0\.0\.2 \[.*\] "POST \/api\/webhooks\/payments\/mobilemoney" 200 /m);
     expect(lines).toMatch(/"POST \/api\/webhooks\/payments\/mobilemoney" 502 /);
     expect(lines).not.toContain(TOKEN);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { longestPause, startPaying, strangeOf } from '../faults/clients.ts';
 import { createCaller } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
@@ -11,9 +11,9 @@ import { nextVersion } from './next-version.ts';
 import {
   cleanUpAfterwards,
   type Environment,
-  emptyDatabase,
   failToStart,
   NO_RATE_LIMITS,
+  newDatabase,
   type RunningService,
   report,
   startService,
@@ -39,13 +39,14 @@ let environment: Environment;
 let service: RunningService;
 let token: string;
 
-beforeAll(async () => {
-  environment = { ...NO_RATE_LIMITS, ...USUAL_LIMITS, DATABASE_URL: await emptyDatabase() };
+// Each test has its own database, because a migration cannot be undone.
+beforeEach(async () => {
+  environment = { ...NO_RATE_LIMITS, ...USUAL_LIMITS, DATABASE_URL: await newDatabase() };
   service = await startService(environment);
   token = await registerAdmin(service);
 });
 
-afterAll(() => service.stop());
+afterEach(() => service.stop());
 
 const readiness = async () => (await createCaller(service.origin)('GET', '/readyz')).status;
 
@@ -80,6 +81,7 @@ describe('a migration of the next version', () => {
   });
 
   test('builds an index while two processes migrate and payments continue', async () => {
+    expect(await (await nextVersion(COMPATIBLE))(environment)).toMatchObject({ status: 0 });
     const migrate = await nextVersion({ ...COMPATIBLE, ...CONCURRENT });
     const paying = await startPaying([service.origin], service, token, { clients: 4, pauseMs: 10 });
     const ends = await Promise.all([migrate(environment), migrate(environment)]);
@@ -97,11 +99,13 @@ describe('a migration of the next version', () => {
   });
 
   test('lets this version run and start, until a migration excludes it', async () => {
+    const next = { ...COMPATIBLE, ...CONCURRENT };
+    expect(await (await nextVersion(next))(environment)).toMatchObject({ status: 0 });
     expect(await readiness()).toBe(200);
     const again = await startService(environment);
     expect((await again.call('GET', '/payments', undefined, { token })).status).toBe(200);
     await again.stop();
-    const migrate = await nextVersion({ ...COMPATIBLE, ...CONCURRENT, ...BREAKING });
+    const migrate = await nextVersion({ ...next, ...BREAKING });
     expect(await migrate(environment)).toMatchObject({ status: 0 });
     await eventually(readiness).toBe(503);
     expect(await failToStart(environment)).toMatchObject({

@@ -133,6 +133,7 @@ describe('with a service', () => {
   });
 
   it('yields the pages of events, the last one without more', async () => {
+    for (const _ of Array(4)) await newCustomer(service);
     const pages = [];
     for await (const { events, hasMore } of client.events.iteratePages({ limit: 3 }))
       pages.push({ hasMore, length: events.length });
