@@ -127,6 +127,7 @@ CREATE INDEX accounts_import ON public.accounts USING btree (import_id) WHERE (i
 CREATE INDEX accounts_metadata ON public.accounts USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX accounts_next_due ON public.accounts USING btree (next_due_date, id);
 CREATE INDEX accounts_pending ON public.accounts USING btree (activation_date) WHERE (status = 'pending'::account_status);
+CREATE INDEX accounts_quoted_external_id ON public.accounts USING btree (without_quotes(external_id)) WHERE (external_id <> without_quotes(external_id));
 CREATE INDEX accounts_status_created ON public.accounts USING btree (status, created_at, id);
 CREATE INDEX accounts_written_off ON public.accounts USING btree (written_off_on) WHERE (written_off_on IS NOT NULL);
 CREATE UNIQUE INDEX accounts_external_id_unique ON public.accounts USING btree (external_id) WHERE (external_id IS NOT NULL);
@@ -377,6 +378,7 @@ CREATE INDEX customers_metadata ON public.customers USING gin (metadata jsonb_pa
 CREATE INDEX customers_phone ON public.customers USING btree (phone);
 CREATE INDEX customers_phone_end ON public.customers USING btree ("right"(phone, 3));
 CREATE INDEX customers_phone_sha256 ON public.customers USING btree (phone_sha256);
+CREATE INDEX customers_quoted_external_id ON public.customers USING btree (without_quotes(external_id)) WHERE (external_id <> without_quotes(external_id));
 CREATE INDEX customers_search ON public.customers USING gin (search_text gin_trgm_ops);
 CREATE UNIQUE INDEX customers_external_id_unique ON public.customers USING btree (external_id) WHERE (external_id IS NOT NULL);
 
@@ -866,8 +868,11 @@ CREATE INDEX payments_date ON public.payments USING btree (payment_date, id);
 CREATE INDEX payments_import ON public.payments USING btree (import_id) WHERE (import_id IS NOT NULL);
 CREATE INDEX payments_match_method ON public.payments USING btree (match_method, created_at, id) WHERE (match_method <> 'account_number'::match_method);
 CREATE INDEX payments_metadata ON public.payments USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
+CREATE INDEX payments_quoted_external_id ON public.payments USING btree (without_quotes(external_id)) WHERE (external_id <> without_quotes(external_id));
+CREATE INDEX payments_quoted_reference ON public.payments USING btree (id) WHERE ((reference_key <> without_quotes(reference_key)) AND (status <> 'reversed'::payment_status));
 CREATE INDEX payments_reversed ON public.payments USING btree (created_at, id) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_reversed_ids ON public.payments USING btree (id) INCLUDE (amount_minor) WHERE (status = 'reversed'::payment_status);
+CREATE INDEX payments_similar_reference ON public.payments USING btree (translate(reference_key, 'OI'::text, '01'::text)) WHERE (reference_key ~ '[OI]'::text);
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);
 CREATE UNIQUE INDEX payments_external_id_unique ON public.payments USING btree (external_id) WHERE (external_id IS NOT NULL);
 CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (reference_key, payment_method_id, COALESCE(provider, ''::text), (
@@ -1252,6 +1257,15 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.credit_moves_key_has_no_quotes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.reference_key := without_quotes(new.reference_key);
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.csv_text(value text)
  RETURNS text
  LANGUAGE sql
@@ -1317,6 +1331,26 @@ AS $function$
     '02050801040306070900'::bytea,
     interim * 10 + digit::integer)
 $function$;
+
+CREATE OR REPLACE FUNCTION public.external_id_is_taken()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  is_taken boolean;
+begin
+  execute format(
+    'select exists (
+      select from %s
+      where id <> $1 and (external_id = $2
+        or external_id <> without_quotes(external_id) and without_quotes(external_id) = $2))', tg_relid::regclass)
+    into is_taken using new.id, without_quotes(new.external_id);
+  if is_taken then
+    raise exception 'the external id % is taken', new.external_id
+      using errcode = 'unique_violation', constraint = tg_table_name || '_external_id_unique';
+  end if;
+  return new;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.instalments_due_by(frequency frequency, activation_date date, instalment_count integer, day date)
  RETURNS integer
@@ -1415,6 +1449,15 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.notifications_key_has_no_quotes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.trans_id := without_quotes(new.trans_id);
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.oldest_usable_migration()
  RETURNS text
  LANGUAGE sql
@@ -1485,6 +1528,16 @@ begin
   raise exception 'the money of payment % cannot be edited', old.id using errcode = 'restrict_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.payments_key_has_no_quotes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.reference_key := without_quotes(new.reference_key);
+  new.provider_trans_id := without_quotes(new.provider_trans_id);
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.payments_manual_stands()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1518,6 +1571,14 @@ begin
   raise exception 'rows of % are added, never edited', tg_table_name using errcode = 'restrict_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.without_quotes(text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN regexp_replace(regexp_replace($1, '^[''"`\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\u02b9\u02bc\uff02\uff07]*(=[''"`\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\u02b9\u02bc\uff02\uff07]+)*(?=[^''"`\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\u02b9\u02bc\uff02\uff07])'::text, ''::text), '(?<=[^''"`\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\u02b9\u02bc\uff02\uff07])[''"`\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\u02b9\u02bc\uff02\uff07]+$'::text, ''::text);
+
+CREATE TRIGGER accounts_external_id BEFORE INSERT OR UPDATE OF external_id ON public.accounts FOR EACH ROW WHEN (((new.external_id IS NOT NULL) AND (new.import_id IS NULL))) EXECUTE FUNCTION external_id_is_taken();
+
 CREATE TRIGGER approvals_end_once BEFORE UPDATE ON public.approvals FOR EACH ROW EXECUTE FUNCTION approvals_end_once();
 
 CREATE TRIGGER approvals_stay BEFORE DELETE OR TRUNCATE ON public.approvals FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
@@ -1532,7 +1593,13 @@ CREATE TRIGGER commission_lines_removed AFTER DELETE ON public.commission_lines 
 
 CREATE TRIGGER credit_moves_append_only BEFORE UPDATE OR TRUNCATE ON public.credit_moves FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
+CREATE TRIGGER credit_moves_key BEFORE INSERT ON public.credit_moves FOR EACH ROW WHEN ((new.reference_key <> without_quotes(new.reference_key))) EXECUTE FUNCTION credit_moves_key_has_no_quotes();
+
 CREATE TRIGGER credit_moves_leave_with_their_import AFTER DELETE ON public.credit_moves REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION only_undone_moves_are_deleted();
+
+CREATE TRIGGER customers_external_id BEFORE INSERT OR UPDATE OF external_id ON public.customers FOR EACH ROW WHEN (((new.external_id IS NOT NULL) AND (new.import_id IS NULL))) EXECUTE FUNCTION external_id_is_taken();
+
+CREATE TRIGGER employees_external_id BEFORE INSERT OR UPDATE OF external_id ON public.employees FOR EACH ROW WHEN (((new.external_id IS NOT NULL) AND (new.import_id IS NULL))) EXECUTE FUNCTION external_id_is_taken();
 
 CREATE TRIGGER invoice_items_frozen BEFORE DELETE OR UPDATE OR TRUNCATE ON public.invoice_items FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
@@ -1550,6 +1617,10 @@ CREATE TRIGGER ledger_entries_leave_with_their_import AFTER DELETE ON public.led
 
 CREATE TRIGGER ledger_events_balance AFTER INSERT ON public.ledger_entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_events_must_balance();
 
+CREATE TRIGGER notifications_key BEFORE INSERT ON public.notifications FOR EACH ROW WHEN ((new.trans_id <> without_quotes(new.trans_id))) EXECUTE FUNCTION notifications_key_has_no_quotes();
+
+CREATE TRIGGER payments_key BEFORE INSERT ON public.payments FOR EACH ROW WHEN ((new.reference_key <> without_quotes(new.reference_key))) EXECUTE FUNCTION payments_key_has_no_quotes();
+
 CREATE TRIGGER payments_manual_stands BEFORE INSERT ON public.payments FOR EACH ROW WHEN ((new.provider IS NOT NULL)) EXECUTE FUNCTION payments_manual_stands();
 
 CREATE TRIGGER payments_money_frozen BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((((old.amount_minor IS DISTINCT FROM new.amount_minor) OR (old.payment_method_id IS DISTINCT FROM new.payment_method_id)) OR (old.payment_date IS DISTINCT FROM new.payment_date)) OR (old.transaction_ref IS DISTINCT FROM new.transaction_ref))) EXECUTE FUNCTION payment_money_is_frozen();
@@ -1559,3 +1630,5 @@ CREATE TRIGGER payments_reconciled_from_their_day BEFORE UPDATE ON public.paymen
 CREATE TRIGGER payments_reconciled_once BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((old.reconciliation_id IS NOT NULL) AND ((old.reconciliation_id IS DISTINCT FROM new.reconciliation_id) OR (old.reconciliation_date IS DISTINCT FROM new.reconciliation_date)))) EXECUTE FUNCTION payment_is_reconciled_once();
 
 CREATE TRIGGER payments_transaction_known BEFORE INSERT ON public.payments FOR EACH ROW WHEN (((new.provider IS NULL) AND (new.reference_key IS NOT NULL) AND is_reported_transaction(new.reference_key))) EXECUTE FUNCTION payments_transaction_is_known();
+
+CREATE TRIGGER products_external_id BEFORE INSERT OR UPDATE OF external_id ON public.products FOR EACH ROW WHEN (((new.external_id IS NOT NULL) AND (new.import_id IS NULL))) EXECUTE FUNCTION external_id_is_taken();

@@ -1,5 +1,6 @@
 import { foldCase, withoutInvisible } from '../core/values/case-folding.ts';
 import { nationalDigits } from '../core/values/phone.ts';
+import { withoutQuotes } from '../core/values/quoted-text.ts';
 
 /**
  * Folds text for a search: removes compatibility forms, letter case and accents, in any script. Converts to upper case first,
@@ -30,7 +31,7 @@ export function searchText({ firstName, lastName, email, phone, nationalId }: Se
 
 /** The folded words of a search. A customer must match all of them. */
 export function searchWords(search: string): string[] {
-  return foldForSearch(search)
+  return foldForSearch(withoutQuotes(search))
     .split(/\s+/)
     .filter((word) => word !== '');
 }

@@ -88,7 +88,7 @@ export async function unassignPayment(
     if (requested) return { requested };
     const unassigned = await unassignLocked(tx, context, actor, { payment, account, reason });
     await forgetAssignment(tx, context, payment);
-    if (payment.transaction_ref !== null) await reprocessNotifications(tx, context, payment.transaction_ref);
+    if (payment.reference_key !== null) await reprocessNotifications(tx, context, payment.reference_key);
     return { done: unassigned };
   });
 }

@@ -1,10 +1,10 @@
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { notFound } from '../core/http/errors.ts';
-import { externalFieldsOf } from '../core/http/external-ids.ts';
+import { duplicate, notFound } from '../core/http/errors.ts';
+import { externalFieldsOf, externalIdKey } from '../core/http/external-ids.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
-import { lockExternalId } from './posting/store.ts';
+import { findByExternalIds, lockExternalId } from './posting/store.ts';
 import type { PaymentRow } from './rules.ts';
 import type { PaymentChanges } from './schema.ts';
 import { lockPaymentRows, updateExternalFields } from './store.ts';
@@ -18,9 +18,12 @@ export async function changePayment(
 ): Promise<PaymentRow> {
   const changes = externalFieldsOf(body);
   return inTransaction(context.db, async (tx) => {
-    if (changes.externalId) await lockExternalId(tx, changes.externalId);
+    const key = changes.externalId ? externalIdKey(changes.externalId) : null;
+    if (key !== null) await lockExternalId(tx, key);
     const before = (await lockPaymentRows(tx, [id])).get(id);
     if (!before) throw notFound('payment', id);
+    const other = key === null ? undefined : (await findByExternalIds(tx, [key])).get(key);
+    if (other && other.id !== id) throw duplicate('payment', 'externalId', other.id);
     const payment = await updateExternalFields(tx, id, changes);
     await audit(tx, actor, {
       action: 'payment.change',

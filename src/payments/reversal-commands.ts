@@ -41,7 +41,7 @@ export async function reversePayment(
     });
     if (requested) return { requested };
     const reversed = await reverseLocked(tx, context, actor, { ...locked, reason });
-    const { transaction_ref: reference } = reversed;
+    const { reference_key: reference } = reversed;
     if (reference !== null) await reprocessNotifications(tx, context, reference, id);
     return { done: reversed };
   });

@@ -20,7 +20,7 @@ export async function lockPaymentAndAccount(
 ) {
   const seen = await findPaymentRow(tx, id);
   if (!seen) throw notFound('payment', id);
-  const { transaction_ref: reference } = seen;
+  const { reference_key: reference } = seen;
   if (reference !== null) await lockReference(tx, reference);
   const further = reference === null ? [] : await findAccountsForReprocessing(tx, context, reference, id);
   const [locked] = await lockPaymentsAndAccounts(tx, [seen], [...further, ...others]);

@@ -237,6 +237,7 @@ const listFields = {
   reconciliationDate: { kind: 'date', column: 'p.reconciliation_date', nullable: true },
   externalId: { kind: 'text', column: 'p.external_id', nullable: true },
   createdAt: { kind: 'timestamp', column: 'p.created_at' },
+  hasDuplicateReference: { kind: 'boolean' },
   updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
 } as const satisfies Record<string, ListField>;
 

@@ -7,7 +7,6 @@ import { type ExternalValues, takenExternalId } from '../core/http/external-ids.
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { ListColumns } from '../core/lists/sql.ts';
-import { referenceKey } from '../core/values/reference.ts';
 import type { PaymentRow } from './rules.ts';
 
 export async function findPaymentRow(db: Db, id: number): Promise<PaymentRow | undefined> {
@@ -90,19 +89,30 @@ export function updateExternalFields(
     });
 }
 
-/** Finds the manual payments with this reference that are not reversed and not linked to a provider. Does not lock them. */
-export async function findManualPayments(tx: Tx, transId: string): Promise<PaymentRow[]> {
+/**
+ * Finds the manual payments with this reference that are not reversed and not linked to a provider. Does not lock them.
+ * @param key - the reference in the form of `referenceKey`.
+ */
+export async function findManualPayments(tx: Tx, key: string): Promise<PaymentRow[]> {
   const { rows } = await sql<PaymentRow>`
     select * from payments
-    where reference_key = ${referenceKey(transId)} and status <> 'reversed' and provider is null order by id`.execute(
-    tx,
-  );
+    where reference_key = ${key} and status <> 'reversed' and provider is null order by id`.execute(tx);
   return rows;
 }
 
+/**
+ * Whether an earlier version stored the payment under a reference with quotes, beside another payment or notification that has the
+ * reference without them. An index finds these payments.
+ */
+const HAS_DUPLICATE_REFERENCE = sql<boolean>`(
+  p.reference_key <> without_quotes(p.reference_key) and p.status <> 'reversed')`;
+
 /** The filter `reconciliationId` uses `reconciliations.payment_ids`, because `payments.reconciliation_id` has no index. */
 export const PAYMENT_COLUMNS: ListColumns = {
+  computed: { hasDuplicateReference: sql`coalesce(${HAS_DUPLICATE_REFERENCE}, false)` },
   indexed: {
+    hasDuplicateReference: ({ operator, values }, usual) =>
+      operator === 'eq' && values[0] === true ? HAS_DUPLICATE_REFERENCE : usual,
     reconciliationId: ({ operator, values }, usual) =>
       operator === 'eq' || operator === 'in'
         ? sql`(${usual} and p.id = any(array(

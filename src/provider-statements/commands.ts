@@ -6,6 +6,7 @@ import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import type { Log } from '../core/log.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
+import { referenceKey } from '../core/values/reference.ts';
 import { event, eventRow } from '../events/change-rules.ts';
 import { audit, writeChanges } from '../events/change-store.ts';
 import { getMethodId } from '../payment-methods/store.ts';
@@ -235,7 +236,8 @@ function notificationOfLine(
     throw new Error(`Line ${line.line_number} is a payment, but has no receipt, amount or time.`);
   }
   const facts = {
-    transId: receipt,
+    // Earlier versions kept the quotes of a receipt.
+    transId: referenceKey(receipt),
     amountMinor: BigInt(amount),
     time: completedAt,
     businessShortCode: statement.short_code,

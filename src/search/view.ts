@@ -7,6 +7,7 @@ import type { Actor, Context } from '../core/context.ts';
 import type { Db } from '../core/database/db.ts';
 import { choicesOf } from '../core/http/fields.ts';
 import { nationalDigits, readPhone } from '../core/values/phone.ts';
+import { withoutQuotes } from '../core/values/quoted-text.ts';
 import { referenceKey } from '../core/values/reference.ts';
 import { searchWords } from '../customers/rules.ts';
 import { mayDo, type Permission } from '../rights.ts';
@@ -52,7 +53,7 @@ export async function search(
   actor: Actor,
   { q, types, limit = MAX_RESULTS }: SearchQuery,
 ): Promise<Found[]> {
-  const text = q.trim();
+  const text = withoutQuotes(q);
   const wanted = types === undefined ? new Set(SEARCHED_TYPES) : choicesOf(types);
   const isSearched = (type: SearchedType) => wanted.has(type) && mayDo(actor, NEEDED[type]);
   const showsNames = mayDo(actor, 'customers:read');

@@ -17,6 +17,7 @@ import {
   type ExternalResource,
   type ExternalValues,
   externalFieldsOf,
+  externalIdKey,
   findIdsByExternalId,
   NotTheSame,
 } from './external-ids.ts';
@@ -274,13 +275,17 @@ export function createMissing<Body extends ExternalValues, Data>(
       tx,
       keyed.flatMap((item) => item.key ?? []),
     );
+    const keyOf = ({ body }: BulkItem<Body>) => {
+      const { externalId } = externalFieldsOf(body);
+      return externalId ? externalIdKey(externalId) : undefined;
+    };
     const unanswered = keyed.filter((_item, at) => !answers[at]);
     const existing = await findIdsByExternalId(
       tx,
       resource,
-      unanswered.flatMap(({ body }) => externalFieldsOf(body).externalId ?? []),
+      unanswered.flatMap((item) => keyOf(item) ?? []),
     );
-    const existingId = ({ body }: BulkItem<Body>) => existing.get(externalFieldsOf(body).externalId ?? '');
+    const existingId = (item: BulkItem<Body>) => existing.get(keyOf(item) ?? '');
     const missing = unanswered.filter((item) => existingId(item) === undefined);
     const created = await runInSavepoint(tx, missing, async (some) => {
       const data = await create(

@@ -5,6 +5,7 @@ import { lockName, takeLock } from '../database/named-locks.ts';
 import { LostRace, violatedUnique } from '../database/postgres-errors.ts';
 import { lookUp, run } from '../database/statements.ts';
 import { inTransaction } from '../database/transactions.ts';
+import { withoutQuotes } from '../values/quoted-text.ts';
 import { AppError, duplicate, notFound, type Resource } from './errors.ts';
 import { Metadata, Nullable } from './fields.ts';
 
@@ -15,7 +16,7 @@ const ExternalId = Type.String({
   maxLength: 100,
   format: 'external-id',
   description:
-    'The id in your system. Unique and case-sensitive. Spaces around the id are removed. Invisible characters are refused.',
+    'The id in your system. Unique and case-sensitive. Spaces around the id are removed. Quotes around the id are kept, but an id with quotes is the same as the id without them. Invisible characters are refused.',
 });
 
 /** For bodies. Null removes the external id. New metadata replaces all existing keys. */
@@ -43,6 +44,25 @@ export interface ExternalValues {
 function storedExternalId(text: string): string {
   return text.trim().normalize('NFC');
 }
+
+/**
+ * The form in which external ids are compared: without the quotes that spreadsheets put around an id.
+ * @param externalId - in its stored form.
+ */
+export function externalIdKey(externalId: string): string {
+  return withoutQuotes(externalId);
+}
+
+/**
+ * A condition in SQL on rows whose external id has the key $1, or one of the keys $1. Uses the unique index, and the index of the
+ * few ids with quotes.
+ */
+export function hasExternalIdKey(key: '$1' | 'any($1::text[])'): string {
+  return `(external_id = ${key} or external_id <> without_quotes(external_id) and without_quotes(external_id) = ${key})`;
+}
+
+/** Earlier versions could store an id with quotes beside the id without them. $2 is the stored form of the external id. */
+const ONE_ID = 'order by external_id = $2 desc, id limit 1';
 
 /** The external fields of a body, in their stored form. */
 export function externalFieldsOf({ externalId, metadata }: ExternalValues): ExternalValues {
@@ -76,22 +96,26 @@ export async function findIdByExternalId(
   resource: ExternalResource,
   externalId: string,
 ): Promise<number> {
-  const text = `select id from ${TABLES[resource]} where external_id = $1`;
-  const [row] = await lookUp<{ id: number }>(db, text, [storedExternalId(externalId)]);
+  const text = `select id from ${TABLES[resource]} where ${hasExternalIdKey('$1')} ${ONE_ID}`;
+  const stored = storedExternalId(externalId);
+  const [row] = await lookUp<{ id: number }>(db, text, [externalIdKey(stored), stored]);
   if (!row) throw notFound(resource, externalId, 'externalId');
   return row.id;
 }
 
-/** The ids of the resources that have the external ids, by external id. */
+/**
+ * The ids of the resources that have the external ids, by key.
+ * @param keys - in the form of `externalIdKey`.
+ */
 export async function findIdsByExternalId(
   tx: Tx,
   resource: ExternalResource,
-  externalIds: readonly string[],
+  keys: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  if (externalIds.length === 0) return new Map();
-  const text = `select id, external_id from ${TABLES[resource]} where external_id = any($1::text[])`;
-  const rows = await run<{ id: number; external_id: string }>(tx, text, [externalIds]);
-  return new Map(rows.map((row) => [row.external_id, row.id]));
+  if (keys.length === 0) return new Map();
+  const text = `select id, external_id from ${TABLES[resource]} where ${hasExternalIdKey('any($1::text[])')}`;
+  const rows = await run<{ id: number; external_id: string }>(tx, text, [keys]);
+  return new Map(rows.map((row) => [externalIdKey(row.external_id), row.id]));
 }
 
 /**
@@ -114,7 +138,11 @@ export function takenExternalId(
 ): AppError | undefined {
   const table = TABLES[resource];
   if (violatedUnique(error) !== `${table}_external_id_unique`) return undefined;
-  const existing = sql<{ id: number }>`select id from ${sql.table(table)} where external_id = ${externalId}`;
+  const key = externalIdKey(externalId ?? '');
+  const existing = sql<{ id: number }>`
+    select id from ${sql.table(table)}
+    where external_id = ${key} or external_id <> without_quotes(external_id) and without_quotes(external_id) = ${key}
+    order by id limit 1`;
   return duplicate(resource, 'externalId', existing);
 }
 
@@ -128,13 +156,14 @@ export async function upsertByExternalId<T>(
   externalId: string,
   { create, change }: { create(tx: Tx): Promise<T>; change(tx: Tx, id: number): Promise<T> },
 ): Promise<{ result: T; isNew: boolean }> {
-  const id = storedExternalId(externalId);
-  const text = `select id from ${TABLES[resource]} where external_id = $1 for no key update`;
+  const stored = storedExternalId(externalId);
+  const key = externalIdKey(stored);
+  const text = `select id from ${TABLES[resource]} where ${hasExternalIdKey('$1')} ${ONE_ID} for no key update`;
   return inTransaction(db, async (tx) => {
     // Upserts of one external id run one after the other. Otherwise two of them could both try to create the resource, and one
     // could fail because of another unique field.
-    await takeLock(tx, lockName(`${resource} external id`, id));
-    const [row] = await run<{ id: number }>(tx, text, [id]);
+    await takeLock(tx, lockName(`${resource} external id`, key));
+    const [row] = await run<{ id: number }>(tx, text, [key, stored]);
     if (row) return { result: await change(tx, row.id), isNew: false };
     try {
       return { result: await create(tx), isNew: true };

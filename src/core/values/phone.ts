@@ -5,14 +5,18 @@ import {
   isSupportedCountry,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js';
+import { withoutQuotes } from './quoted-text.ts';
 
 /**
  * Reads a phone number as a person writes it. Accepts `+` and 8..15 digits without further checks. Reads any other form by the
  * rules of the country of its country code, or of `region` if it has no country code. These rules must allow the length.
+ * Ignores quotes around the number (`withoutQuotes`).
  * @returns E.164 (`+254712345678`), or undefined when it cannot be a phone number.
  */
 export function readPhone(text: string, region: string): string | undefined {
-  const compact = text.normalize('NFKC').replace(/[\s.-]/g, '');
+  const compact = withoutQuotes(text)
+    .normalize('NFKC')
+    .replace(/[\s.-]/g, '');
   if (/^\+[1-9]\d{7,14}$/.test(compact)) return compact;
   // Only the rules of the country say which digits in brackets count: in +44 (0)20, the 0 is not part of the number.
   if (!/^\+?[\d()/]{6,20}$/.test(compact) || !isSupportedCountry(region)) return undefined;

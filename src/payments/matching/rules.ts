@@ -3,6 +3,7 @@ import type { MatchMethod } from '../../core/database/tables.ts';
 import { foldCase } from '../../core/values/case-folding.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { callingCode, phoneSha256, readPhone } from '../../core/values/phone.ts';
+import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { nationalIdKey } from '../../customers/rules.ts';
 import { nearAccountNumbers } from './typing-error-rules.ts';
 
@@ -92,7 +93,7 @@ export function readReference(
   payer: string | null,
   region: string,
 ): Interpretations {
-  const text = (reference ?? '').normalize('NFKC').trim();
+  const text = withoutQuotes((reference ?? '').normalize('NFKC'));
   const isReadable = text !== '' && text.length <= MAX_REFERENCE_LENGTH;
   const idKey = isReadable ? nationalIdKey(text) : '';
   const typedKey = isReadable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
@@ -122,7 +123,7 @@ export function readNumberOnly(reference: string | null): Interpretations {
 
 /** The SHA-256 of the payer's phone number; null for a masked or unreadable number. */
 export function readPayer(payer: string | null, region: string): Buffer | null {
-  const text = (payer ?? '').trim();
+  const text = withoutQuotes(payer ?? '');
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
   const phone = readPlainPayer(text, region);
   return phone ? phoneSha256(phone) : null;
@@ -130,7 +131,7 @@ export function readPayer(payer: string | null, region: string): Buffer | null {
 
 /** The payer's number in E.164; undefined for a masked, hashed or unreadable number. */
 function readPlainPayer(payer: string | null, region: string): string | undefined {
-  const text = (payer ?? '').trim();
+  const text = withoutQuotes(payer ?? '');
   return readPhone(/^[1-9]\d{9,14}$/.test(text) ? `+${text}` : text, region);
 }
 
@@ -146,7 +147,7 @@ export const MASK_END_LENGTH = 3;
 
 /** @returns undefined if the number is not masked, or if too few digits are visible at its start or its end. */
 export function readMasked(payer: string | null, region: string): MaskedNumber | undefined {
-  const shown = /^\+?(\d{3,12})[*xX•]{2,12}(\d{1,9})$/.exec((payer ?? '').replace(/[\s-]/g, ''));
+  const shown = /^\+?(\d{3,12})[*xX•]{2,12}(\d{1,9})$/.exec(withoutQuotes(payer ?? '').replace(/[\s-]/g, ''));
   const [, start = '', end = ''] = shown ?? [];
   if (end.length < MASK_END_LENGTH) return undefined;
   const code = start.startsWith('0') ? callingCode(region) : undefined;

@@ -92,14 +92,15 @@ function incomingOf(
 /**
  * Called after a payment was unassigned or reversed. Reprocesses the notifications in conflict that have the reference of the
  * payment. After a reversal, also reprocesses the notification that was linked to the payment.
+ * @param key - the reference in the form of `referenceKey`.
  */
 export async function reprocessNotifications(
   tx: Tx,
   context: Context,
-  reference: string,
+  key: string,
   reversedId?: number,
 ): Promise<void> {
-  for (const row of await lockReprocessable(tx, reference, reversedId)) await reprocess(tx, context, row);
+  for (const row of await lockReprocessable(tx, key, reversedId)) await reprocess(tx, context, row);
 }
 
 /**
@@ -128,10 +129,10 @@ export async function reprocess(
 export async function findAccountsForReprocessing(
   tx: Tx,
   context: Context,
-  reference: string,
+  key: string,
   reversedId?: number,
 ): Promise<number[]> {
-  const rows = await findReprocessable(tx, reference, reversedId);
+  const rows = await findReprocessable(tx, key, reversedId);
   const interpretations = rows.flatMap((row) => incomingOf(context, row).interpretations ?? []);
   const candidates = await findCandidates(tx, interpretations);
   return interpretations.flatMap(

@@ -5,7 +5,6 @@ import type { PaymentSource } from '../../core/database/tables.ts';
 import type { Page } from '../../core/http/envelope.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
-import { referenceKey } from '../../core/values/reference.ts';
 import { NOTIFICATION_OUTCOMES, type Notification } from '../posting/rules.ts';
 import type { NotificationRow } from '../rules.ts';
 import { notificationColumns } from './rules.ts';
@@ -94,29 +93,22 @@ export function getNotification(db: Db, id: number): Promise<NotificationRow> {
 /**
  * Finds the notifications to reprocess after a payment with this reference was unassigned or reversed: the notifications in
  * conflict, and the notification that is linked to the reversed payment. Does not lock them.
+ * @param key - the reference in the form of `referenceKey`.
  */
-export function findReprocessable(
-  tx: Tx,
-  reference: string,
-  reversedId?: number,
-): Promise<NotificationRow[]> {
-  return reprocessable(tx, reference, reversedId).execute();
+export function findReprocessable(tx: Tx, key: string, reversedId?: number): Promise<NotificationRow[]> {
+  return reprocessable(tx, key, reversedId).execute();
 }
 
 /** Like `findReprocessable`, and locks them. */
-export function lockReprocessable(
-  tx: Tx,
-  reference: string,
-  reversedId?: number,
-): Promise<NotificationRow[]> {
-  return reprocessable(tx, reference, reversedId).forNoKeyUpdate().execute();
+export function lockReprocessable(tx: Tx, key: string, reversedId?: number): Promise<NotificationRow[]> {
+  return reprocessable(tx, key, reversedId).forNoKeyUpdate().execute();
 }
 
-function reprocessable(tx: Tx, reference: string, reversedId: number | null = null) {
+function reprocessable(tx: Tx, key: string, reversedId: number | null = null) {
   return tx
     .selectFrom('notifications')
     .selectAll()
-    .where('trans_id', '=', referenceKey(reference))
+    .where('trans_id', '=', key)
     .where(sql<boolean>`(outcome = 'conflict' or outcome = 'linked' and payment_id = ${reversedId}::bigint)`)
     .orderBy('id');
 }

@@ -4,7 +4,7 @@ import type { Tx } from '../../core/database/db.ts';
 import { changedNothing, violatedUnique } from '../../core/database/postgres-errors.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { AppError, unavailable } from '../../core/http/errors.ts';
-import { externalFieldsOf } from '../../core/http/external-ids.ts';
+import { externalFieldsOf, externalIdKey } from '../../core/http/external-ids.ts';
 import {
   findAnswers,
   type KeptAnswer,
@@ -200,7 +200,11 @@ const LOCKED = new Error('another transaction has locked the reference, the key,
 async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts | Busy)[]> {
   const keys = batch.map((incoming) => ('manual' in incoming ? incoming.keep?.key : undefined));
   const usedKeys = keys.flatMap((key) => key ?? []);
-  const externalIds = batch.map((incoming) => ('manual' in incoming ? incoming.manual.externalId : null));
+  const externalIdKeys = batch.map((incoming) =>
+    'manual' in incoming && incoming.manual.externalId !== null
+      ? externalIdKey(incoming.manual.externalId)
+      : null,
+  );
   const interpretations = batch.flatMap((incoming) => incoming.interpretations ?? []);
   const namedIds = idsOf(batch.map(({ namedAccountId }) => namedAccountId));
   const [busyLocks, methods, answers, transactions, byExternalId, candidates, accounts] = await Promise.all([
@@ -217,7 +221,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
     ),
     findByExternalIds(
       tx,
-      externalIds.flatMap((externalId) => externalId ?? []),
+      externalIdKeys.flatMap((key) => key ?? []),
     ),
     findCandidates(tx, interpretations),
     tryLockAccounts(tx, namedIds),
@@ -251,7 +255,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
       continue;
     }
     const known = transactions.get(incoming.reference ?? '') ?? UNKNOWN_TRANSACTION;
-    const sameExternalId = byExternalId.get(externalIds[at] ?? '');
+    const sameExternalId = byExternalId.get(externalIdKeys[at] ?? '');
     const answer = key && answers[usedKeys.indexOf(key)];
     facts.push({
       known,

@@ -1,7 +1,7 @@
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import { lockName } from '../../core/database/named-locks.ts';
 import { AppError, duplicate, invalidField, notFound } from '../../core/http/errors.ts';
-import { NotTheSame } from '../../core/http/external-ids.ts';
+import { externalIdKey, NotTheSame } from '../../core/http/external-ids.ts';
 import { answerRow, lockNameOf } from '../../core/http/idempotency.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { accountFull, booksOf, hasRoomFor } from '../../ledger/rules.ts';
@@ -32,7 +32,9 @@ export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incomi
   const reference = manual.transactionRef === null ? null : referenceKey(manual.transactionRef);
   const locks = [
     ...(reference === null ? [] : [lockName('payment reference', reference)]),
-    ...(manual.externalId === null ? [] : [lockName('payment external id', manual.externalId)]),
+    ...(manual.externalId === null
+      ? []
+      : [lockName('payment external id', externalIdKey(manual.externalId))]),
     ...(keep ? [lockNameOf(keep.key)] : []),
   ];
   return { manual, keep, locks, reference, interpretations: null, namedAccountId: manual.accountId };

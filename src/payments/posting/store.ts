@@ -3,7 +3,7 @@ import type { Tx } from '../../core/database/db.ts';
 import { lockId, lockName, takeLock } from '../../core/database/named-locks.ts';
 import { run } from '../../core/database/statements.ts';
 import type { Notifications, Row } from '../../core/database/tables.ts';
-import { referenceKey } from '../../core/values/reference.ts';
+import { externalIdKey, hasExternalIdKey } from '../../core/http/external-ids.ts';
 import {
   type ExternalPayment,
   type KnownNotification,
@@ -38,14 +38,18 @@ export async function tryLockNames(tx: Tx, names: readonly (readonly string[])[]
 /**
  * Locks a reference until the end of the transaction, because staff and the provider can report one payment at the same moment.
  * Waits while another transaction holds the lock. Call it before taking any other lock.
+ * @param key - the reference in the form of `referenceKey`.
  */
-export async function lockReference(tx: Tx, reference: string): Promise<void> {
-  await takeLock(tx, lockName('payment reference', referenceKey(reference)));
+export async function lockReference(tx: Tx, key: string): Promise<void> {
+  await takeLock(tx, lockName('payment reference', key));
 }
 
-/** Like `lockReference`, for the external id of a payment. */
-export async function lockExternalId(tx: Tx, externalId: string): Promise<void> {
-  await takeLock(tx, lockName('payment external id', externalId));
+/**
+ * Like `lockReference`, for the external id of a payment.
+ * @param key - in the form of `externalIdKey`.
+ */
+export async function lockExternalId(tx: Tx, key: string): Promise<void> {
+  await takeLock(tx, lockName('payment external id', key));
 }
 
 /** Finds all payment methods, active and inactive. */
@@ -103,18 +107,23 @@ export async function findTransactions(
   return transactions;
 }
 
+/**
+ * Finds payments by their external ids.
+ * @param keys - in the form of `externalIdKey`.
+ * @returns the payments by key.
+ */
 export async function findByExternalIds(
   tx: Tx,
-  externalIds: readonly string[],
-): Promise<ReadonlyMap<string | null, ExternalPayment>> {
-  if (externalIds.length === 0) return new Map();
-  const rows = await run<ExternalPayment & { external_id: string | null }>(
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, ExternalPayment>> {
+  if (keys.length === 0) return new Map();
+  const rows = await run<ExternalPayment & { external_id: string }>(
     tx,
     `select id, external_id, account_id, amount_minor, payment_method_id, status
-    from payments where external_id = any($1::text[])`,
-    [externalIds],
+    from payments where ${hasExternalIdKey('any($1::text[])')}`,
+    [keys],
   );
-  return new Map(rows.map((row) => [row.external_id, row]));
+  return new Map(rows.map((row) => [externalIdKey(row.external_id), row]));
 }
 
 /** Finds, for each key, the first statement that has a payment line with this receipt. */

@@ -1,6 +1,7 @@
 import type { Currency } from '../../core/context.ts';
 import { businessDay, compareDates, parseCompactTime, parseTimestamp } from '../../core/values/dates.ts';
 import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
+import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
 import { meaningOfStatus } from './mobilemoney-words.ts';
@@ -70,7 +71,7 @@ const STATED: Record<
 
 /** A label and its value are in one cell or in two. */
 function readPreamble(cells: readonly string[], rules: LineRules): StatementPreamble {
-  const text = cells.map(clean).filter((cell) => cell !== '');
+  const text = cells.map((cell) => withoutQuotes(clean(cell))).filter((cell) => cell !== '');
   const [, label = '', value = ''] = /^([^:]{1,40}):?(.*)$/.exec(text.join(' ').replace(/:\s*/, ':')) ?? [];
   const shortCode = /^short\s*code\s*:?\s*([0-9]{3,12})\b/i.exec(text.join(' '))?.[1];
   if (shortCode !== undefined) return { shortCode };
@@ -95,8 +96,8 @@ function readStated(cells: readonly string[], rules: LineRules): StatementPreamb
 function readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine {
   const cell = (column: Column) => clean(cells[head.columns[column] ?? -1] ?? '');
   const receipt = referenceKey(cell('receipt'));
-  const completedAt = readTime(cell('completedAt')) ?? null;
-  const status = cell('status');
+  const completedAt = readTime(withoutQuotes(cell('completedAt'))) ?? null;
+  const status = withoutQuotes(cell('status'));
   const paidIn = readMoney(cell('paidIn'), rules);
   const withdrawn = readMoney(cell('withdrawn'), rules);
   const facts = {
@@ -189,7 +190,7 @@ function problemOfPayment(receipt: string, completedAt: Date | null, rules: Line
 
 function textsOf(cell: (column: Column) => string) {
   return {
-    ...readParty(cell('otherParty')),
+    ...readParty(withoutQuotes(cell('otherParty'))),
     reference: cell('reference') || null,
     details: cell('details') || null,
     linkedReceipt: readLinkedReceipt(cell('linkedReceipt')),
@@ -235,7 +236,8 @@ function readTime(text: string): Date | undefined {
  * Reads `1,500.00` or `1500`. If commas do not separate the columns, also reads `1.500,00` and `1 500,0`.
  * @returns null for an empty cell, undefined for anything that is not an amount within the limits.
  */
-function readMoney(text: string, { currency, delimiter }: LineRules): Minor | null | undefined {
+function readMoney(cell: string, { currency, delimiter }: LineRules): Minor | null | undefined {
+  const text = withoutQuotes(cell);
   if (text === '') return null;
   const plain = plainAmount(text, delimiter, currency);
   const minor = plain === undefined ? undefined : parseMinor(plain, currency.decimals);

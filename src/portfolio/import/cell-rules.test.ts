@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Column } from '../format-rules.ts';
+import type { Column, Kind } from '../format-rules.ts';
 import { readCell } from './cell-rules.ts';
 
 const COLUMN: Column = {
@@ -21,4 +21,24 @@ it('refuses a date with two meanings if the order of day and month is unknown', 
   });
   expect(readCell(COLUMN, '03/04/2026', SETTINGS, 'day_first')).toEqual({ value: '2026-04-03' });
   expect(readCell(COLUMN, '03/04/2026', SETTINGS, 'month_first')).toEqual({ value: '2026-03-04' });
+});
+
+const column = (kind: Kind): Column => ({ ...COLUMN, ...kind });
+
+it.each([
+  [column({ kind: 'amount', allowsZero: false }), '="1250.00"', '125000'],
+  [column({ kind: 'amount', allowsZero: false }), '’1250', '125000'],
+  [column({ kind: 'count', min: 1, max: 99 }), "'12", '12'],
+  [COLUMN, '="2026-04-04"', '2026-04-04'],
+  [column({ kind: 'phone' }), '’0712345678', '+254712345678'],
+  [column({ kind: 'phone' }), '="0712345678"', '+254712345678'],
+  [column({ kind: 'account_number' }), '="ACC10000012"', '1'],
+  [column({ kind: 'flag' }), '"yes"', 'true'],
+])('reads the value of %o from %s, without the quotes of a spreadsheet', (of, text, value) => {
+  expect(readCell(of, text, SETTINGS, undefined)).toEqual({ value });
+});
+
+it('keeps the quotes of a text', () => {
+  const text = column({ kind: 'text', maxLength: 100 });
+  expect(readCell(text, '="QAA0000001"', SETTINGS, undefined)).toEqual({ value: '="QAA0000001"' });
 });

@@ -10,6 +10,7 @@ import {
 import { isEmail } from '../../core/values/email.ts';
 import { maxAmountMinor, maxAmountText, minorToText, parseMinor } from '../../core/values/money.ts';
 import { readPhone } from '../../core/values/phone.ts';
+import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { isVisibleId, isVisibleText } from '../../core/values/text.ts';
 import type { Column, FileName } from '../format-rules.ts';
 import { unguarded } from '../spreadsheet-guard-rules.ts';
@@ -82,6 +83,8 @@ function readText(
   settings: CellSettings,
   order: DateOrder,
 ): Cell | undefined {
+  // Texts and ids stay as they were typed.
+  const plain = withoutQuotes(trimmed);
   switch (column.kind) {
     case 'text':
       if (SPREADSHEET_NUMBER_IN_TEXT.test(trimmed)) return ROUNDED;
@@ -95,39 +98,39 @@ function readText(
     case 'reference':
       return SPREADSHEET_NUMBER.test(trimmed) ? ROUNDED : { value: trimmed.normalize('NFC') };
     case 'code':
-      return /^[a-z][a-z0-9_]*$/.test(trimmed) ? textUpTo(column.maxLength, trimmed) : undefined;
+      return /^[a-z][a-z0-9_]*$/.test(plain) ? textUpTo(column.maxLength, plain) : undefined;
     case 'national_id':
       if (SPREADSHEET_NUMBER.test(trimmed)) return ROUNDED;
       return isVisibleText(text) && /[\p{L}\p{N}]/u.test(text) ? textUpTo(50, text) : undefined;
     case 'amount':
-      return readAmount(trimmed, column.allowsZero, settings);
+      return readAmount(plain, column.allowsZero, settings);
     case 'count': {
-      const number = /^\d{1,9}$/.test(trimmed) ? Number(trimmed) : undefined;
+      const number = /^\d{1,9}$/.test(plain) ? Number(plain) : undefined;
       const fits = number !== undefined && number >= column.min && number <= column.max;
       return fits ? { value: String(number) } : undefined;
     }
     case 'date': {
-      const read = readDate(trimmed, order);
+      const read = readDate(plain, order);
       if ('problem' in read) return read;
       return read.time === null || read.time === 0 ? { value: read.date } : undefined;
     }
     case 'timestamp':
-      return readTimestamp(trimmed, settings, order);
+      return readTimestamp(plain, settings, order);
     case 'phone':
-      return readPhoneCell(trimmed, settings);
+      return readPhoneCell(plain, settings);
     case 'email':
-      return isEmail(trimmed) ? { value: trimmed } : undefined;
+      return isEmail(plain) ? { value: plain } : undefined;
     case 'account_number': {
       const id = readAccountNumber(trimmed);
       if (id === undefined) return undefined;
       return id > LARGEST_IMPORTED_ID ? TOO_LARGE_NUMBER : { value: String(id) };
     }
     case 'flag': {
-      const flag = FLAGS[trimmed.toLowerCase()];
+      const flag = FLAGS[plain.toLowerCase()];
       return flag === undefined ? undefined : { value: flag };
     }
     case 'choice': {
-      const choice = trimmed.toLowerCase().replace(/[\s-]+/g, '_');
+      const choice = plain.toLowerCase().replace(/[\s-]+/g, '_');
       return column.values.includes(choice) ? { value: choice } : undefined;
     }
     case 'metadata':
@@ -402,7 +405,7 @@ export function dateOrderOf(
   let monthFirst: DateSample | undefined;
   let unclear: DateSample | undefined;
   for (const sample of samples) {
-    const day = sample.text.trim().split(/[ T]/)[0] ?? '';
+    const day = withoutQuotes(sample.text).split(/[ T]/)[0] ?? '';
     const [, first, , second] = SLASH_DATE.exec(day) ?? [];
     if (Number(first) > 12) dayFirst ??= sample;
     else if (Number(second) > 12) monthFirst ??= sample;

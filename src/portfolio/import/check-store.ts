@@ -81,6 +81,11 @@ const TAKEN: readonly { file: FileName; column: string; staged?: string; table: 
 
 /** The staging columns that are compared to find repeated values of a unique column. Default: the column itself. */
 const COMPARED: Readonly<Record<string, string>> = {
+  'employees.external_id': 'without_quotes(external_id)',
+  'products.external_id': 'without_quotes(external_id)',
+  'customers.external_id': 'without_quotes(external_id)',
+  'accounts.external_id': 'without_quotes(external_id)',
+  'payments.external_id': 'without_quotes(external_id)',
   'customers.email': 'email_key',
   'customers.national_id': 'national_id_key',
   'payments.provider_transaction_id': 'provider, transaction_key',
@@ -178,12 +183,17 @@ function unknownReference(file: FileName, column: string, target: FileName): Imp
 }
 
 function taken({ file, column, staged = column, table, key }: (typeof TAKEN)[number]): ImportCheck {
+  const isSame =
+    key === 'external_id'
+      ? sql`(t.external_id = without_quotes(n.compared)
+          or t.external_id <> without_quotes(t.external_id) and without_quotes(t.external_id) = without_quotes(n.compared))`
+      : sql`t.${sql.ref(key)} = n.compared`;
   return {
     ...{ file, column },
     select: sql`
       select n.line, n.value, t.id::text as detail
       from (select line, ${sql.ref(staged)} as compared, ${shownValue(file, column)} as value from ${sql.table(stagingTable(file))}) n
-      join ${sql.table(table)} t on t.${sql.ref(key)} = n.compared`,
+      join ${sql.table(table)} t on ${isSame}`,
     problem: (id) => `is in the database already (id ${id})`,
     allowed: 'a value that the database does not have; leave out rows that are already in the database',
   };
