@@ -78,6 +78,57 @@ export function readFoldedNumber(text: string): number | undefined {
   return number - FIRST_NUMBER;
 }
 
+// A letter that looks like a digit may follow if it is part of the number: the number is then not certain.
+const WRITTEN_WITH_PREFIX = /ACC[^\p{L}\p{N}]*([1-9][0-9]{7,16})(?![0-9OIL])/gu;
+/** Digits that could be another number, such as a phone. Single spaces and hyphens within a number are allowed. */
+const OTHER_NUMBER = /[0-9](?:[ -]?[0-9]){5,}/;
+
+/**
+ * Reads the account number in a longer text, such as `payment for ACC10000012`. The text must have exactly one number that is
+ * written with `ACC`; it can occur several times. A payer could mean a number without `ACC` in another way: one of ten phones and
+ * ids has a correct check digit.
+ *
+ * @returns the id, without checking that the account exists; undefined if the number is not certain, because its check digit is
+ *   wrong, or the text has another number of at least six digits.
+ */
+export function readNumberInText(text: string): number | undefined {
+  const folded = foldText(text);
+  const written = new Set(Array.from(folded.matchAll(WRITTEN_WITH_PREFIX), ([, digits = '']) => digits));
+  const [digits, another] = written;
+  if (digits === undefined || another !== undefined) return undefined;
+  const others = folded.replace(new RegExp(`(?<![0-9])${digits}(?![0-9])`, 'g'), 'X');
+  return OTHER_NUMBER.test(withDigits(others)) ? undefined : readFoldedNumber(digits);
+}
+
+/**
+ * Finds all account numbers in a text, also without `ACC`, with the letter O for 0, or with I or L for 1.
+ * @returns the account ids of these numbers, ascending. Not every id belongs to an account.
+ */
+export function numbersInText(text: string): number[] {
+  const folded = foldText(text);
+  const runs = [folded, withDigits(folded)].flatMap((one) => [
+    ...(one.match(/[0-9]+/g) ?? []),
+    ...(one.match(/[0-9](?:[ -]?[0-9])*/g) ?? []),
+  ]);
+  const ids = runs.flatMap((run) => readFoldedNumber(run.replace(/[ -]/g, '')) ?? []);
+  return [...new Set(ids)].sort((a, b) => a - b);
+}
+
+function foldText(text: string): string {
+  if (text.length > MAX_REFERENCE_LENGTH) return '';
+  return text
+    .normalize('NFKC')
+    .replace(/\p{Cf}/gu, '')
+    .toUpperCase();
+}
+
+/** Replaces letters that look like digits, in words that have a digit. */
+function withDigits(folded: string): string {
+  return folded.replace(/[\p{L}\p{N}]*[0-9][\p{L}\p{N}]*/gu, (word) =>
+    word.replaceAll('O', '0').replace(/[IL]/g, '1'),
+  );
+}
+
 /** A range of ids, both included. */
 export type IdRange = [from: number, to: number];
 

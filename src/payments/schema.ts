@@ -138,6 +138,7 @@ export const SUGGESTION_REASONS = [
   'national_id',
   'phone',
   'account_id',
+  'contained_number',
   'near_number',
   'learned_reference',
   'payer_phone',
@@ -236,8 +237,8 @@ const listFields = {
   reconciliationId: { kind: 'id', column: 'p.reconciliation_id', nullable: true },
   reconciliationDate: { kind: 'date', column: 'p.reconciliation_date', nullable: true },
   externalId: { kind: 'text', column: 'p.external_id', nullable: true },
-  createdAt: { kind: 'timestamp', column: 'p.created_at' },
   hasDuplicateReference: { kind: 'boolean' },
+  createdAt: { kind: 'timestamp', column: 'p.created_at' },
   updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
 } as const satisfies Record<string, ListField>;
 

@@ -1,4 +1,9 @@
-import { formatAccountNumber, readAccountNumber } from '../../accounts/account-number-rules.ts';
+import {
+  formatAccountNumber,
+  numbersInText,
+  readAccountNumber,
+  readNumberInText,
+} from '../../accounts/account-number-rules.ts';
 import type { MatchMethod } from '../../core/database/tables.ts';
 import { foldCase } from '../../core/values/case-folding.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -98,7 +103,7 @@ export function readReference(
   const idKey = isReadable ? nationalIdKey(text) : '';
   const typedKey = isReadable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
   return {
-    accountId: isReadable ? (readAccountNumber(text) ?? null) : null,
+    accountId: isReadable ? (readNumberInText(text) ?? readAccountNumber(text) ?? null) : null,
     nationalIdKey: idKey.length >= MIN_NATIONAL_ID_LENGTH ? idKey : null,
     phone: isReadable ? (readPhone(text, region) ?? null) : null,
     bareAccountId: /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null,
@@ -240,8 +245,8 @@ export interface RelatedAssignment {
 /**
  * The ids of the accounts to suggest for a notification without a match, from clues of at least medium confidence. If the typed
  * reference leads to accounts, returns only these. Otherwise returns the accounts of the payer's phone, the accounts to which
- * staff assigned other payments of the payer, and the ids whose account number differs from the reference by one typing error. It
- * is possible that no account has such an id.
+ * staff assigned other payments of the payer, the ids whose account number differs from the reference by one typing error, and the
+ * ids whose account number is part of the reference. It is possible that no account has such an id.
  */
 export function suggestedAccountIds(
   candidates: readonly Candidate[],
@@ -254,5 +259,6 @@ export function suggestedAccountIds(
   return [
     ...[...candidates, ...learned].map(({ accountId }) => accountId),
     ...nearAccountNumbers(billRef ?? ''),
+    ...numbersInText(billRef ?? ''),
   ];
 }

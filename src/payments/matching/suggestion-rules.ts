@@ -30,6 +30,7 @@ const CLUES = {
   national_id: { source: 'typed', weight: 64 },
   phone: { source: 'typed', weight: 62 },
   account_id: { source: 'typed', weight: 60 },
+  contained_number: { source: 'typed', weight: 45 },
   near_number: { source: 'typed', weight: 35 },
   learned_reference: { source: 'typed', weight: 25 },
   payer_phone: { source: 'phone', weight: 40 },
@@ -93,6 +94,10 @@ export function clueOfNearNumber(accountId: number): Clue {
     kind: 'near_number',
     reason: 'the reference is the account number with one typing error',
   };
+}
+
+export function clueOfContainedNumber(accountId: number): Clue {
+  return { accountId, kind: 'contained_number', reason: 'the reference contains the account number' };
 }
 
 export function clueOfAssignment({ accountId, kind, assignedOn }: RelatedAssignment): Clue {

@@ -1,3 +1,4 @@
+import { numbersInText } from '../../accounts/account-number-rules.ts';
 import { toAccount } from '../../accounts/view.ts';
 import { type Context, today } from '../../core/context.ts';
 import type { Db } from '../../core/database/db.ts';
@@ -23,6 +24,7 @@ import {
   type Clue,
   clueOfAssignment,
   clueOfCandidate,
+  clueOfContainedNumber,
   clueOfNearNumber,
   nameWords,
   rankSuggestions,
@@ -55,9 +57,10 @@ async function suggestFor(context: Context, log: Log, notifications: readonly Re
     masked: readMasked(payer, region),
   }));
   const near = notifications.map(({ bill_ref }) => nearAccountNumbers(bill_ref ?? ''));
+  const contained = notifications.map(({ bill_ref }) => numbersInText(bill_ref ?? ''));
 
   const candidates = await findCandidates(db, interpretations);
-  const openNear = await findOpenAccounts(db, [...new Set(near.flat())]);
+  const open = await findOpenAccounts(db, [...new Set([...near, ...contained].flat())]);
   const related = await findRelatedAssignments(db, interpretations);
   const byMask = await findByMasks(db, payers);
   const byName = await findByNamesInTime(
@@ -68,7 +71,8 @@ async function suggestFor(context: Context, log: Log, notifications: readonly Re
 
   const clues: Clue[][] = notifications.map((_, index) => [
     ...(candidates[index] ?? []).map((found) => clueOfCandidate(found)),
-    ...(near[index] ?? []).filter((id) => openNear.has(id)).map(clueOfNearNumber),
+    ...(contained[index] ?? []).filter((id) => open.has(id)).map(clueOfContainedNumber),
+    ...(near[index] ?? []).filter((id) => open.has(id)).map(clueOfNearNumber),
     ...(related[index] ?? []).map(clueOfAssignment),
   ]);
   const accountIds = clues.map((own, index) => [

@@ -9476,7 +9476,7 @@ export interface components {
             };
         };
         /** @enum {string} */
-        SuggestionReason: "learned" | "account_number" | "national_id" | "phone" | "account_id" | "near_number" | "learned_reference" | "payer_phone" | "learned_payer" | "masked_phone" | "full_name" | "part_of_name";
+        SuggestionReason: "learned" | "account_number" | "national_id" | "phone" | "account_id" | "contained_number" | "near_number" | "learned_reference" | "payer_phone" | "learned_payer" | "masked_phone" | "full_name" | "part_of_name";
         TextFilter: {
             eq?: string;
             ne?: string;
@@ -13093,7 +13093,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Invisible characters are refused.
+                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Quotes around the id are kept, but an id with quotes is the same as the id without them. Invisible characters are refused.
                  * @example CRM-1001
                  */
                 externalId: string;
@@ -13157,7 +13157,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Invisible characters are refused.
+                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Quotes around the id are kept, but an id with quotes is the same as the id without them. Invisible characters are refused.
                  * @example CRM-1001
                  */
                 externalId: string;
@@ -14279,7 +14279,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Invisible characters are refused.
+                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Quotes around the id are kept, but an id with quotes is the same as the id without them. Invisible characters are refused.
                  * @example LOAN-2001
                  */
                 externalId: string;
@@ -14629,7 +14629,7 @@ export interface operations {
                 /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, hasDuplicateReference, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /** @description Adds account, customer or both. They are null for a payment without an account. */
                 expand?: ("account" | "customer")[];
@@ -14723,6 +14723,11 @@ export interface operations {
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[hasDuplicateReference][op]=value, operators eq, ne, isnull; filter[hasDuplicateReference]=value means eq.
+                 * @example {}
+                 */
+                "filter[hasDuplicateReference]"?: components["schemas"]["BooleanFilter"];
                 /**
                  * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
@@ -15166,7 +15171,7 @@ export interface operations {
                 /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, hasDuplicateReference, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /** @description Adds account, customer or both. They are null for a payment without an account. */
                 expand?: ("account" | "customer")[];
@@ -15260,6 +15265,11 @@ export interface operations {
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[hasDuplicateReference][op]=value, operators eq, ne, isnull; filter[hasDuplicateReference]=value means eq.
+                 * @example {}
+                 */
+                "filter[hasDuplicateReference]"?: components["schemas"]["BooleanFilter"];
                 /**
                  * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
@@ -15358,7 +15368,7 @@ export interface operations {
                 /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, hasDuplicateReference, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -15450,6 +15460,11 @@ export interface operations {
                  * @example {}
                  */
                 "filter[externalId]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[hasDuplicateReference][op]=value, operators eq, ne, isnull; filter[hasDuplicateReference]=value means eq.
+                 * @example {}
+                 */
+                "filter[hasDuplicateReference]"?: components["schemas"]["BooleanFilter"];
                 /**
                  * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
                  * @example {}
@@ -15956,7 +15971,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Invisible characters are refused.
+                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Quotes around the id are kept, but an id with quotes is the same as the id without them. Invisible characters are refused.
                  * @example ERP-PAY-3001
                  */
                 externalId: string;
@@ -20673,7 +20688,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Invisible characters are refused.
+                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Quotes around the id are kept, but an id with quotes is the same as the id without them. Invisible characters are refused.
                  * @example ERP-880
                  */
                 externalId: string;
@@ -20737,7 +20752,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Invisible characters are refused.
+                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Quotes around the id are kept, but an id with quotes is the same as the id without them. Invisible characters are refused.
                  * @example ERP-880
                  */
                 externalId: string;
@@ -21722,7 +21737,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Invisible characters are refused.
+                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Quotes around the id are kept, but an id with quotes is the same as the id without them. Invisible characters are refused.
                  * @example HR-17
                  */
                 externalId: string;
@@ -21782,7 +21797,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Invisible characters are refused.
+                 * @description The id in your system. Unique and case-sensitive. Spaces around the id are removed. Quotes around the id are kept, but an id with quotes is the same as the id without them. Invisible characters are refused.
                  * @example HR-17
                  */
                 externalId: string;

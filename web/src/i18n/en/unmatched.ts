@@ -84,6 +84,7 @@ export const unmatched = {
   'suggestionReason.national_id': 'The reference is the national ID of the customer',
   'suggestionReason.phone': 'The reference is the phone number of the customer',
   'suggestionReason.account_id': 'The reference is the ID of the account, and the customer’s phone paid',
+  'suggestionReason.contained_number': 'The reference contains the account number',
   'suggestionReason.near_number': 'The reference is the account number with one typing error',
   'suggestionReason.learned_reference':
     'The same reference from another payer was assigned to this account on {date}',

@@ -85,6 +85,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'suggestionReason.national_id': 'Kumbukumbu ni namba ya kitambulisho cha taifa cha mteja',
   'suggestionReason.phone': 'Kumbukumbu ni namba ya simu ya mteja',
   'suggestionReason.account_id': 'Kumbukumbu ni kitambulisho cha akaunti, na simu ya mteja ilitumika kulipa',
+  'suggestionReason.contained_number': 'Kumbukumbu ina namba ya akaunti',
   'suggestionReason.near_number': 'Kumbukumbu ni namba ya akaunti yenye kosa moja la uchapaji',
   'suggestionReason.learned_reference':
     'Kumbukumbu hii ya mlipaji mwingine iliwekwa kwenye akaunti hii tarehe {date}',
