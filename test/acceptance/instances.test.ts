@@ -198,10 +198,13 @@ describe.skipIf(!redisUrl)('three instances that share a Redis', () => {
   let limited: RunningService[] = [];
 
   beforeAll(async () => {
-    url = await newDatabase();
-    const environment = { RATE_LIMIT_GENERAL: String(LIMIT), TRUST_PROXY: '127.0.0.1/32' };
+    const DATABASE_URL = await newDatabase();
+    const environment = { DATABASE_URL, RATE_LIMIT_GENERAL: String(LIMIT), TRUST_PROXY: '127.0.0.1/32' };
     limited = await Promise.all([1, 2, 3].map(() => start(environment)));
-    await query(`alter table users alter column id restart with ${Math.floor(Math.random() * 1e9)}`);
+    await runStatement(
+      DATABASE_URL,
+      `alter table users alter column id restart with ${Math.floor(Math.random() * 1e9)}`,
+    );
   });
 
   afterAll(() => Promise.all(limited.map((service) => service.stop())));

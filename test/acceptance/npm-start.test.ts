@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   cleanUpAfterwards,
   type Environment,
@@ -99,7 +99,7 @@ describe.runIf(process.platform !== 'win32')('npm start', () => {
 describe('an installation without development packages', () => {
   let folder: string;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     folder = await install();
   });
 
@@ -145,7 +145,7 @@ describe('an installation without development packages', () => {
 
   test('uses a build that is older than package-lock.json, which npm prune writes', async () => {
     const source = join(folder, 'src', 'server.ts');
-    await mkdir(dirname(source), { recursive: true });
+    await mkdir(dirname(source));
     await writeFile(source, '');
     await utimes(source, 1, 1);
     await writeFile(join(folder, 'package-lock.json'), '{}');
@@ -170,8 +170,11 @@ describe('a checkout with development packages', () => {
   let folder: string;
   let lock: string;
 
-  beforeAll(async () => {
-    folder = await checkOut();
+  /** The build of this checkout, which is up to date. */
+  const BUILT = ['dist', 'web/dist'];
+
+  beforeEach(async () => {
+    folder = await checkOut(BUILT);
     lock = join(folder, 'node_modules', '.build-lock');
   });
 
@@ -183,6 +186,7 @@ describe('a checkout with development packages', () => {
   };
 
   test('is built once if several commands start at the same time, and each part is reported', async () => {
+    for (const part of BUILT) await rm(join(folder, part), { recursive: true });
     await writeFile(lock, ''); // as if another process builds for an hour
     await utimes(lock, new Date(), new Date(Date.now() + 3_600_000));
     const builds = [launchBuild(), launchBuild()];
@@ -248,6 +252,9 @@ describe('a checkout with development packages', () => {
     await untilNoProcessIn(folder);
     expect(output()).not.toMatch(SERVICE_BUILT);
     expect(await readdir(join(folder, 'dist'))).not.toContain('.built');
+    expect((await ensureBuild()).stdout).toMatch(
+      /^Building the service \(not built yet\)\nBuilt the service in .*\n$/,
+    );
   });
 
   test('runs no command if a part cannot be built, although a killed build has left its lock', async () => {
@@ -261,7 +268,7 @@ describe('a checkout with development packages', () => {
     );
     expect({ status, stdout }).toEqual({
       status: 1,
-      stdout: 'Waiting for another process that builds\nBuilding the service (not built yet)\n',
+      stdout: 'Waiting for another process that builds\nBuilding the service (src has changed)\n',
     });
     expect(stderr).toContain("Could not resolve './missing.ts' in src/server.ts");
     expect(stderr).toMatch(/\nBuilding the service failed\.\n$/);
@@ -305,8 +312,8 @@ async function install(): Promise<string> {
   return folder;
 }
 
-/** A copy of this checkout without its build, after `npm ci`. */
-async function checkOut(): Promise<string> {
+/** A copy of this checkout after `npm ci`, with these parts of its build. */
+async function checkOut(built: string[] = []): Promise<string> {
   const folder = await newFolder();
   const sources = ['src', 'tools', 'packages/client/src', 'web/src'];
   const settings = [
@@ -316,7 +323,7 @@ async function checkOut(): Promise<string> {
     'package-lock.json',
   ];
   const web = ['index.html', 'vite.config.ts', 'package.json', 'tsconfig.json'].map((name) => `web/${name}`);
-  await copyInto(folder, [...PROGRAM_FILES, ...sources, ...settings, ...web]);
+  await copyInto(folder, [...PROGRAM_FILES, ...sources, ...settings, ...web, ...built]);
   await mkdir(join(folder, 'node_modules')); // Not a link to the folder, because builds of this checkout use its lock.
   for (const name of await readdir(join(ROOT, 'node_modules')))
     await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));

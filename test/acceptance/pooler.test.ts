@@ -79,7 +79,6 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
   });
 
   afterAll(async () => {
-    await Promise.all(instances.map((service) => service.stop()));
     await pooler.stop();
     await postgres.stop('fast');
   });
@@ -116,196 +115,228 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
   });
 
   test('does not start if requests have no time-outs, and explains how to set them', async () => {
-    const ended = await failToStart(environment);
-    expectRefusal(
-      ended,
-      /Run: (alter role pooled set \w+ = '\d+s'; ){3}Then make the pooler open new connections/,
-    );
-    expect(await rowsOf(`select from pg_tables where schemaname = 'public'`)).toEqual([]);
-    for (const statement of ended.stderr.match(/alter role .*?;/g) ?? [])
-      await runStatement(admin, statement);
-    await pooler.reconnect();
-    await runStatement(admin, `alter role ${ROLE} set lock_timeout = '1min'`);
-    await pooler.reconnect();
-    expectRefusal(await failToStart(environment), /Run: alter role pooled set lock_timeout = '3s'; Then/);
-    await runStatement(admin, `alter role ${ROLE} set lock_timeout = '3s'`);
-    await pooler.reconnect();
-  });
-
-  test('two instances start together and neither lose nor double payments, notifications and repeats', async () => {
-    instances = await Promise.all([startService(environment), startService(environment)]);
-    token = await registerAdmin(instance(0));
-    const paying = await payThroughBoth(32);
-    const account = await openAccount(instance(1), token);
-    const body = notification({ TransAmount: '401.37', BillRefNumber: account.accountNumber });
-    const told = await inParallel(30, Array.from({ length: 30 }), (_, n) =>
-      instance(n).call('POST', '/webhooks/payments/mobilemoney', body),
-    );
-    const outcomes = told.map((answer) => answer.body.data.outcome);
-    // A repeat that waits too long for the first one is stored and retried.
-    expect(outcomes.filter((outcome) => outcome !== 'repeated' && outcome !== 'pending')).toEqual([
-      'matched',
-    ]);
-    const payment = { accountId: account.id, amount: 12.34, paymentMethodId: 1 };
-    const headers = { 'idempotency-key': 'the same' };
-    const payOnce = (n: number) => instance(n).call('POST', '/payments', payment, { token, headers });
-    const paid = await inParallel(30, Array.from({ length: 30 }), async (_, n) => {
-      const answer = await payOnce(n);
-      // A call that waits too long for the first one gets Retry-After.
-      if (!answer.headers.has('retry-after')) return answer;
-      await sleep(1_000);
-      return payOnce(n);
-    });
-    expect(new Set(paid.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(paid[0]?.status).toBe(201);
-    const payments = await readPayments(instance(0), token, account.id);
-    expect(payments.map(({ amount }) => cents(amount)).sort()).toEqual([1_234, 40_137]);
-
-    const backends = await rowsOf<{ pid: number; name: string }>(
-      `select pid, application_name as name from pg_stat_activity where usename = '${ROLE}'`,
-    );
-    const pooled = backends.filter(({ name }) => name.includes(' - 127.0.0.1:'));
-    expect(pooled).toHaveLength(POOL_SIZE);
-    report(`pooler: ${await expectAllPaid(paying, instance(1))}`);
-    await expectBooksToHold(direct);
-  });
-
-  test('exports, the proof and summaries bypass the pooler while clients pay', async () => {
-    const paying = await payThroughBoth();
-    await sleep(500);
-    const period = 'startDate=2026-01-01&endDate=2026-01-31';
-    const proof = await read(instance(1), token, '/reports/proof?date=2026-01-05');
-    expect(proof.holds).toBe(true);
-    await read(instance(1), token, `/reports/accounts/summary?${period}`);
-    const csv = await instance(0).call('GET', `/reports/payments?format=csv&${period}`, undefined, { token });
-    expect(csv.status).toBe(200);
-    expect(csv.text.split('\r\n').length).toBeGreaterThan(10);
-    const backends = await rowsOf<{ name: string }>(
-      `select distinct application_name as name from pg_stat_activity where usename = '${ROLE}'`,
-    );
-    const names = backends.map(({ name }) => name);
-    expect(names).toContain('account-management-service export');
-    expect(names).toContain('account-management-service'); // the proof and the summary
-    expect(names.filter((name) => name.includes(' export - '))).toEqual([]);
-    await expectAllPaid(paying, instance(0));
-  });
-
-  test('an upload may take longer than the time-outs of the role', async () => {
-    const account = await openAccount(instance(0), token);
-    const lines = Array.from({ length: 50 }, (_, n) => statementLine(`POOL${n}`, account.accountNumber));
-    async function* slowly() {
-      yield STATEMENT_HEADER;
-      for (const part of [lines.slice(0, 25), lines.slice(25)]) {
-        await sleep(3_500); // 7 s in all; a statement of the role ends after 5
-        yield part.join('');
-      }
-    }
-    const upload = await fetch(`${instance(0).origin}/api/reconciliations/statements`, {
-      method: 'POST',
-      headers: { 'content-type': 'text/csv', authorization: `Bearer ${token}` },
-      body: ReadableStream.from(encoded(slowly())),
-      duplex: 'half',
-    });
-    expect(upload.status, await upload.clone().text()).toBe(201);
-    const { data } = (await upload.json()) as { data: { id: number } };
-    const now = () => read(instance(1), token, `/reconciliations/statements/${data.id}`);
-    await eventually(async () => (await now()).status).toBe('done');
-    const asked = await instance(1).call(
-      'POST',
-      `/reconciliations/statements/${data.id}/import`,
-      {},
-      { token },
-    );
-    expect(asked.status, asked.text).toBe(200);
-    await eventually(async () => (await now()).results.matched).toEqual({ lines: 50, total: 50 });
-    expect(await readPayments(instance(0), token, account.id)).toHaveLength(50);
-  });
-
-  test('requests end after the time-outs of the role', async () => {
-    const account = await openAccount(instance(0), token);
-    const blocker = new pg.Client(admin);
-    await blocker.connect();
+    const role = 'without_limits';
+    await runStatement(admin, `create role ${role} login`);
+    const ownAdmin = await postgres.newDatabase();
+    const own = await ownedBy(role, ownAdmin);
+    const ownPooler = await createPgBouncer(own, []);
+    await ownPooler.start();
     try {
-      await blocker.query('begin');
-      await blocker.query('select from accounts where id = $1 for update', [account.id]);
-      const began = performance.now();
-      const body = { accountId: account.id, amount: 1, paymentMethodId: 1 };
-      const answer = await instance(0).call('POST', '/payments', body, { token });
-      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, expect.any(String)]);
-      expect(performance.now() - began).toBeLessThan(5_000); // a wait for a lock ends after 3 s, at PostgreSQL
+      const DATABASE_URL = ownPooler.throughPooler(own);
+      const start = () => failToStart({ ...environment, DATABASE_URL, DATABASE_DIRECT_URL: own });
+      const ended = await start();
+      expectRefusal(
+        ended,
+        /Run: (alter role without_limits set \w+ = '\d+s'; ){3}Then make the pooler open new connections/,
+      );
+      const tables = await runStatement(ownAdmin, `select from pg_tables where schemaname = 'public'`);
+      expect(tables.rowCount).toBe(0);
+      await runSuggestions(ended);
+      await runStatement(admin, `alter role ${role} set lock_timeout = '1min'`);
+      await ownPooler.reconnect();
+      expectRefusal(await start(), /Run: alter role without_limits set lock_timeout = '3s'; Then/);
     } finally {
-      await blocker.end();
+      await ownPooler.stop();
     }
   });
 
-  test('a pooler without a free connection is not an outage, but a stopped pooler is an outage until it runs again', async () => {
-    const ready = async () => (await send(instance(0).origin, 'GET', '/readyz')).status;
-    const busy = Promise.all(
-      Array.from({ length: POOL_SIZE }, () =>
-        runStatement(pooler.throughPooler(direct), 'select pg_sleep(4)'),
-      ),
-    );
-    await sleep(500);
-    const began = performance.now();
-    expect(await ready()).toBe(200);
-    expect(performance.now() - began).toBeLessThan(2_000);
-    await busy;
-
-    const paying = await payThroughBoth();
-    await sleep(500);
-    await pooler.stop();
-    expect(await ready()).toBe(503);
-    await pooler.start();
-    await eventually(ready).toBe(200);
-    const back = performance.now();
-    await eventually(() => paying.lastSuccess() > back).toBe(true);
-    report(`pooler, stopped and started: ${await expectAllPaid(paying, instance(1))}`);
-    await expectBooksToHold(direct);
-  });
-
-  test('an instance that was stopped or killed starts again while the other runs', async () => {
-    const paying = await startPaying([instance(1).origin], instance(1), token, { clients: 8 });
-    expect((await instance(0).stop()).status).toBe(0);
-    instances[0] = await startService(environment);
-    await instance(0).kill();
-    instances[0] = await startService(environment);
-    await expectAllPaid(paying, instance(0));
-  });
-
-  test('the commands bypass the pooler', async () => {
-    expect((await createAdmin(environment)).stderr).toBe('');
-    const file = join(await newFolder(), 'ams.gz');
-    const taken = await runCli('backup', environment, file);
-    expect(taken.stderr).toBe('');
-    const target = await ownedBy(ROLE, await postgres.newDatabase());
-    const into = { DATABASE_URL: pooler.throughPooler(target), DATABASE_DIRECT_URL: target };
-    for (const [command, ...args] of [['restore', file], ['verify'], ['migrate']] as const) {
-      const ended = await runCli(command, into, ...args);
-      expect([ended.status, ended.stderr], command).toEqual([0, '']);
-    }
-  });
-
-  test('a migration of the next version may take longer than a request, and payments continue meanwhile', async () => {
-    const migrate = await nextVersion({
-      '9999_next': 'select pg_sleep(7);\nalter table payments add column next text;\n',
+  describe('two instances', () => {
+    beforeAll(async () => {
+      await runSuggestions(await failToStart(environment));
+      await pooler.reconnect();
+      instances = await Promise.all([startService(environment), startService(environment)]);
+      token = await registerAdmin(instance(0));
     });
-    const paying = await payThroughBoth();
-    const ends = await Promise.all([migrate(environment), migrate(environment)]);
-    // On a busy machine the migration may try again.
-    for (const { status, stderr } of ends)
-      expect([status, stderr]).toEqual([
-        0,
-        expect.stringMatching(/^(Migration 9999_next did not get its locks .*\n)*$/),
+
+    afterAll(() => Promise.all(instances.map((service) => service.stop())));
+
+    test('start together and neither lose nor double payments, notifications and repeats', async () => {
+      const paying = await payThroughBoth(32);
+      const account = await openAccount(instance(1), token);
+      const body = notification({ TransAmount: '401.37', BillRefNumber: account.accountNumber });
+      const told = await inParallel(30, Array.from({ length: 30 }), (_, n) =>
+        instance(n).call('POST', '/webhooks/payments/mobilemoney', body),
+      );
+      const outcomes = told.map((answer) => answer.body.data.outcome);
+      // A repeat that waits too long for the first one is stored and retried.
+      expect(outcomes.filter((outcome) => outcome !== 'repeated' && outcome !== 'pending')).toEqual([
+        'matched',
       ]);
-    expect(ends.map(({ stdout }) => stdout.split('\n')[0]).sort()).toEqual([
-      'The database is up to date.',
-      'applied 9999_next',
-    ]);
-    await sleep(500);
-    report(`pooler, during a migration: ${await expectAllPaid(paying, instance(0))}`);
-    await expectBooksToHold(direct);
-    expect(await rowsOf(EXCLUSIVE_LOCKS)).toEqual([]);
+      const payment = { accountId: account.id, amount: 12.34, paymentMethodId: 1 };
+      const headers = { 'idempotency-key': 'the same' };
+      const payOnce = (n: number) => instance(n).call('POST', '/payments', payment, { token, headers });
+      const paid = await inParallel(30, Array.from({ length: 30 }), async (_, n) => {
+        const answer = await payOnce(n);
+        // A call that waits too long for the first one gets Retry-After.
+        if (!answer.headers.has('retry-after')) return answer;
+        await sleep(1_000);
+        return payOnce(n);
+      });
+      expect(new Set(paid.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+      expect(paid[0]?.status).toBe(201);
+      const payments = await readPayments(instance(0), token, account.id);
+      expect(payments.map(({ amount }) => cents(amount)).sort()).toEqual([1_234, 40_137]);
+
+      const backends = await rowsOf<{ pid: number; name: string }>(
+        `select pid, application_name as name from pg_stat_activity
+          where usename = '${ROLE}' and datname = current_database()`,
+      );
+      const pooled = backends.filter(({ name }) => name.includes(' - 127.0.0.1:'));
+      expect(pooled).toHaveLength(POOL_SIZE);
+      report(`pooler: ${await expectAllPaid(paying, instance(1))}`);
+      await expectBooksToHold(direct);
+    });
+
+    test('exports, the proof and summaries bypass the pooler while clients pay', async () => {
+      const paying = await payThroughBoth();
+      await sleep(500);
+      const period = 'startDate=2026-01-01&endDate=2026-01-31';
+      const proof = await read(instance(1), token, '/reports/proof?date=2026-01-05');
+      expect(proof.holds).toBe(true);
+      await read(instance(1), token, `/reports/accounts/summary?${period}`);
+      const csv = await instance(0).call('GET', `/reports/payments?format=csv&${period}`, undefined, {
+        token,
+      });
+      expect(csv.status).toBe(200);
+      expect(csv.text.split('\r\n').length).toBeGreaterThan(10);
+      const backends = await rowsOf<{ name: string }>(
+        `select distinct application_name as name from pg_stat_activity where usename = '${ROLE}'`,
+      );
+      const names = backends.map(({ name }) => name);
+      expect(names).toContain('account-management-service export');
+      expect(names).toContain('account-management-service'); // the proof and the summary
+      expect(names.filter((name) => name.includes(' export - '))).toEqual([]);
+      await expectAllPaid(paying, instance(0));
+    });
+
+    test('an upload may take longer than the time-outs of the role', async () => {
+      const account = await openAccount(instance(0), token);
+      const lines = Array.from({ length: 50 }, (_, n) => statementLine(`POOL${n}`, account.accountNumber));
+      async function* slowly() {
+        yield STATEMENT_HEADER;
+        for (const part of [lines.slice(0, 25), lines.slice(25)]) {
+          await sleep(3_500); // 7 s in all; a statement of the role ends after 5
+          yield part.join('');
+        }
+      }
+      const upload = await fetch(`${instance(0).origin}/api/reconciliations/statements`, {
+        method: 'POST',
+        headers: { 'content-type': 'text/csv', authorization: `Bearer ${token}` },
+        body: ReadableStream.from(encoded(slowly())),
+        duplex: 'half',
+      });
+      expect(upload.status, await upload.clone().text()).toBe(201);
+      const { data } = (await upload.json()) as { data: { id: number } };
+      const now = () => read(instance(1), token, `/reconciliations/statements/${data.id}`);
+      await eventually(async () => (await now()).status).toBe('done');
+      const asked = await instance(1).call(
+        'POST',
+        `/reconciliations/statements/${data.id}/import`,
+        {},
+        { token },
+      );
+      expect(asked.status, asked.text).toBe(200);
+      await eventually(async () => (await now()).results.matched).toEqual({ lines: 50, total: 50 });
+      expect(await readPayments(instance(0), token, account.id)).toHaveLength(50);
+    });
+
+    test('requests end after the time-outs of the role', async () => {
+      const account = await openAccount(instance(0), token);
+      const blocker = new pg.Client(admin);
+      await blocker.connect();
+      try {
+        await blocker.query('begin');
+        await blocker.query('select from accounts where id = $1 for update', [account.id]);
+        const began = performance.now();
+        const body = { accountId: account.id, amount: 1, paymentMethodId: 1 };
+        const answer = await instance(0).call('POST', '/payments', body, { token });
+        expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, expect.any(String)]);
+        expect(performance.now() - began).toBeLessThan(5_000); // a wait for a lock ends after 3 s, at PostgreSQL
+      } finally {
+        await blocker.end();
+      }
+    });
+
+    test('a pooler without a free connection is not an outage, but a stopped pooler is an outage until it runs again', async () => {
+      const ready = async () => (await send(instance(0).origin, 'GET', '/readyz')).status;
+      const busy = Promise.all(
+        Array.from({ length: POOL_SIZE }, () =>
+          runStatement(pooler.throughPooler(direct), 'select pg_sleep(4)'),
+        ),
+      );
+      await sleep(500);
+      const began = performance.now();
+      expect(await ready()).toBe(200);
+      expect(performance.now() - began).toBeLessThan(2_000);
+      await busy;
+
+      const paying = await payThroughBoth();
+      await sleep(500);
+      await pooler.stop();
+      expect(await ready()).toBe(503);
+      await pooler.start();
+      await eventually(ready).toBe(200);
+      const back = performance.now();
+      await eventually(() => paying.lastSuccess() > back).toBe(true);
+      report(`pooler, stopped and started: ${await expectAllPaid(paying, instance(1))}`);
+      await expectBooksToHold(direct);
+    });
+
+    test('an instance that was stopped or killed starts again while the other runs', async () => {
+      const paying = await startPaying([instance(1).origin], instance(1), token, { clients: 8 });
+      expect((await instance(0).stop()).status).toBe(0);
+      instances[0] = await startService(environment);
+      await instance(0).kill();
+      instances[0] = await startService(environment);
+      await expectAllPaid(paying, instance(0));
+    });
+
+    test('the commands bypass the pooler', async () => {
+      const newDatabase = async () => {
+        const own = await ownedBy(ROLE, await postgres.newDatabase());
+        return { DATABASE_URL: pooler.throughPooler(own), DATABASE_DIRECT_URL: own };
+      };
+      const [from, to] = [await newDatabase(), await newDatabase()];
+      const file = join(await newFolder(), 'ams.gz');
+      const run = async (command: string, environment: Environment, ...args: string[]) => {
+        const ended = await runCli(command, environment, ...args);
+        expect([ended.status, ended.stderr], command).toEqual([0, '']);
+      };
+      await run('migrate', from);
+      expect((await createAdmin(from)).stderr).toBe('');
+      await run('backup', from, file);
+      await run('restore', to, file);
+      await run('verify', to);
+      await run('migrate', to);
+    });
+
+    test('a migration of the next version may take longer than a request, and payments continue meanwhile', async () => {
+      const migrate = await nextVersion({
+        '9999_next': 'select pg_sleep(7);\nalter table payments add column next text;\n',
+      });
+      const paying = await payThroughBoth();
+      const ends = await Promise.all([migrate(environment), migrate(environment)]);
+      // On a busy machine the migration may try again.
+      for (const { status, stderr } of ends)
+        expect([status, stderr]).toEqual([
+          0,
+          expect.stringMatching(/^(Migration 9999_next did not get its locks .*\n)*$/),
+        ]);
+      expect(ends.map(({ stdout }) => stdout.split('\n')[0]).sort()).toEqual([
+        'The database is up to date.',
+        'applied 9999_next',
+      ]);
+      await sleep(500);
+      report(`pooler, during a migration: ${await expectAllPaid(paying, instance(0))}`);
+      await expectBooksToHold(direct);
+      expect(await rowsOf(EXCLUSIVE_LOCKS)).toEqual([]);
+    });
   });
+
+  /** Runs the statements with which a refused start explains how to set the time-outs. */
+  async function runSuggestions({ stderr }: Ended): Promise<void> {
+    for (const statement of stderr.match(/alter role .*?;/g) ?? []) await runStatement(admin, statement);
+  }
 
   function instance(n: number): RunningService {
     return inTurn(instances, n);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createPostgres, type FragilePostgres } from '../faults/postgres.ts';
 import { type Answer, createCaller } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
@@ -30,6 +30,8 @@ const REPORTS = [
 
 let primary: FragilePostgres;
 let standby: FragilePostgres;
+/** Another standby, which a test promotes. */
+let spare: FragilePostgres;
 let database: string;
 let environment: Environment;
 let service: RunningService;
@@ -47,13 +49,14 @@ beforeAll(async () => {
   database = await primary.newDatabase();
   await primary.stop('fast');
   standby = await primary.createStandby({ max_standby_streaming_delay: '100ms' });
-  await Promise.all([primary.start(), standby.start()]);
+  spare = await primary.createStandby();
+  await Promise.all([primary.start(), standby.start(), spare.start()]);
   environment = {
     ...NO_RATE_LIMITS,
     ...USUAL_LIMITS,
     METRICS_TOKEN,
     DATABASE_URL: database,
-    DATABASE_REPLICA_URL: standby.address(new URL(database).pathname.slice(1)),
+    DATABASE_REPLICA_URL: databaseOn(standby),
     DATABASE_REPLICA_MAX_LAG: '2',
   };
   service = await startService(environment);
@@ -61,13 +64,19 @@ beforeAll(async () => {
   accountId = (await openAccount(service, token)).id;
 });
 
+beforeEach(() => untilReplicaIs('up'));
+
 afterAll(async () => {
   await service.stop();
   await standby.stop('immediate');
+  await spare.stop('immediate');
   await primary.stop('immediate');
 });
 
-const get = (path: string) => service.call('GET', path, undefined, { token });
+/** The address of the database of the service on another server. */
+const databaseOn = (server: FragilePostgres) => server.address(new URL(database).pathname.slice(1));
+
+const get = (path: string, from = service) => from.call('GET', path, undefined, { token });
 
 async function pay(): Promise<number> {
   const body = { accountId, amount: 1, paymentMethodId: 2 };
@@ -84,19 +93,19 @@ async function healthOf(one: RunningService): Promise<unknown> {
   return body;
 }
 
-const untilReplicaIs = (state: string) =>
-  eventually(() => healthOf(service)).toMatchObject({
+const untilReplicaIs = (state: string, one = service) =>
+  eventually(() => healthOf(one)).toMatchObject({
     replica: state,
     status: state === 'up' ? 'ok' : 'degraded',
   });
 
 /** The number of reports that the service read from a server. */
-async function countReports(server: 'replica' | 'primary'): Promise<number> {
-  return metric(`ams_reports_total{server="${server}"}`);
+async function countReports(server: 'replica' | 'primary', one = service): Promise<number> {
+  return metric(`ams_reports_total{server="${server}"}`, one);
 }
 
-async function metric(series: string): Promise<number> {
-  const { text } = await createCaller(service.origin)('GET', '/metrics', undefined, { token: METRICS_TOKEN });
+async function metric(series: string, one = service): Promise<number> {
+  const { text } = await createCaller(one.origin)('GET', '/metrics', undefined, { token: METRICS_TOKEN });
   return Number(
     text
       .split('\n')
@@ -111,12 +120,12 @@ function expectAge(answer: Answer): void {
 }
 
 /** Expects that each report is complete and states its age, and that one of the servers served all of them. */
-async function expectReportsFrom(server: 'replica' | 'primary'): Promise<void> {
-  const before = await countReports(server);
+async function expectReportsFrom(server: 'replica' | 'primary', one = service): Promise<void> {
+  const before = await countReports(server, one);
   await pay();
   const answers = new Map<string, Answer>();
   for (const path of REPORTS) {
-    const answer = await get(path);
+    const answer = await get(path, one);
     expect(answer.status, `${path}: ${answer.text.slice(0, 500)}`).toBe(200);
     expectAge(answer);
     answers.set(path, answer);
@@ -126,18 +135,17 @@ async function expectReportsFrom(server: 'replica' | 'primary'): Promise<void> {
   expect(payments?.body.pagination.total).toBe(paid);
   expect(csv?.text.trim().split('\r\n')).toHaveLength(paid + 1);
   expect(proof?.body.data).toMatchObject({ holds: true, day: { received: { count: paid } } });
-  expect(await countReports(server)).toBe(before + REPORTS.length);
+  expect(await countReports(server, one)).toBe(before + REPORTS.length);
 }
 
 describe('with a replica', () => {
   test('serves reports, exports and the proof from the replica, each with the age of its snapshot', async () => {
-    await untilReplicaIs('up');
     expect(await metric('ams_replica_up')).toBe(1);
+    const [{ began }] = (await onPrimary('select clock_timestamp()::text as began')).rows;
     await expectReportsFrom('replica');
-    const sessions = await onPrimary(
-      `select from pg_stat_activity where application_name = 'account-management-service export'`,
-    );
-    expect(sessions.rowCount).toBe(0);
+    const exports = await onPrimary(`select from pg_stat_activity
+      where application_name = 'account-management-service export' and query_start > '${began}'`);
+    expect(exports.rowCount).toBe(0);
   });
 
   test('shows each payment in a report that is asked for as soon as the payment is acknowledged', async () => {
@@ -208,7 +216,6 @@ describe('with a replica that is behind', () => {
   });
 
   test('serves all reports from the primary while the replica is too far behind, and warns', async () => {
-    await untilReplicaIs('up');
     await onStandby('select pg_wal_replay_pause()');
     try {
       expect(await pay()).toBeLessThan(1_000);
@@ -256,9 +263,13 @@ describe('with a replica that fails', () => {
   });
 
   test('does not use a replica that was made a primary', async () => {
-    await onStandby('select pg_promote()');
-    await untilReplicaIs('not a standby');
-    await expectReportsFrom('primary');
+    const DATABASE_REPLICA_URL = databaseOn(spare);
+    const other = await startService({ ...environment, DATABASE_REPLICA_URL });
+    await untilReplicaIs('up', other);
+    await runStatement(DATABASE_REPLICA_URL, 'select pg_promote()');
+    await untilReplicaIs('not a standby', other);
+    await expectReportsFrom('primary', other);
+    await other.stop();
   });
 });
 
@@ -289,6 +300,7 @@ describe('without the synchronous standby that must confirm each commit', () => 
       const replayed = await other.call('POST', path, body(), repeat);
       expect(replayed.status, replayed.text).toBe(201);
       expect(replayed.headers.get('idempotent-replayed')).toBe('true');
+      if (path === '/payments') paid += 1;
       await other.stop();
     },
   );
