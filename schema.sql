@@ -516,6 +516,20 @@ create table imports (
 );
 CREATE INDEX imports_created ON public.imports USING btree (created_at, id);
 
+create table incomplete_pulls (
+  id bigint not null generated always as identity,
+  provider text not null,
+  short_code text not null,
+  from_time timestamp(3) with time zone not null,
+  until_time timestamp(3) with time zone not null,
+  reason text not null,
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
+  constraint incomplete_pulls_period CHECK ((from_time < until_time)),
+  constraint incomplete_pulls_pkey PRIMARY KEY (id)
+);
+CREATE INDEX incomplete_pulls_until ON public.incomplete_pulls USING btree (provider, short_code, until_time);
+
 create table invitations (
   id bigint not null generated always as identity,
   purpose invitation_purpose not null,
@@ -936,6 +950,7 @@ create table provider_pulls (
   failures_in_a_row integer not null default 0,
   failure text,
   found_count bigint not null default 0,
+  incomplete_since timestamp(3) with time zone,
   constraint provider_pulls_failure CHECK (((failures_in_a_row = 0) = (failure IS NULL))),
   constraint provider_pulls_lost CHECK ((((lost_from IS NULL) = (lost_until IS NULL)) AND (lost_from < lost_until))),
   constraint provider_pulls_pkey PRIMARY KEY (provider, short_code)

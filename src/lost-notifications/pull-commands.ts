@@ -4,25 +4,25 @@ import type { Log } from '../core/log.ts';
 import { importNotifications } from '../payments/notifications/commands.ts';
 import { insertRejected } from '../payments/notifications/store.ts';
 import type { Notification } from '../payments/posting/rules.ts';
-import {
-  ProviderApiError,
-  type PulledPayment,
-  type PullSource,
-  type PullWindow,
-} from '../payments/providers/provider.ts';
+import { ProviderApiError, type PulledPayment, type PullSource } from '../payments/providers/provider.ts';
 import { PROVIDERS, type ProviderApis, providerNamed } from '../payments/providers/registry.ts';
 import { nextTryAt } from '../payments/providers/retry-rules.ts';
 import { readingSettings, readPulled } from '../payments/providers/rules.ts';
 import { type Attempt, addJob } from '../platform/jobs/queue.ts';
 import { findLastImportEnd } from '../portfolio/import/store.ts';
-import { nextPullAt, startOfPull } from './pull-rules.ts';
+import { IncompleteList, readPeriod } from './page-commands.ts';
+import { comparablePart, latest, leftUntil, nextPullAt, type Period, startOfPull } from './pull-rules.ts';
 import {
+  addFound,
   findDuePulls,
   findKnownTransactions,
   findPull,
+  findReportedPayment,
   hasRejected,
   insertPulls,
   type PullKey,
+  type PullRow,
+  recordIncomplete,
   recordProgress,
   recordPullFailure,
   recordRegistration,
@@ -39,12 +39,6 @@ export const PULL_TASK = 'pull-payments';
 const SHORTEST_WINDOW_MS = 60_000;
 /** After this time, the next windows wait for the next run of the job, a minute later. */
 const LONGEST_RUN_MS = 60_000;
-/** After this many pages of a window, the pull fails: the provider probably never reports the end of its rows. */
-const MAX_PAGES = 5_000;
-/** Each page starts with the last rows of the previous page, because rows shift if the provider adds or hides rows. */
-const OVERLAPPING_ROWS = 10;
-/** A window is read at most this many times. */
-const MAX_PASSES = 6;
 const MAX_FAILURE_LENGTH = 500;
 /** Fewer than a posting queue can hold. */
 const POSTED_AT_ONCE = 200;
@@ -90,13 +84,13 @@ export async function pullPayments(
       await source.register(key.shortCode, signal);
       await recordRegistration(db, key);
     }
-    const completeUntil = row.complete_until === null ? null : new Date(row.complete_until);
-    await pullWindows(context, log, source, key, completeUntil, signal);
+    await pullWindows(context, log, source, row, signal);
   } catch (error) {
     if (!(error instanceof ProviderApiError) || signal.aborted) throw error;
     const failures = row.failures_in_a_row + 1;
     const nextAt = nextTryAt(failures, error.retryAfterSeconds, clock.now());
-    await recordPullFailure(db, key, error.message.slice(0, MAX_FAILURE_LENGTH), nextAt);
+    const failure = error.message.slice(0, MAX_FAILURE_LENGTH);
+    await recordPullFailure(db, key, { failure, nextAt, isIncomplete: error instanceof IncompleteList });
     log.warn({ ...key, failure: error.message }, 'a pull of payments failed and will be tried again');
   }
 }
@@ -105,100 +99,105 @@ async function pullWindows(
   context: Context,
   log: Log,
   source: PullSource,
-  key: PullKey,
-  completeUntil: Date | null,
+  row: PullRow,
   signal: AbortSignal,
 ): Promise<void> {
   const { db, clock } = context;
+  const key = { provider: row.provider, shortCode: row.short_code };
   const endOfRun = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_RUN_MS)]);
   const now = clock.now();
-  const importedAt = completeUntil === null ? await findLastImportEnd(db) : null;
-  let { from, lost } = startOfPull({ completeUntil, importedAt }, now, source.historyMs);
+  const completeUntil = dateOf(row.complete_until);
+  const importedAt = await findLastImportEnd(db);
+  let { from, earliest, lost } = startOfPull({ completeUntil, importedAt }, now, source.historyMs);
   let windowMs = source.longestWindowMs;
   let expected = completeUntil;
+  let incompleteSince = dateOf(row.incomplete_since);
+  const pull = (period: Period) => pullPeriod(context, log, source, key, period, signal);
   while (from < now && !endOfRun.aborted) {
     const to = new Date(Math.min(from.getTime() + windowMs, now.getTime()));
-    const window = { shortCode: key.shortCode, from, to };
-    let foundCount: number;
+    let period: Period = { from, to };
+    let end = to;
     try {
-      foundCount = await pullWindow(context, log, source, key.provider, window, signal);
+      if (!(await pull(period))) {
+        // The provider may be wrong. Only a long period has payments in the books that the empty list contradicts.
+        period = { from: latest(earliest, new Date(to.getTime() - windowMs)), to };
+        if (period.from >= from || !(await pull(period))) await expectNoPayments(context, key, period);
+      }
+      incompleteSince = null;
     } catch (error) {
-      const isTooLarge = error instanceof ProviderApiError && error.problem === 'too_large';
-      if (!isTooLarge || windowMs <= SHORTEST_WINDOW_MS) throw error;
-      windowMs = Math.max(windowMs / 2, SHORTEST_WINDOW_MS);
-      continue;
+      if (!(error instanceof ProviderApiError)) throw error;
+      if (error.problem === 'too_large' && windowMs > SHORTEST_WINDOW_MS) {
+        windowMs = Math.max(windowMs / 2, SHORTEST_WINDOW_MS);
+        continue;
+      }
+      const left =
+        error instanceof IncompleteList ? leftUntil({ from, to }, incompleteSince, now) : undefined;
+      if (!left) throw error;
+      end = left;
+      await recordIncomplete(
+        db,
+        key,
+        { from: period.from, to: end },
+        error.message.slice(0, MAX_FAILURE_LENGTH),
+      );
+      log.warn(
+        { ...key, from: period.from, to: end, reason: error.message },
+        'a pull left an incomplete period',
+      );
     }
-    if (foundCount > 0) log.info({ ...key, from, to, foundCount }, 'a pull found payments');
-    const reached = expected !== null && expected > to ? expected : to;
-    const nextAt = nextPullAt(to, now);
+    const reached = expected !== null && expected > end ? expected : end;
+    const nextAt = nextPullAt(end, now);
     // If a gap in the balance was found meanwhile, `pullAgain` has moved `complete_until` back. The next run starts there.
-    if (!(await recordProgress(db, key, { expected, completeUntil: reached, foundCount, nextAt, lost })))
-      return;
+    const progress = { expected, completeUntil: reached, incompleteSince, nextAt, lost };
+    if (!(await recordProgress(db, key, progress))) return;
     expected = reached;
-    from = to;
+    from = end;
     lost = null;
   }
 }
 
-/**
- * Posts those payments of a window that have no stored notification. A window of several pages is read again until no new row
- * appears, because the pages may have shifted.
- * @returns the number of payments that were posted.
- * @throws ProviderApiError if new rows still appear, a page is repeated, there are too many pages, or the provider refuses.
- */
-async function pullWindow(
+/** Posts those payments of a period that have no stored notification. @returns whether the provider lists any rows. */
+async function pullPeriod(
   context: Context,
   log: Log,
   source: PullSource,
-  provider: string,
-  window: PullWindow,
+  key: PullKey,
+  period: Period,
   signal: AbortSignal,
-): Promise<number> {
-  const seen = new Set<string>();
+): Promise<boolean> {
+  const { db } = context;
+  const window = { shortCode: key.shortCode, ...period };
   let foundCount = 0;
-  for (let pass = 1; pass <= MAX_PASSES; pass += 1) {
-    let newPages = 0;
-    for await (const payments of readPages(source, window, signal)) {
-      const unseen = payments.filter(({ raw }) => !seen.has(raw));
-      if (unseen.length === 0) continue;
-      newPages += 1;
-      for (const { raw } of unseen) seen.add(raw);
-      foundCount += await postUnknown(context, log, provider, unseen);
-    }
-    if (newPages === 0 || (pass === 1 && newPages === 1)) return foundCount;
-  }
-  throw new ProviderApiError(
-    'no_answer',
-    `The provider’s list of the period was still changing after ${MAX_PASSES} readings.`,
+  const rowCount = await readPeriod(
+    source,
+    window,
+    async ({ payments }) => {
+      const found = await postUnknown(context, log, key.provider, payments);
+      if (found > 0) await addFound(db, key, found);
+      foundCount += found;
+    },
+    signal,
+  );
+  if (foundCount > 0) log.info({ ...key, ...period, foundCount }, 'a pull found payments');
+  return rowCount > 0;
+}
+
+/** @throws IncompleteList if the provider has reported a payment of the period that it does not list. */
+async function expectNoPayments({ db }: Context, key: PullKey, period: Period): Promise<void> {
+  const comparable = comparablePart(period);
+  const transId = comparable && (await findReportedPayment(db, key, comparable));
+  if (transId === undefined) return;
+  const [from, to] = [period.from.toISOString(), period.to.toISOString()];
+  throw new IncompleteList(
+    `the provider lists no payments from ${from} to ${to}, but has reported the payment ${transId} of this time`,
   );
 }
 
-async function* readPages(
-  source: PullSource,
-  window: PullWindow,
-  signal: AbortSignal,
-): AsyncGenerator<PulledPayment[]> {
-  let offset = 0;
-  let largestPage = 0;
-  let previous = '';
-  for (let page = 1; page <= MAX_PAGES; page += 1) {
-    const { rowCount, content, payments } = await source.readPage(window, offset, signal);
-    if (rowCount === 0) return;
-    if (content === previous) break;
-    previous = content;
-    yield payments;
-    // A page that is smaller than an earlier one is the last page.
-    largestPage = Math.max(largestPage, rowCount);
-    const overlap = rowCount < largestPage ? 0 : Math.min(OVERLAPPING_ROWS, Math.floor(rowCount / 2));
-    offset += rowCount - overlap;
-  }
-  // There may be other rows, so the window is not complete.
-  throw new ProviderApiError(
-    'refused',
-    `The provider repeated a page, or sent more than ${MAX_PAGES} pages, so its list of the period is incomplete after row ${offset}. The service will read the period again.`,
-  );
+function dateOf(time: string | null): Date | null {
+  return time === null ? null : new Date(time);
 }
 
+/** @returns the number of payments that were posted. */
 async function postUnknown(
   context: Context,
   log: Log,

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../core/database/db.ts';
 import type { Row } from '../core/database/tables.ts';
 import type { Minor } from '../core/values/money.ts';
+import { FUTURE_TIME, UNREADABLE_TIME } from '../payments/posting/rules.ts';
 import type { Period } from './pull-rules.ts';
 
 export type PullRow = Row<'provider_pulls'>;
@@ -52,7 +53,7 @@ interface PullProgress {
   /** The value of `complete_until` before this pull. If the row has another value now, an earlier period must be pulled again. */
   expected: Date | null;
   completeUntil: Date;
-  foundCount: number;
+  incompleteSince: Date | null;
   nextAt: Date;
   lost: Period | null;
 }
@@ -61,11 +62,11 @@ interface PullProgress {
 export async function recordProgress(
   db: Db,
   { provider, shortCode }: PullKey,
-  { expected, completeUntil, foundCount, nextAt, lost }: PullProgress,
+  { expected, completeUntil, incompleteSince, nextAt, lost }: PullProgress,
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update provider_pulls set complete_until = ${completeUntil}::timestamptz,
-      found_count = found_count + ${foundCount}, next_at = ${nextAt}, succeeded_at = business_now(),
+      incomplete_since = ${incompleteSince}::timestamptz, next_at = ${nextAt}, succeeded_at = business_now(),
       lost_from = coalesce(${lost?.from}, lost_from), lost_until = coalesce(${lost?.to}, lost_until),
       failures_in_a_row = 0, failure = null
     where provider = ${provider} and short_code = ${shortCode}
@@ -76,12 +77,65 @@ export async function recordProgress(
 export async function recordPullFailure(
   db: Db,
   { provider, shortCode }: PullKey,
-  failure: string,
-  nextAt: Date,
+  { failure, nextAt, isIncomplete }: { failure: string; nextAt: Date; isIncomplete: boolean },
 ): Promise<void> {
   await sql`
-    update provider_pulls set failures_in_a_row = failures_in_a_row + 1, failure = ${failure}, next_at = ${nextAt}
+    update provider_pulls set failures_in_a_row = failures_in_a_row + 1, failure = ${failure}, next_at = ${nextAt},
+      incomplete_since = case when ${isIncomplete} then coalesce(incomplete_since, business_now()) else incomplete_since end
     where provider = ${provider} and short_code = ${shortCode}`.execute(db);
+}
+
+export async function addFound(db: Db, { provider, shortCode }: PullKey, count: number): Promise<void> {
+  await sql`update provider_pulls set found_count = found_count + ${count}
+    where provider = ${provider} and short_code = ${shortCode}`.execute(db);
+}
+
+/** Records a period whose list is incomplete. A recorded period that it overlaps or continues is extended. */
+export async function recordIncomplete(
+  db: Db,
+  { provider, shortCode }: PullKey,
+  { from, to }: Period,
+  reason: string,
+): Promise<void> {
+  const { numAffectedRows } = await sql`
+    update incomplete_pulls set until_time = greatest(until_time, ${to}::timestamptz), reason = ${reason},
+      updated_at = business_now()
+    where id = (
+      select id from incomplete_pulls
+      where provider = ${provider} and short_code = ${shortCode} and until_time >= ${from}::timestamptz
+        and from_time <= ${to}::timestamptz
+      order by until_time desc limit 1)`.execute(db);
+  if (numAffectedRows === 1n) return;
+  await db
+    .insertInto('incomplete_pulls')
+    .values({ provider, short_code: shortCode, from_time: from, until_time: to, reason })
+    .execute();
+}
+
+/** The latest periods whose list is incomplete, of each short code. */
+export function findIncompletePulls(db: Db, limit: number): Promise<Row<'incomplete_pulls'>[]> {
+  return db.selectFrom('incomplete_pulls').selectAll().orderBy('until_time', 'desc').limit(limit).execute();
+}
+
+/**
+ * Finds a payment that the provider has reported in a call, with a readable time in the period. Answers to payment requests and
+ * reversed payments do not count, because the provider may not list them.
+ * @returns the transaction id.
+ */
+export async function findReportedPayment(
+  db: Db,
+  { provider, shortCode }: PullKey,
+  { from, to }: Period,
+): Promise<string | undefined> {
+  // Calls arrive after their payments, so the index on `received_at` finds the few rows to look at.
+  const { rows } = await sql<{ trans_id: string }>`
+    select n.trans_id from notifications n join payments p on p.id = n.payment_id
+    where n.received_at >= ${from}::timestamptz and n.trans_time between ${from}::timestamptz and ${to}::timestamptz
+      and n.provider = ${provider} and n.business_short_code = ${shortCode} and n.source = 'webhook'
+      and n.payment_request_id is null and n.status = 'processed' and n.outcome <> 'differs'
+      and not n.flags && ${[UNREADABLE_TIME, FUTURE_TIME]}::text[] and p.status <> 'reversed'
+    limit 1`.execute(db);
+  return rows[0]?.trans_id;
 }
 
 /** Finds the transactions for which a notification with the same amount is stored. The notification may still be pending. */

@@ -28,6 +28,16 @@ const Pull = Type.Object(
         },
       ),
     ),
+    incompletePeriods: Type.Array(
+      Type.Object(
+        { from: Timestamp, until: Timestamp, reason: Type.String() },
+        { title: 'IncompletePeriod' },
+      ),
+      {
+        description:
+          'The latest periods whose list was still incomplete after 6 hours of repeated pulls, newest first. Upload the statements of these periods.',
+      },
+    ),
   },
   { title: 'PullState' },
 );
@@ -67,6 +77,7 @@ export const ProviderStatuses = Type.Array(ProviderStatus, {
             failure: null,
             foundCount: 3,
             lostPeriod: null,
+            incompletePeriods: [],
           },
         ],
       },

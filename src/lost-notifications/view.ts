@@ -1,11 +1,19 @@
 import { amountOf, type Context, type Currency } from '../core/context.ts';
+import type { Row } from '../core/database/tables.ts';
 import { PROVIDERS } from '../payments/providers/registry.ts';
-import { findPulls, type PullRow } from './pull-store.ts';
+import { findIncompletePulls, findPulls, type PullRow } from './pull-store.ts';
 import { countOpenGaps, findLastHeard, findWatches, type GapRow } from './watch-store.ts';
+
+const MAX_INCOMPLETE_PERIODS = 100;
 
 /** The status of every provider, including providers that have never sent a notification. */
 export async function readProviderStatus({ db }: Pick<Context, 'db'>) {
-  const [watches, pulls, gaps] = await Promise.all([findWatches(db), findPulls(db), countOpenGaps(db)]);
+  const [watches, pulls, incomplete, gaps] = await Promise.all([
+    findWatches(db),
+    findPulls(db),
+    findIncompletePulls(db, MAX_INCOMPLETE_PERIODS),
+    countOpenGaps(db),
+  ]);
   return Promise.all(
     PROVIDERS.map(async ({ name }) => {
       const watch = watches.find(({ provider }) => provider === name);
@@ -14,13 +22,13 @@ export async function readProviderStatus({ db }: Pick<Context, 'db'>) {
         lastHeardAt: watch ? await findLastHeard(db, watch) : null,
         silentSince: watch?.silent_since ?? null,
         openBalanceGaps: gaps.get(name) ?? 0,
-        pulls: pulls.filter(({ provider }) => provider === name).map(toPull),
+        pulls: pulls.filter(({ provider }) => provider === name).map((row) => toPull(row, incomplete)),
       };
     }),
   );
 }
 
-function toPull(row: PullRow) {
+function toPull(row: PullRow, incomplete: readonly Row<'incomplete_pulls'>[]) {
   const { lost_from: from, lost_until: until } = row;
   return {
     shortCode: row.short_code,
@@ -29,6 +37,9 @@ function toPull(row: PullRow) {
     failure: row.failure,
     foundCount: row.found_count,
     lostPeriod: from !== null && until !== null ? { from, until } : null,
+    incompletePeriods: incomplete
+      .filter((one) => one.provider === row.provider && one.short_code === row.short_code)
+      .map(({ from_time, until_time, reason }) => ({ from: from_time, until: until_time, reason })),
   };
 }
 

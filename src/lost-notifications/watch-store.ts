@@ -156,14 +156,18 @@ export async function pullAgain(tx: Tx, provider: string, shortCode: string, fro
 type OpenGap = GapRow & {
   /** Payments of the period that were found by a pull or on a statement. */
   now_found_minor: string;
-  /** Null if the short code was never pulled. */
+  /** Null if the short code was never pulled, or if the list of the period was incomplete. */
   pulled_until: string | null;
 };
 
 /** The open gaps of the last 30 days, oldest first. */
 export async function findOpenGaps(db: Db, limit: number): Promise<OpenGap[]> {
   const { rows } = await sql<OpenGap>`
-    select g.*, p.complete_until as pulled_until, (
+    select g.*, case when exists (
+        select from incomplete_pulls i
+        where i.provider = g.provider and i.short_code = g.short_code
+          and i.until_time >= g.from_time and i.from_time <= g.until_time) then null
+      else p.complete_until end as pulled_until, (
       select coalesce(sum(n.amount_minor), 0)::text from notifications n
       where n.source <> 'webhook' and n.trans_time between g.from_time and g.until_time
         and n.provider = g.provider and n.business_short_code = g.short_code

@@ -20,6 +20,7 @@ beforeAll(() => service.clock.set(new Date('2026-11-02T09:00:00Z')));
 beforeEach(async () => {
   Object.assign(test.pull.behaviour, USUAL, { mostHiddenRows: 0, paddingBytes: 0, ignoresOffset: false });
   Object.assign(test.pull.behaviour, { unansweredQueries: 0, repeatedPages: 0, addedRows: [] });
+  Object.assign(test.pull.behaviour, { offsets: 'rows', names: [], listsNothing: false, unlistedRows: 0 });
   // Longer than pulls overlap, so that each test starts with an empty period.
   await pullsAfter(60);
   expect(await test.pullRow()).toMatchObject({ failure: null });
@@ -168,6 +169,53 @@ describe('a pull of payments', () => {
     for (let pull = 1; pull <= 2; pull += 1) {
       await pullsAfter(15);
     }
+    await expectPaymentsFor(bodies, 1);
+  });
+
+  it.each([
+    ['rows', ['TotalPages']],
+    ['rows', ['TotalRecords']],
+    ['pages from 0', ['TotalPages']],
+    ['pages from 0', ['TotalRecords']],
+    ['pages from 0', ['TotalPages', 'TotalRecords']],
+    ['pages from 1', ['TotalPages']],
+    ['pages from 1', ['TotalPages', 'TotalRecords']],
+  ] as const)('finds every row if offsets count %s, and the provider names %j', async (offsets, names) => {
+    Object.assign(test.pull.behaviour, { pageSize: 20, offsets, names });
+    const bodies = Array.from({ length: 63 }, () => test.pays('SOLAR', 1_000n));
+    await pullsAfter(15);
+    expect(await test.pullRow()).toMatchObject({ failure: null });
+    await expectPaymentsFor(bodies, 1);
+  });
+
+  it('reads a period again until the provider lists as many rows as it counts', async () => {
+    const before = await test.pullRow();
+    Object.assign(test.pull.behaviour, { pageSize: 20, names: ['TotalRecords'], unlistedRows: 3 });
+    const bodies = Array.from({ length: 33 }, () => test.pays('SOLAR', 1_000n));
+    await pullsAfter(15);
+    expect(await test.pullRow()).toMatchObject({
+      completeUntil: before.completeUntil,
+      failure: expect.stringContaining('counts 33 rows, and lists 30'),
+    });
+    test.pull.behaviour.unlistedRows = 0;
+    await pullsAfter(2);
+    expect(await test.pullRow()).toMatchObject({ failure: null });
+    await expectPaymentsFor(bodies, 1);
+  });
+
+  it('finds the pages that follow a page which the provider counts, and does not send at first', async () => {
+    const before = await test.pullRow();
+    const behaviour = { pageSize: 20, offsets: 'pages from 0', names: ['TotalPages'], unlistedRows: 30 };
+    Object.assign(test.pull.behaviour, behaviour);
+    const bodies = Array.from({ length: 50 }, () => test.pays('SOLAR', 1_000n));
+    await pullsAfter(15);
+    expect(await test.pullRow()).toMatchObject({
+      completeUntil: before.completeUntil,
+      failure: expect.stringContaining('names 3 pages, and sends 1'),
+    });
+    test.pull.behaviour.unlistedRows = 0;
+    await pullsAfter(2);
+    expect(await test.pullRow()).toMatchObject({ failure: null });
     await expectPaymentsFor(bodies, 1);
   });
 
@@ -323,6 +371,112 @@ describe('a pull of payments', () => {
     const rejected = await service.call('GET', '/notifications?filter[status]=rejected&sort=id:desc');
     expect(rejected.text).not.toContain(billreference);
     expect(await paymentsOf('B2C0000001')).toEqual([]);
+  });
+
+  describe('without rows', () => {
+    const listsNothing = () => Object.assign(test.pull.behaviour, { listsNothing: true });
+    /** The last pull was at the present time of the test. */
+    const hasReachedPresent = async () => {
+      const { failure, completeUntil } = await test.pullRow();
+      return (
+        failure === null &&
+        service.context.clock.now().getTime() - (completeUntil?.getTime() ?? 0) < MINUTE_MS
+      );
+    };
+    const incompletePeriods = async () => {
+      const { data } = (await service.call('GET', '/providers/status')).body;
+      return data[0].pulls[0].incompletePeriods;
+    };
+
+    it('is repeated for 6 hours if the provider has reported a payment, then left as incomplete', async () => {
+      const before = await test.pullRow();
+      pass(45);
+      const reported = test.pays('SOLAR', 1_000n);
+      await test.delivers(reported);
+      pass(60);
+      const lost = test.pays('SOLAR', 2_000n);
+      listsNothing();
+      await pullsAfter(15);
+      for (let hour = 0; hour < 5; hour += 1) {
+        expect(await test.pullRow()).toMatchObject({
+          completeUntil: before.completeUntil,
+          failure: expect.stringContaining(`has reported the payment ${reported.TransID}`),
+        });
+        await pullsAfter(60);
+      }
+      const periods = await incompletePeriods();
+      await pullsAfter(75);
+      expect(await hasReachedPresent()).toBe(true);
+      const [incomplete, ...earlier] = await incompletePeriods();
+      expect(earlier).toEqual(periods);
+      expect(incomplete).toEqual({
+        from: expect.any(String),
+        until: expect.any(String),
+        reason: expect.stringContaining('lists no payments'),
+      });
+      expect(new Date(incomplete.from).getTime()).toBeLessThanOrEqual(before.completeUntil?.getTime() ?? 0);
+      await expectPaymentsFor([lost], 0);
+    });
+
+    it('is repeated until the provider lists the payments, and then finds the lost one', async () => {
+      pass(45);
+      await test.delivers(test.pays('SOLAR', 1_000n));
+      pass(60);
+      const lost = test.pays('SOLAR', 2_000n);
+      listsNothing();
+      await pullsAfter(15);
+      expect(await test.pullRow()).toMatchObject({ failure: expect.any(String) });
+      test.pull.behaviour.listsNothing = false;
+      await pullsAfter(2);
+      expect(await test.pullRow()).toMatchObject({ failure: null });
+      await expectPaymentsFor([lost], 1);
+    });
+
+    it('asks about a longer period if the period is too short to contradict the books', async () => {
+      await test.delivers(test.pays('SOLAR', 1_000n));
+      listsNothing();
+      await pullsAfter(10);
+      expect(await test.pullRow()).toMatchObject({ failure: null });
+      await pullsAfter(10);
+      await pullsAfter(15);
+      expect(await test.pullRow()).toMatchObject({ failure: expect.stringContaining('lists no payments') });
+    });
+
+    it.each<[string, (body: Record<string, string>) => Promise<unknown>]>([
+      ['less than 30 minutes before its end', async (body) => test.delivers(body)],
+      [
+        'that was reversed',
+        async (body) => {
+          await test.delivers(body);
+          pass(35);
+          const [{ id }] = (await service.call('GET', `/payments?filter[transactionRef]=${body.TransID}`))
+            .body.data;
+          expect(
+            (await service.call('POST', `/payments/${id}/reverse`, { reason: 'for the test' })).status,
+          ).toBe(200);
+        },
+      ],
+      [
+        'whose time is unreadable',
+        async (body) => {
+          await test.delivers({ ...body, TransTime: 'yesterday' });
+          pass(35);
+        },
+      ],
+      [
+        'of another short code',
+        async (body) => {
+          await test.delivers({ ...body, BusinessShortCode: '600639' });
+          pass(35);
+        },
+      ],
+    ])('is accepted if the books have only a payment %s', async (_, receive) => {
+      pass(60);
+      await receive(test.pays('SOLAR', 1_000n));
+      listsNothing();
+      await pullsAfter(25);
+      expect(await hasReachedPresent()).toBe(true);
+    });
   });
 
   it('registers the short code only once', () => {

@@ -387,6 +387,17 @@ export interface Imports {
   warning_count: Generated<number>;
 }
 
+export interface IncompletePulls {
+  created_at: Generated<TimestampColumn>;
+  from_time: TimestampColumn;
+  id: Generated<Int8>;
+  provider: string;
+  reason: string;
+  short_code: string;
+  until_time: TimestampColumn;
+  updated_at: Generated<TimestampColumn>;
+}
+
 export interface Invitations {
   accepted_at: TimestampColumn | null;
   created_at: TimestampColumn;
@@ -638,6 +649,7 @@ export interface ProviderPulls {
   failure: string | null;
   failures_in_a_row: Generated<number>;
   found_count: Generated<Int8>;
+  incomplete_since: TimestampColumn | null;
   lost_from: TimestampColumn | null;
   lost_until: TimestampColumn | null;
   next_at: Generated<TimestampColumn>;
@@ -866,6 +878,7 @@ export interface DB {
   import_files: ImportFiles;
   import_problems: ImportProblems;
   imports: Imports;
+  incomplete_pulls: IncompletePulls;
   invitations: Invitations;
   invoice_items: InvoiceItems;
   invoice_numbers: InvoiceNumbers;

@@ -46,6 +46,12 @@ const FIELDS = {
   type: ['transactiontype', 'type'],
 } as const;
 
+/** The names of the numbers of all pages and all rows of a window, in lower case. */
+const COUNTS = {
+  pages: ['totalpages', 'pagecount', 'numberofpages'],
+  rows: ['totalrecords', 'totalrows', 'totalelements', 'totalcount', 'totalitems', 'totalresults'],
+} as const;
+
 export function mobilemoneyPull(
   api: MobilemoneyApi,
   settings: MobilemoneyPullSettings,
@@ -89,39 +95,62 @@ export function mobilemoneyPull(
       };
       const { fields } = await query(body, signal);
       const code = textOf(fields, 'ResponseCode');
-      const rows = rowsOf(fields.Response ?? fields.Transactions);
-      if (code === NONE) return { rowCount: 0, content: '', payments: [] };
-      if (code !== SUCCESS && (code !== null || rows === undefined))
+      const rows = rowsOf(fields);
+      if (code !== NONE && code !== SUCCESS && (code !== null || rows === undefined))
         throw refusalOf(QUERY_PATH, code, fields);
-      return readRows(rows ?? [], window);
+      return readRows(rows ?? [], fields, window);
     },
   };
 }
 
-/** Flattens the list, which some answers nest in another list. A single row may come without a list. */
-function rowsOf(list: unknown): Record<string, unknown>[] | undefined {
-  if (isRecord(list)) return [list];
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Finds the list of rows, which some answers put into an object, and flattens it, because some answers nest it in another list. A
+ * single row may come without a list.
+ */
+function rowsOf({ Response: response, Transactions: transactions }: Fields): Fields[] | undefined {
+  const list = response ?? transactions;
+  if (isRecord(list)) return Object.hasOwn(list, 'Transactions') ? rowsOf(list) : [list];
   return Array.isArray(list) ? list.flat(2).filter(isRecord) : undefined;
 }
 
-function readRows(rows: readonly Record<string, unknown>[], window: PullWindow): PulledPage {
+function readRows(rows: readonly Fields[], fields: Fields, window: PullWindow): PulledPage {
   return {
-    rowCount: rows.length,
+    rowIds: rows.map((row) => readField(row, 'transactionId') ?? JSON.stringify(row)),
     content: JSON.stringify(rows),
     payments: rows.flatMap((row) => readRow(row, window) ?? []),
+    pagesInPeriod: readCount(fields, 'pages'),
+    rowsInPeriod: readCount(fields, 'rows'),
   };
 }
 
+/** Reads the number of pages or rows of the whole window, which some answers have beside the rows or around them. */
+function readCount(fields: Fields, name: keyof typeof COUNTS): number | null {
+  const { Response: response } = fields;
+  const around = isRecord(response) ? [fields, response] : [fields];
+  const texts = around.flatMap((one) => textNamed(one, COUNTS[name]) ?? []);
+  const count = Number(texts[0]);
+  return texts.length > 0 && Number.isSafeInteger(count) && count >= 0 ? count : null;
+}
+
+function readField(row: Fields, field: keyof typeof FIELDS): string | null {
+  return textNamed(row, FIELDS[field]);
+}
+
+/** The first of the fields that has a text. Names are compared in lower case. */
+function textNamed(fields: Fields, names: readonly string[]): string | null {
+  const named = new Map(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]));
+  for (const name of names) {
+    const text = textOf({ [name]: named.get(name) }, name);
+    if (text !== null) return text;
+  }
+  return null;
+}
+
 /** @returns undefined for a row that is certainly not a payment to the short code. */
-function readRow(row: Record<string, unknown>, window: PullWindow): PulledPayment | undefined {
-  const named = new Map(Object.entries(row).map(([name, value]) => [name.toLowerCase(), value]));
-  const read = (field: keyof typeof FIELDS): string | null => {
-    for (const name of FIELDS[field]) {
-      const text = textOf({ [name]: named.get(name) }, name);
-      if (text !== null) return text;
-    }
-    return null;
-  };
+function readRow(row: Fields, window: PullWindow): PulledPayment | undefined {
+  const read = (field: keyof typeof FIELDS) => readField(row, field);
   const type = read('type');
   const meaning = type === null ? 'payment' : meaningOfType(type);
   if (meaning === 'other') return undefined;

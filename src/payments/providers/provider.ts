@@ -138,7 +138,7 @@ export interface PullSource {
   readonly longestWindowMs: number;
   /** Registers a short code, so that the provider lists its payments. Repeats have no effect. */
   register(shortCode: string, signal: AbortSignal): Promise<void>;
-  /** Reads the next rows of a window, after its first `offset` rows. */
+  /** Reads rows of a window. The offset counts rows or, at some providers that name a number of pages, pages. */
   readPage(window: PullWindow, offset: number, signal: AbortSignal): Promise<PulledPage>;
 }
 
@@ -149,12 +149,16 @@ export interface PullWindow {
 }
 
 export interface PulledPage {
-  /** The number of rows on the page. 0 if the offset is after the last row. */
-  rowCount: number;
+  /** The transaction ids of all rows. A row without an id has its text instead. Empty if the offset is after the last row. */
+  rowIds: string[];
   /** All rows as text. Two pages with the same content mean that the offset has no effect. */
   content: string;
   /** The rows that are payments, or may be payments. */
   payments: PulledPayment[];
+  /** The number of pages of the window. Null if the provider does not name it. */
+  pagesInPeriod: number | null;
+  /** The number of rows of the window. Null if the provider does not name it. */
+  rowsInPeriod: number | null;
 }
 
 export interface PulledPayment {

@@ -35,6 +35,14 @@ export interface PullBehaviour {
   paddingBytes: number;
   /** Rows that are added to an answer that begins with the newest row. */
   addedRows: object[];
+  /** What the offset counts. Pages have a number from 0 or from 1. With `pages from 1`, the offset 0 is the first page, too. */
+  offsets: 'rows' | 'pages from 0' | 'pages from 1';
+  /** The numbers that an answer with rows has beside them. */
+  names: readonly ('TotalPages' | 'TotalRecords')[];
+  /** Whether every answer says that there are no payments. */
+  listsNothing: boolean;
+  /** The number of the oldest rows that are counted in `TotalRecords`, but not listed. */
+  unlistedRows: number;
   /** Every page is the first one. */
   ignoresOffset: boolean;
   /** The number of queries to leave unanswered. Each unanswered query reduces this number by one. */
@@ -57,6 +65,10 @@ export function pullOperations(books: readonly Book[], clock: () => Date): PullO
     mostHiddenRows: 0,
     paddingBytes: 0,
     addedRows: [],
+    offsets: 'rows',
+    names: [],
+    listsNothing: false,
+    unlistedRows: 0,
     ignoresOffset: false,
     unansweredQueries: 0,
     repeatedPages: 0,
@@ -110,19 +122,32 @@ export function pullOperations(books: readonly Book[], clock: () => Date): PullO
       .sort((a, b) => b.time.getTime() - a.time.getTime());
     const recent = listed.filter(({ time }) => time.getTime() > clock().getTime() - LISTED_LATE_MS).length;
     const hidden = Math.min(random(behaviour.mostHiddenRows + 1), recent);
-    const first = hidden + (behaviour.ignoresOffset ? 0 : Number(OffSetValue));
-    const page = listed.slice(first, first + behaviour.pageSize);
+    const first = hidden + (behaviour.ignoresOffset ? 0 : firstRow(Number(OffSetValue)));
+    const end = behaviour.listsNothing ? 0 : listed.length - behaviour.unlistedRows;
+    const page = listed.slice(first, Math.max(Math.min(first + behaviour.pageSize, end), 0));
     const rows = [...(first === 0 ? behaviour.addedRows : []), ...page.map((payment) => rowOf(payment))];
     const list = behaviour.isNested ? [rows] : rows;
     const [code, message] = rows.length > 0 ? ['1000', 'Success'] : ['1001', 'No transactions'];
+    const counts = {
+      TotalPages: Math.ceil((listed.length - hidden) / behaviour.pageSize),
+      TotalRecords: listed.length - hidden,
+    };
+    const named = rows.length > 0 ? behaviour.names.map((name) => [name, counts[name]]) : [];
     return {
       body: {
         ResponseRefID: '1-2-3',
         ResponseCode: code,
         ResponseMessage: message,
         [behaviour.listName]: list,
+        ...Object.fromEntries(named),
       },
     };
+  }
+
+  function firstRow(offset: number): number {
+    if (behaviour.offsets === 'rows') return offset;
+    const pagesBefore = behaviour.offsets === 'pages from 0' ? offset : Math.max(offset - 1, 0);
+    return pagesBefore * behaviour.pageSize;
   }
 
   function rowOf({ transId, amountMinor, time, reference, payer }: BookedPayment) {

@@ -5763,6 +5763,13 @@ export interface components {
             createdAt: string;
             data: Record<string, never>;
         };
+        IncompletePeriod: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            until: string;
+            reason: string;
+        };
         IntegerFilter: {
             eq?: number;
             ne?: number;
@@ -8534,6 +8541,8 @@ export interface components {
             /** @description The number of payments that were found only by asking the provider. */
             foundCount: number;
             lostPeriod: components["schemas"]["LostPeriod"] | null;
+            /** @description The latest periods whose list was still incomplete after 6 hours of repeated pulls, newest first. Upload the statements of these periods. */
+            incompletePeriods: components["schemas"]["IncompletePeriod"][];
         };
         /**
          * @example {
@@ -16798,7 +16807,8 @@ export interface operations {
                      *               "succeededAt": "2026-11-02T08:10:02.000Z",
                      *               "failure": null,
                      *               "foundCount": 3,
-                     *               "lostPeriod": null
+                     *               "lostPeriod": null,
+                     *               "incompletePeriods": []
                      *             }
                      *           ]
                      *         }
@@ -16823,7 +16833,8 @@ export interface operations {
                          *             "succeededAt": "2026-11-02T08:10:02.000Z",
                          *             "failure": null,
                          *             "foundCount": 3,
-                         *             "lostPeriod": null
+                         *             "lostPeriod": null,
+                         *             "incompletePeriods": []
                          *           }
                          *         ]
                          *       }
