@@ -5,7 +5,7 @@ import { databaseOn, runStatement } from '../test/support/statements.ts';
 import { PATIENT, until } from '../test/support/waiting.ts';
 import { readConfig } from './config.ts';
 import { openDatabase } from './core/database/db.ts';
-import { currencyOf, prepareDatabase } from './database-preparation.ts';
+import { currencyOf, prepareDatabase, withPreparationLock } from './database-preparation.ts';
 import { readMigrationFiles } from './platform/migrations/files.ts';
 import { migrate } from './platform/migrations/runner.ts';
 
@@ -58,6 +58,22 @@ describe('three instances that start together', () => {
     await migrate(db, { last });
     await close();
   }
+});
+
+describe('an instance that waits for another one', () => {
+  it('has no snapshot, for which a concurrent build of an index would wait', async () => {
+    await create(`template ${inject('template')}`);
+    const trying = `select from pg_stat_activity
+      where datname = current_database() and query like '%advisory_lock%' and pid <> pg_backend_pid()`;
+    let waiting: ReturnType<typeof prepare> | undefined;
+    await withPreparationLock(connection, config, async (_db, holder) => {
+      waiting = prepare();
+      await until('both instances to try the lock', async () => (await query(trying)).length === 2);
+      await holder.query(`set statement_timeout = '60s'`); // Without an end, the failure would say nothing.
+      await holder.query('create index concurrently on payments (amount_minor)');
+    });
+    expect(await waiting).toEqual({ isNew: false, migrations: [] });
+  });
 });
 
 describe('a database that a later version has migrated', () => {

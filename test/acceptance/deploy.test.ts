@@ -254,17 +254,3 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
     expect(lines).not.toContain('token=');
   });
 });
-
-describe('the container files', () => {
-  const linesOf = async (name: string) => (await readFile(join(ROOT, name), 'utf8')).split('\n');
-
-  test('contain no settings with secrets', async () => {
-    expect(await linesOf('.dockerignore')).toEqual(expect.arrayContaining(['.env', '.env.*', 'data']));
-  });
-
-  test('publish ports only on the loopback interface', async () => {
-    const ports = (await linesOf('compose.yaml')).filter((line) => line.trim().startsWith('ports:'));
-    expect(ports).toHaveLength(2);
-    for (const line of ports) expect(line).toMatch(/^ +ports: \["127\.0\.0\.1:\d+:8080"\]$/);
-  });
-});
