@@ -1,15 +1,29 @@
 import { expect, it } from 'vitest';
 import { suspendLateAccounts } from '../../src/account-status/suspension-commands.ts';
-import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
-import { move, notify, pay, setToday, useJobs, useService } from '../support/harness.ts';
+import { SYSTEM } from '../../src/core/context.ts';
+import { deleteAbandonedFiles, startWork } from '../../src/portfolio/import/commands.ts';
+import { workOnImport } from '../../src/portfolio/import/job-commands.ts';
+import {
+  move,
+  notify,
+  pay,
+  runJobs,
+  setToday,
+  useJobs,
+  useService,
+  waitingForLock,
+  whileHolding,
+} from '../support/harness.ts';
 import {
   expectProof,
   importAll,
   problemsOf,
   runImportJob,
+  untilImportJobEnds,
   uploadFile,
   uploadImport,
 } from '../support/imports.ts';
+import { eventually } from '../support/waiting.ts';
 
 const service = useService({ LOG_LEVEL: 'error' });
 useJobs(service);
@@ -63,6 +77,51 @@ it('imports customers, accounts and payments, and undoes the import as a whole',
   expect(undone).toMatchObject({ status: 'undone', failure: null });
   expect((await service.call('GET', '/accounts/by-external-id/A-1')).status).toBe(404);
   expect((await service.call('GET', '/customers/by-external-id/C-1')).status).toBe(404);
+  await expectProof(service);
+});
+
+it('leaves nothing if its connection is lost in the middle of the run, and is done once when its lost job is queued again', async () => {
+  setToday(service, '2026-11-02');
+  const id = await uploadImport(service, {
+    customers: [CUSTOMERS[0] ?? '', 'LOST-1,Wanjiru,Kamau,0712 345 679,'],
+    products: ['sku,name,category,price', 'LOST-80,Home system 80 W,home_system,34000'],
+    pay_plans: [PLANS[0] ?? '', 'Lost weekly,LOST-80,2000,400,10,weekly,7'],
+    accounts: [
+      'external_id,customer,product,pay_plan,opened_at',
+      'LOST-1,LOST-1,LOST-80,Lost weekly,2026-09-01',
+    ],
+    payments: [
+      'external_id,account,amount,payment_date,payment_method,transaction_ref',
+      'LOST-1,LOST-1,2400,2026-09-01,mobile_money,LOSTREF1',
+    ],
+  });
+  expect(await runImportJob(service, id, 'check')).toMatchObject({ status: 'checked', errors: 0 });
+  await startWork(service.context, SYSTEM, id, 'running', { isQueued: false });
+  const rows = async () => {
+    const counted = ['products', 'customers', 'accounts', 'payments'].map(
+      (table) => `(select count(*)::int from ${table} where import_id = ${id}) as ${table}`,
+    );
+    const { rows: found } = await service.parts.pool.query(
+      `select ${counted}, (select count(*)::int from audit_entries
+         where action = 'import.complete' and resource_id = ${id}) as runs`,
+    );
+    return found[0];
+  };
+  const nothing = { products: 0, customers: 0, accounts: 0, payments: 0, runs: 0 };
+
+  // The run has written payments, and waits for this lock.
+  await whileHolding(service, 'lock table ledger_entries in share mode', async (holder) => {
+    const attempt = workOnImport(service.parts, id, { isLast: false }).catch((error: unknown) => error);
+    await eventually(() => waitingForLock(holder)).toHaveLength(1);
+    await holder.query('select pg_terminate_backend($1)', await waitingForLock(holder));
+    expect(await attempt).toBeInstanceOf(Error);
+    expect(await rows()).toEqual(nothing);
+  });
+  expect(await rows()).toEqual(nothing);
+
+  expect(await runJobs(service)).toBe(true);
+  expect(await untilImportJobEnds(service, id)).toMatchObject({ status: 'done', failure: null });
+  expect(await rows()).toEqual({ products: 1, customers: 1, accounts: 1, payments: 1, runs: 1 });
   await expectProof(service);
 });
 

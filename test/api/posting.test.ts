@@ -351,6 +351,17 @@ describe('two instances', () => {
     await expectBooksToBalance(service.context);
   });
 
+  it('add up the payments that they receive at the same time for one account', async () => {
+    const other = await startInstanceForTest(service);
+    const [account] = (await newAccounts(1)) as [Account];
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => post(n % 2 ? other : service, account.id, nextReference())),
+    );
+    expect(new Set(statusesOf(answers))).toEqual(new Set([201]));
+    expect(await paidOn([account])).toEqual([4000]);
+    await expectBooksToBalance(service.context);
+  });
+
   it('post one payment for many requests with one key, and give all of them its answer', async () => {
     const other = await startInstanceForTest(service);
     const [account] = (await newAccounts(1)) as [Account];
