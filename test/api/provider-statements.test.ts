@@ -1138,6 +1138,14 @@ describe('the reconciliation date of a statement', () => {
 });
 
 describe('work on a statement', () => {
+  it('imports every line once, also if it takes more than one step', async () => {
+    const time = { 'Completion Time': '01-05-2026 12:00:00' };
+    const receipts = Array.from({ length: 255 }, newReceipt);
+    const statement = await uploaded(file(receipts.map((receipt) => line(receipt, '1', time))));
+    const after = await started(statement.id, 'import');
+    expect([figures(after), after.progress.imported]).toEqual([{ matched: [255, 255] }, 255]);
+  });
+
   /** Sets the state of a statement between two steps, without a job. */
   async function leave(id: number, fields: string) {
     await sql`update provider_statements set ${sql.raw(fields)} where id = ${id}`.execute(service.context.db);

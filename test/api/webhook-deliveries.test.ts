@@ -669,6 +669,24 @@ describe('an instance', () => {
     await untilSaved(receiver.id, 3);
   });
 
+  it('takes over the endpoints of an instance that died, after their leases have expired', async () => {
+    const receiver = await open();
+    const leaseToAnother = (expiresIn: string) =>
+      service.parts.pool.query(
+        `update webhook_endpoints set lease_owner = gen_random_uuid(),
+           lease_expires_at = clock_timestamp() + $1::interval where id = $2`,
+        [expiresIn, receiver.id],
+      );
+    await leaseToAnother('1 hour');
+    const id = await pay();
+    dispatch();
+    await leasesRenewed();
+    expect(receiver.received).toEqual([]);
+    await leaseToAnother('-1 second');
+    await untilReceived(receiver, 1);
+    expect(paymentsOf(receiver)).toEqual([id]);
+  });
+
   it('delivers alone while it has the lease', async () => {
     const receiver = await open();
     dispatch();
