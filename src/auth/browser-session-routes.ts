@@ -3,6 +3,7 @@ import type { Context } from '../core/context.ts';
 import { clientKey } from '../core/http/addresses.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, examplesOf, Nothing, ok } from '../core/http/envelope.ts';
+import { Id } from '../core/http/fields.ts';
 import { announceLimit } from '../core/http/rate-limit.ts';
 import type { SessionReader } from './access-tokens.ts';
 import { readSessionCookie, requireSameOrigin, setSessionCookie } from './browser-cookies.ts';
@@ -13,6 +14,10 @@ import { toBrowserSession } from './view.ts';
 
 const FOR_PAGES =
   'For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use ';
+
+const PageUser = Type.Object({
+  userId: Type.Optional({ ...Id, description: 'The user whom the page shows.', examples: [1] }),
+});
 
 /** Sessions whose refresh token is in a cookie that scripts cannot read. */
 export function browserSessionRoutes(
@@ -56,7 +61,9 @@ export function browserSessionRoutes(
         description:
           'Returns the signed-in user and a new access token, and replaces the cookie. If nobody is signed in, `user` is null. ' +
           'A cookie works once. Using it again within ten seconds returns the newest cookie. Using it again later ends the ' +
-          `session. ${FOR_PAGES}\`POST /api/auth/refresh\`.`,
+          `session. A page names its user in \`userId\`: if the cookie belongs to another user, who has signed in in another tab, ` +
+          `the answer is VALIDATION_ERROR with status 409, and the cookie stays as it is. ${FOR_PAGES}\`POST /api/auth/refresh\`.`,
+        querystring: PageUser,
         response: {
           200: Envelope(
             Type.Union([BrowserSession, NobodySignedIn], {
@@ -78,6 +85,7 @@ export function browserSessionRoutes(
       const caller = {
         log: request.log,
         requestId: request.id,
+        ...request.query,
         async countExchange(id: string) {
           const state = await general?.count(`session ${id}`);
           if (state) announceLimit(reply, 'general', state);
@@ -105,7 +113,10 @@ export function browserSessionRoutes(
         tags: ['Authentication'],
         operationId: 'endBrowserSession',
         summary: 'End the session of the cookie',
-        description: `Deletes the cookie. ${FOR_PAGES}\`POST /api/auth/logout\`.`,
+        description:
+          'Deletes the cookie. A page names its user in `userId`: if the cookie belongs to another user, the answer is ' +
+          `VALIDATION_ERROR with status 409, and the session continues. ${FOR_PAGES}\`POST /api/auth/logout\`.`,
+        querystring: PageUser,
         response: { 200: Envelope(Nothing, 'Signed out.') },
       },
     },
@@ -113,7 +124,7 @@ export function browserSessionRoutes(
       requireSameOrigin(request, context);
       const token = readSessionCookie(request, context);
       if (token !== undefined) {
-        const sessionId = await endBrowserSession(context, token, request.id);
+        const sessionId = await endBrowserSession(context, token, request.id, request.query.userId);
         if (sessionId !== undefined) sessions.forget(sessionId);
       }
       setSessionCookie(request, reply, context, null);

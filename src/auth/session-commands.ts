@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Actor, type Context, SYSTEM } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { AppError } from '../core/http/errors.ts';
 import type { Log } from '../core/log.ts';
 import { deriveToken, hashToken, newToken, type Token } from '../core/values/secret.ts';
 import { event } from '../events/change-rules.ts';
@@ -17,6 +18,8 @@ interface TokenParts {
 interface Caller {
   log: Pick<Log, 'warn'>;
   requestId: string;
+  /** The user whose session the caller means. Undefined: whoever has the token. */
+  userId?: number;
   /** Counts an exchange, before the exchange changes anything. Throws if the session has made too many exchanges. */
   countExchange?(sessionId: string): Promise<void>;
 }
@@ -50,6 +53,7 @@ export async function refreshSession(
  * If another tab has already exchanged the new token, the repeat gets the newest token of the session.
  *
  * @returns undefined when nobody is signed in.
+ * @throws AppError VALIDATION_ERROR with status 409 if the token belongs to another user than `caller.userId`.
  */
 export function refreshBrowserSession(
   context: Context,
@@ -81,7 +85,7 @@ function exchangeToken(
   parts: TokenParts,
   refreshToken: string,
   successor: Token,
-  { log, requestId, countExchange }: Caller,
+  { log, requestId, userId, countExchange }: Caller,
 ) {
   const hash = hashToken(refreshToken);
   return inTransaction(context.db, async (tx) => {
@@ -92,6 +96,7 @@ function exchangeToken(
     const user = await users.getUser(tx, token.user_id);
     const { session_id: sessionId, used_at: usedAt } = token;
     await countExchange?.(sessionId);
+    refuseOtherUser(userId, user.id);
     const mayRepeat = usedAt !== null && Date.now() - Date.parse(usedAt) < REPEAT_MS;
     const repeated = mayRepeat ? await findUnused(tx, context, successor) : undefined;
     if ((usedAt !== null && !repeated) || !user.active) {
@@ -116,19 +121,35 @@ export async function endSession(
   await inTransaction(context.db, (tx) => revoke(tx, actor, actor.userId, sessionId, 'signed out'));
 }
 
-/** @returns the id of the session, or undefined if no session has the token. */
+/**
+ * @param userIdOfPage - see `Caller.userId`.
+ * @returns the id of the session, or undefined if no session has the token.
+ * @throws AppError VALIDATION_ERROR with status 409 if the token belongs to another user.
+ */
 export function endBrowserSession(
   context: Context,
   refreshToken: string,
   requestId: string,
+  userIdOfPage: number | undefined,
 ): Promise<string | undefined> {
   return inTransaction(context.db, async (tx) => {
     const token = await store.lockRefreshToken(tx, hashToken(refreshToken));
     if (!token) return undefined;
+    refuseOtherUser(userIdOfPage, token.user_id);
     const { id: userId, email, role, employee_id: employeeId } = await users.getUser(tx, token.user_id);
     const actor = { userId, name: email, role, employeeId, requestId };
     await revoke(tx, actor, userId, token.session_id, 'signed out');
     return token.session_id;
+  });
+}
+
+/** All tabs of a browser share one cookie. A page must neither act as another user nor end the session of another user. */
+function refuseOtherUser(expected: number | undefined, actual: number): void {
+  if (expected === undefined || expected === actual) return;
+  const message = 'must be the user of the session cookie: another user has signed in in this browser';
+  throw new AppError('VALIDATION_ERROR', `userId: ${message}`, {
+    status: 409,
+    details: { fields: [{ path: 'userId', message }] },
   });
 }
 

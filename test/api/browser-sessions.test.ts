@@ -129,6 +129,20 @@ describe('POST /auth/session/refresh', () => {
     async (token) => expectNobody(await refresh(token)),
   );
 
+  it('gives no token of another user than the page names, and leaves the cookie as it is', async () => {
+    const started = await start(await newEmail());
+    const { id } = started.body.data.user;
+    const answer = await ask('POST', `/auth/session/refresh?userId=${id - 1}`, tokenOf(started));
+    expect(answer.status).toBe(409);
+    expect(answer.body.error.details.fields).toEqual([
+      { path: 'userId', message: expect.stringContaining('another user has signed in') },
+    ]);
+    expect(answer.text).not.toContain('accessToken');
+    expect(answer.headers.getSetCookie()).toEqual([]);
+    const own = await ask('POST', `/auth/session/refresh?userId=${id}`, tokenOf(started));
+    expect(own.body.data.user.id).toBe(id);
+  });
+
   it('deletes the cookie of a session that has ended', async () => {
     const started = await start(await newEmail());
     await service.call('POST', '/auth/logout', {}, { token: started.body.data.accessToken });
@@ -216,6 +230,17 @@ describe('DELETE /auth/session', () => {
         after: expect.objectContaining({ reason: 'signed out' }),
       }),
     );
+  });
+
+  it('does not end the session of another user than the page names', async () => {
+    const started = await start(await newEmail());
+    const { user, accessToken } = started.body.data;
+    const answer = await ask('DELETE', `/auth/session?userId=${user.id - 1}`, tokenOf(started));
+    expect(answer.status).toBe(409);
+    expect(answer.headers.getSetCookie()).toEqual([]);
+    expect(await statusOf(accessToken)).toBe(200);
+    expect((await ask('DELETE', `/auth/session?userId=${user.id}`, tokenOf(started))).status).toBe(200);
+    expect(await statusOf(accessToken)).toBe(401);
   });
 
   it.each([undefined, 'x'.repeat(43)])('answers 200 to a browser with the cookie %s', async (token) => {

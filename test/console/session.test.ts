@@ -79,6 +79,46 @@ describe.skipIf(!HAS_BROWSER)('a session', () => {
     await other.getByRole('heading', { name: 'Sign in' }).waitFor();
   });
 
+  it('never books in the name of a user who has signed in in another tab', async () => {
+    const [finance, manager] = [await console.createUser('finance'), await console.createUser('manager')];
+    const names = { firstName: 'Grace', lastName: 'Wanjiku' };
+    const customer = await console.call('POST', '/customers', { ...names, phone: '0712345678' });
+    const sale = { customerId: customer.id, productId: 1, payplanId: 2 };
+    const { id } = await console.call('POST', '/accounts', sale);
+    const page = await console.open(`/accounts/${id}`, { email: finance });
+    await page.getByRole('button', { name: 'Record payment' }).click();
+    await page.locator('input[name=amount]').fill('100');
+    await page.locator('select[name=paymentMethodId]').selectOption('1');
+    const other = await page.context().newPage();
+    // A tab that hears nothing of the other one, as in a browser that suspends it.
+    await page.evaluate('BroadcastChannel.prototype.postMessage = () => {}');
+    await other.addInitScript('BroadcastChannel.prototype.postMessage = () => {}');
+    await other.goto(`${console.origin}/find`);
+    await other.locator('.avatar').click();
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await signIn(other, manager);
+    await page.getByRole('dialog').getByRole('button', { name: 'Record' }).click();
+    await page.getByText('Another user has signed in in this browser').waitFor();
+    await expectAccessible(page);
+    expect(await console.call('GET', `/accounts/${id}/payments`)).toEqual([]);
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await page.locator('.avatar').click();
+    await page.getByText(manager).waitFor();
+    console.complaints.splice(0); // The browser reports the answers 401 and 409.
+  });
+
+  it('tells open tabs that another user has signed in', async () => {
+    const [finance, manager] = [await console.createUser('finance'), await console.createUser('manager')];
+    const page = await console.open('/find', { email: finance });
+    const other = await page.context().newPage();
+    await other.goto(`${console.origin}/find`);
+    await other.locator('.avatar').click();
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await signIn(other, manager);
+    await page.getByText('Another user has signed in in this browser').waitFor();
+    console.complaints.splice(0);
+  });
+
   it.each(SIZES)('offers theme, language and password in the menu (%s)', async (_name, viewport) => {
     const email = await console.createUser('manager');
     const page = await console.open('/find', { viewport, email });

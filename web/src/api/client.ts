@@ -4,7 +4,7 @@ import createQueryClient from 'openapi-react-query';
 import type { Paths } from './paths.ts';
 import { isErrorBody } from './problem.ts';
 import { send, type Transport } from './send.ts';
-import { accessToken, replaceToken } from './session.ts';
+import { accessToken, currentSession, replaceToken } from './session.ts';
 
 /** For a single call: `await client.GET('/api/accounts/{id}', …)`. Queries use the hooks of `api`. */
 export const client = createFetchClient<Paths>({
@@ -22,20 +22,32 @@ export const api = createQueryClient(client);
  */
 export const KEEPS_LAST = { placeholderData: keepPreviousData } as const;
 
-/** Sends a request with the access token. If the service refuses the token, renews it and sends the request once more. */
+/**
+ * Sends a request with the access token. If the service refuses the token, renews it and sends the request once more, unless
+ * another user has signed in meanwhile.
+ */
 export async function sendSignedIn(
   request: Request,
   isRepeatable?: boolean,
   transport?: Transport,
 ): Promise<Response> {
+  const userId = currentSession()?.user.id;
   const token = await accessToken();
+  if (currentSession()?.user.id !== userId) return sessionIsOver();
   const response = await send(withToken(request, token), isRepeatable, transport);
   if (token === undefined || response.status !== 401) return response;
   const answer: unknown = await response.clone().json();
   // The answer to a wrong password is also 401.
   if (!isErrorBody(answer) || answer.error.code !== 'UNAUTHORIZED') return response;
   const renewed = await replaceToken(token);
-  return renewed === undefined ? response : send(withToken(request, renewed), isRepeatable, transport);
+  return renewed === undefined || currentSession()?.user.id !== userId
+    ? response
+    : send(withToken(request, renewed), isRepeatable, transport);
+}
+
+function sessionIsOver(): Response {
+  const error = { code: 'UNAUTHORIZED', message: 'The session has ended. Sign in again.', details: {} };
+  return Response.json({ success: false, error }, { status: 401 });
 }
 
 function withToken(request: Request, token: string | undefined): Request {

@@ -7,6 +7,9 @@ export interface Session {
   permissions: ReadonlySet<Permission>;
 }
 
+/** `expired`: it expired, or was ended elsewhere. `other_user`: another user has signed in in another tab of this browser. */
+type SessionEnd = 'expired' | 'other_user';
+
 interface Token {
   value: string;
   expiresAtMs: number;
@@ -20,18 +23,23 @@ const RENEW_BEFORE_MS = 30_000;
 // The access token is only in memory. In the storage of the browser, other scripts or users of the device could read it later.
 let token: Token | undefined;
 let session: Session | undefined;
-let hasEnded = false;
+let endOfLast: SessionEnd | undefined;
 let renewal: Promise<void> | undefined;
 const listeners = new Set<() => void>();
+/** Tells the other tabs of this browser who is signed in. */
+const tabs = new BroadcastChannel('session');
+tabs.addEventListener('message', ({ data: userId }) => {
+  if (session && session.user.id !== userId) end('other_user');
+});
 
 /** The session of this tab; undefined if nobody is signed in. */
 export function currentSession(): Session | undefined {
   return session;
 }
 
-/** Whether the session ended although nobody signed out in this tab. */
-export function sessionHasEnded(): boolean {
-  return hasEnded;
+/** Why the session ended although nobody signed out in this tab; undefined if it did not. */
+export function sessionEnd(): SessionEnd | undefined {
+  return endOfLast;
 }
 
 export function onSessionChange(listener: () => void): () => void {
@@ -50,8 +58,8 @@ export async function signIn(credentials: { email: string; password: string }): 
 }
 
 export async function signOut(): Promise<void> {
-  await withSessionLock(() => call('DELETE', SESSION_PATH));
-  end(false);
+  await withSessionLock(() => call('DELETE', `${SESSION_PATH}${ofUser()}`)).catch(endIfOtherUser);
+  end(undefined);
 }
 
 /** The access token for a request; undefined if nobody is signed in. */
@@ -67,21 +75,34 @@ export async function replaceToken(refused: string): Promise<string | undefined>
 }
 
 /**
- * Renews the session with the refresh cookie of the browser, if it has one. Calls `onSent` when the request has been sent.
- * Concurrent callers share one renewal.
+ * Renews the session with the refresh cookie of the browser, if it has one. If another user has signed in in another tab, ends
+ * the session of this tab instead. Calls `onSent` when the request has been sent. Concurrent callers share one renewal.
  */
 export function renewSession(onSent?: () => void): Promise<void> {
   renewal ??= withSessionLock(async () => {
-    const answer = call('POST', `${SESSION_PATH}/refresh`);
+    const answer = call('POST', `${SESSION_PATH}/refresh${ofUser()}`);
     onSent?.();
     const { data } = await answer;
     const restored = data as SignedIn | { user: null };
     if (restored.user) start(restored);
-    else end(true);
-  }).finally(() => {
-    renewal = undefined;
-  });
+    else end('expired');
+  })
+    .catch(endIfOtherUser)
+    .finally(() => {
+      renewal = undefined;
+    });
   return renewal;
+}
+
+/** Names the user of this page to the service, because another tab may have replaced the cookie by that of another user. */
+function ofUser(): string {
+  return session ? `?userId=${session.user.id}` : '';
+}
+
+/** @throws the error if it has another reason. */
+function endIfOtherUser(error: unknown): void {
+  if (!(isErrorBody(error) && error.error.code === 'VALIDATION_ERROR')) throw error;
+  end('other_user');
 }
 
 /**
@@ -105,16 +126,17 @@ async function call(method: string, path: string, body?: unknown): Promise<{ dat
 function start({ user, permissions, accessToken, expiresIn }: SignedIn): void {
   const isSame = session?.user.id === user.id && session.user.role === user.role;
   token = { value: accessToken, expiresAtMs: Date.now() + expiresIn * 1000 };
-  hasEnded = false;
+  endOfLast = undefined;
   session = { user, permissions: new Set(permissions) };
   if (!isSame) notify();
+  tabs.postMessage(user.id);
 }
 
-function end(unexpectedly: boolean): void {
+function end(reason: SessionEnd | undefined): void {
   const wasSignedIn = session !== undefined;
   token = undefined;
   session = undefined;
-  hasEnded = unexpectedly && wasSignedIn;
+  if (wasSignedIn) endOfLast = reason;
   if (wasSignedIn) notify();
 }
 

@@ -254,7 +254,7 @@ export interface paths {
         post: operations["startBrowserSession"];
         /**
          * End the session of the cookie
-         * @description Deletes the cookie. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/logout`.
+         * @description Deletes the cookie. A page names its user in `userId`: if the cookie belongs to another user, the answer is VALIDATION_ERROR with status 409, and the session continues. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/logout`.
          *
          *     Needs no access token.
          */
@@ -275,7 +275,7 @@ export interface paths {
         put?: never;
         /**
          * Renew the session of the cookie
-         * @description Returns the signed-in user and a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. Using it again within ten seconds returns the newest cookie. Using it again later ends the session. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/refresh`.
+         * @description Returns the signed-in user and a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. Using it again within ten seconds returns the newest cookie. Using it again later ends the session. A page names its user in `userId`: if the cookie belongs to another user, who has signed in in another tab, the answer is VALIDATION_ERROR with status 409, and the cookie stays as it is. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/refresh`.
          *
          *     Needs no access token.
          */
@@ -11136,7 +11136,13 @@ export interface operations {
     };
     endBrowserSession: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The user whom the page shows.
+                 * @example 1
+                 */
+                userId?: number;
+            };
             header?: {
                 /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
@@ -11185,7 +11191,13 @@ export interface operations {
     };
     refreshBrowserSession: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The user whom the page shows.
+                 * @example 1
+                 */
+                userId?: number;
+            };
             header?: {
                 /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;

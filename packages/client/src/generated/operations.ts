@@ -42,9 +42,9 @@ export interface AuthCalls {
   /** Sign in with a session cookie */
   startBrowserSession(body: BodyOf<'startBrowserSession'>, options?: CallOptions): Promise<DataOf<'startBrowserSession'>>;
   /** End the session of the cookie */
-  endBrowserSession(options?: CallOptions): Promise<DataOf<'endBrowserSession'>>;
+  endBrowserSession(query?: QueryOf<'endBrowserSession'>, options?: CallOptions): Promise<DataOf<'endBrowserSession'>>;
   /** Renew the session of the cookie */
-  refreshBrowserSession(options?: CallOptions): Promise<DataOf<'refreshBrowserSession'>>;
+  refreshBrowserSession(query?: QueryOf<'refreshBrowserSession'>, options?: CallOptions): Promise<DataOf<'refreshBrowserSession'>>;
 }
 
 export interface SettingsCalls {
@@ -523,8 +523,8 @@ export const OPERATIONS = {
     getSignedInUser: { method: 'GET', path: '/api/auth/me', hasQuery: true, secured: true, answers: 'data' },
     changePassword: { method: 'PUT', path: '/api/auth/password', hasBody: true, secured: true, answers: 'data' },
     startBrowserSession: { method: 'POST', path: '/api/auth/session', hasBody: true, answers: 'data' },
-    endBrowserSession: { method: 'DELETE', path: '/api/auth/session', answers: 'data' },
-    refreshBrowserSession: { method: 'POST', path: '/api/auth/session/refresh', answers: 'data' },
+    endBrowserSession: { method: 'DELETE', path: '/api/auth/session', hasQuery: true, answers: 'data' },
+    refreshBrowserSession: { method: 'POST', path: '/api/auth/session/refresh', hasQuery: true, answers: 'data' },
   },
   settings: {
     get: { method: 'GET', path: '/api/settings', hasQuery: true, answers: 'data' },

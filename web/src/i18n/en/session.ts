@@ -12,6 +12,9 @@ export const session = {
     'This identity may not sign in here. Ask your administrator for an invitation.',
   'session.provider.other': 'Signing in through the identity provider failed: {code}',
   'session.ended': 'Your session has ended. Sign in again to continue where you were.',
+  'session.otherUser': 'Another user has signed in in this browser',
+  'session.otherUser.hint':
+    'This tab sends nothing more. Reload it to continue as the other user, or sign in again: the other tabs then end.',
   'session.failed': 'E-mail or password is wrong.',
   'session.tooMany': 'Too many attempts. Wait up to 15 minutes, then try again.',
   'session.unavailable': 'The service does not answer. Check your connection and try again.',

@@ -13,6 +13,9 @@ export const session: Record<keyof typeof en, string> = {
   'session.provider.FORBIDDEN': 'Utambulisho huu hauruhusiwi kuingia hapa. Mwombe msimamizi wako mwaliko.',
   'session.provider.other': 'Kuingia kupitia mtoa utambulisho kumeshindikana: {code}',
   'session.ended': 'Kipindi chako kimeisha. Ingia tena uendelee ulipoachia.',
+  'session.otherUser': 'Mtumiaji mwingine ameingia kwenye kivinjari hiki',
+  'session.otherUser.hint':
+    'Kichupo hiki hakitumi chochote tena. Kipakie upya uendelee kama mtumiaji huyo, au ingia tena: vichupo vingine vitaisha.',
   'session.failed': 'Barua pepe au nenosiri si sahihi.',
   'session.tooMany': 'Umejaribu mara nyingi mno. Subiri hadi dakika 15, kisha jaribu tena.',
   'session.unavailable': 'Huduma haijibu. Angalia mtandao wako, kisha jaribu tena.',

@@ -1,7 +1,7 @@
 import { client } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
-import { currentSession, onSessionChange, sessionHasEnded } from '../../api/session.ts';
+import { currentSession, onSessionChange, sessionEnd } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { randomKey } from '../../api/write.ts';
 
@@ -71,7 +71,7 @@ startSale();
 onSessionChange(() => {
   const userId = currentSession()?.user.id;
   // If the session expired, the sales are kept until the same user signs in again. Another user must not see them.
-  const isInterrupted = userId === undefined && sessionHasEnded();
+  const isInterrupted = userId === undefined && sessionEnd() !== undefined;
   if (isInterrupted || userId === ownerId) return;
   sales = { all: [], openId: 0 };
   startSale();

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { client } from '../../api/client.ts';
 import { type OpenedInvitation, openedInvitation } from '../../api/invitation.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
-import { sessionHasEnded, signIn } from '../../api/session.ts';
+import { sessionEnd, signIn } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { t } from '../../i18n/index.ts';
 import { LanguageChoice } from '../../preferences.tsx';
@@ -28,7 +28,13 @@ export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
           <>
             <h1>{t(isRegistering ? 'session.register' : 'session.title')}</h1>
             <p className="muted">{t(isRegistering ? 'session.register.lead' : 'session.lead')}</p>
-            {sessionHasEnded() && <Notice tone="info">{t('session.ended')}</Notice>}
+            {sessionEnd() === 'expired' && <Notice tone="info">{t('session.ended')}</Notice>}
+            {sessionEnd() === 'other_user' && (
+              <Notice tone="bad" title={t('session.otherUser')}>
+                <p>{t('session.otherUser.hint')}</p>
+                <Button onClick={() => location.reload()}>{t('app.reload')}</Button>
+              </Notice>
+            )}
             <ProviderFailure />
             {isRegistering ? <RegisterForm /> : <SignInForm />}
             {registrationOpen && (
