@@ -21,9 +21,8 @@ const EMBEDDED_ONLY = [
 const leftOut = process.env.TEST_DATABASE_URL ? EMBEDDED_ONLY : [];
 
 const seed = Number(process.env.TEST_SEED ?? Date.now() % 2 ** 31);
-process.stdout.write(`The order of files is random: repeat it with TEST_SEED=${seed}\n`);
-// Not the order of tests: some files of `rest` are still walks of several tests.
-const order = { shuffle: { files: true, tests: false }, seed };
+process.stdout.write(`The order of files and tests is random: repeat it with TEST_SEED=${seed}\n`);
+const order = { shuffle: { files: true, tests: true }, seed };
 
 /**
  * `npm run test:all`: the tests of `npm test`, those that start many processes or need programs such as Chromium, and those of
