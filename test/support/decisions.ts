@@ -275,7 +275,10 @@ function decideReport(known: Report) {
     },
     methods: paymentMethods(),
     match,
-    suggestedCustomerIds: match.accountId === null ? suggestedCustomers(notification, candidates, known) : [],
+    suggestedCustomerIds:
+      match.accountId === null && !known.toAnotherBusiness
+        ? suggestedCustomers(notification, candidates, known)
+        : [],
     account: match.accountId === null ? undefined : accountRow(nameOf(match.accountId), accounts),
   };
   return settle(decideNotification(notification, facts, SETTINGS), facts.account, known);
