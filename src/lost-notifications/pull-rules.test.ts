@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { comparablePart, leftUntil, startOfPull } from './pull-rules.ts';
+import { comparablePart, leftUntil, nextPullAt, startOfPull } from './pull-rules.ts';
 
 const HOUR_MS = 3_600_000;
 const NOW = new Date('2026-11-04T12:00:00Z');
@@ -29,6 +29,14 @@ describe('a pull', () => {
     expect(start(hoursAgo(47.9)).from).toEqual(OLDEST);
   });
 
+  it('does not start after the present, even if the clock was set back since the last pull', () => {
+    expect(start(hoursAgo(-1))).toMatchObject({ from: hoursAgo(0.5), lost: null });
+  });
+
+  it('loses nothing if the last pull ended where the history of the provider begins', () => {
+    expect(start(OLDEST)).toMatchObject({ from: OLDEST, lost: null });
+  });
+
   it('reports the period that the provider no longer lists', () => {
     expect(start(hoursAgo(60))).toEqual({
       from: OLDEST,
@@ -47,6 +55,13 @@ describe('a pull', () => {
 
   it('leaves out no time since the last pull because of an import in this time', () => {
     expect(start(hoursAgo(5), hoursAgo(1))).toMatchObject({ from: hoursAgo(5), earliest: hoursAgo(5) });
+  });
+});
+
+describe('the next pull', () => {
+  it('follows after ten minutes, or at once if the last pull has not reached the present', () => {
+    expect(nextPullAt(hoursAgo(1), NOW)).toEqual(NOW);
+    expect(nextPullAt(NOW, NOW)).toEqual(new Date('2026-11-04T12:10:00Z'));
   });
 });
 

@@ -8,9 +8,11 @@ export default defineConfig({
       'src/**/{rules,rules-*,*-rules}.test.ts',
       'src/rights.test.ts',
       'src/core/values/{dates,money}.test.ts',
+      'src/payments/providers/*.test.ts',
     ],
     setupFiles: ['test/support/seed.ts'],
     env: COMMON.env,
+    testTimeout: COMMON.testTimeout,
     // A mutant can be in a value that a module computes when it is loaded.
     isolate: true,
   },
