@@ -124,6 +124,25 @@ describe('readNumberOnly', () => {
 });
 
 describe('readPayer', () => {
+  it('reads the SHA-256 of a number that has white space around it', () => {
+    const hash = sha256('254712345678');
+    expect(readPayer(` ${hash.toString('hex')}\n`, 'KE')).toEqual(hash);
+  });
+
+  it.each([`0${'a'.repeat(64)}`, `${'a'.repeat(64)}0`, `x${'a'.repeat(64)}`, `${'a'.repeat(64)}x`])(
+    'does not read %s, which only contains a SHA-256',
+    (payer) => {
+      expect(readPayer(payer, 'KE')).toBeNull();
+    },
+  );
+
+  it.each(['2557123456 78', '1234567890123456'])(
+    'does not read %s as a number of another country',
+    (payer) => {
+      expect(readPayer(payer, 'KE')).toBeNull();
+    },
+  );
+
   it.each(['254712345678', '+254712345678', '0712345678', '0712 345 678', '712345678'])(
     'converts %s to the SHA-256 of the digits of the international number',
     (payer) => {
@@ -334,6 +353,15 @@ describe('decideMatch', () => {
       expect(decideMatch([found('payer_phone', 7), taught(9)], false)).toEqual(learned);
       expect(decideMatch([found('phone', 8), found('phone', 9), taught(9)], false)).toEqual(learned);
       expect(decideMatch([found('phone', 7), found('national_id', 8), taught(9)], false)).toEqual(learned);
+    });
+
+    it('chooses the learned account if an interpretation that staff once replaced is not found any more', () => {
+      expect(decideMatch([taught(9, 7)], false)).toEqual(learned);
+    });
+
+    it('chooses the learned account if the payer typed its number, and another interpretation contradicts', () => {
+      const candidates = [found('account_number', 9), found('phone', 7), taught(9)];
+      expect(decideMatch(candidates, false)).toEqual(learned);
     });
 
     it('returns the method of the interpretation that agrees with the learned account', () => {

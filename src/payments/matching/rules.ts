@@ -99,7 +99,7 @@ export function readReference(
   region: string,
 ): Interpretations {
   const text = withoutQuotes((reference ?? '').normalize('NFKC'));
-  const isReadable = text !== '' && text.length <= MAX_REFERENCE_LENGTH;
+  const isReadable = text.length <= MAX_REFERENCE_LENGTH;
   const idKey = isReadable ? nationalIdKey(text) : '';
   const typedKey = isReadable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
   return {

@@ -48,10 +48,18 @@ describe('nearAccountNumbers', () => {
     expect(nearAccountNumbers('ACC100O0012')).toContain(1);
   });
 
+  it('finds the shortest account number without its prefix, after a character is left out', () => {
+    const number = formatAccountNumber(1).slice(3);
+    expect(nearAccountNumbers(number.slice(1))).toContain(1);
+    expect(nearAccountNumbers(number.slice(0, -1))).toContain(1);
+  });
+
   it('returns few numbers, without duplicates and without the typed number', () => {
     fc.assert(
       fc.property(spellingArb, fc.nat(), characterArb, ({ id, text }, position, character) => {
-        expect(nearAccountNumbers(text)).not.toContain(id);
+        const others = nearAccountNumbers(text);
+        expect(others).not.toContain(id);
+        expect(others.filter((other) => !Number.isSafeInteger(other))).toEqual([]);
         const near = nearAccountNumbers(SLIPS.substitution?.(text, position % text.length, character) ?? '');
         expect(near.length).toBeLessThanOrEqual(80);
         expect(near).toEqual([...new Set(near)].sort((a, b) => a - b));

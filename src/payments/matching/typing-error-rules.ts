@@ -31,7 +31,6 @@ function* oneEditFrom(text: string): Generator<string> {
   for (let at = 0; at <= text.length; at++) {
     const [before, after] = [text.slice(0, at), text.slice(at)];
     for (const character of ACCOUNT_NUMBER_CHARACTERS) yield before + character + after;
-    if (after === '') return;
     yield before + after.slice(1);
     for (const character of ACCOUNT_NUMBER_CHARACTERS) yield before + character + after.slice(1);
     if (after.length > 1) yield `${before}${after[1]}${after[0]}${after.slice(2)}`;
