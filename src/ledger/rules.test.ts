@@ -113,6 +113,12 @@ describe('the books of an account', () => {
       receivable: -700n,
       customer_credit: -300n,
     });
+    expect(cancellation.after).toEqual({
+      paidMinor: 300n,
+      receivableMinor: 0n,
+      creditMinor: 300n,
+      writtenOffMinor: 0n,
+    });
     const cancelled: AccountBooks = { ...paid, ...cancellation.after, status: 'cancelled' };
     expect(balanceOf(cancelled)).toBe(0n);
     expect(amounts(moneyIn(cancelled, 50n).entries)).toEqual({ customer_credit: -50n });
@@ -131,6 +137,20 @@ describe('the books of an account', () => {
       customer_credit: 200n,
       recovery: 700n,
       bad_debt: 200n,
+    });
+  });
+
+  it('increase the loss only by money that had not recovered it', () => {
+    const paid = { ...opened, ...moneyIn(opened, 300n).after };
+    const lost: AccountBooks = { ...paid, ...writeOffAll(paid).after, status: 'written_off' };
+    const recovered: AccountBooks = { ...lost, ...moneyIn(lost, 400n).after };
+    const reversed = moneyOut(recovered, 500n);
+    expect(amounts(reversed.entries)).toEqual({ recovery: 400n, bad_debt: 100n });
+    expect(reversed.after).toEqual({
+      paidMinor: 200n,
+      receivableMinor: 0n,
+      creditMinor: 0n,
+      writtenOffMinor: 800n,
     });
   });
 

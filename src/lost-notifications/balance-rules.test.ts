@@ -64,6 +64,50 @@ describe('the running balance', () => {
     });
   });
 
+  it('has the same gap if the later notification arrives first', () => {
+    const { gaps } = findGaps(segmentsOf([report(9, 5, 135), report(0, 10, 110)]), LATER);
+    expect(gaps).toEqual([{ fromTime: at(0), untilTime: at(9), differenceMinor: 20n }]);
+  });
+
+  it('has a gap between two payments of one second, if their balances do not fit', () => {
+    expect(findGaps(segmentsOf([report(0, 10, 110), report(0, 5, 135)]), LATER)).toMatchObject({
+      gaps: [{ fromTime: at(0), untilTime: at(0), differenceMinor: 20n }],
+      late: [],
+    });
+  });
+
+  it('has a gap ten minutes after the first notification behind it, although more notifications arrive', () => {
+    const reports = [report(0, 10, 110), report(9, 5, 135), report(500, 5, 140)];
+    for (const order of [reports, reports.toReversed()]) {
+      expect(findGaps(segmentsOf(order), at(9 + 600)).gaps).toHaveLength(1);
+    }
+  });
+
+  it.each([60, 61])(
+    'connects payments that were made up to a minute apart in the wrong order: %i s',
+    (seconds) => {
+      const segments = seconds === 60 ? 1 : 2;
+      expect(segmentsOf([report(500, 20, 130), report(500 - seconds, 5, 135)])).toHaveLength(segments);
+      expect(segmentsOf([report(0, 10, 110), report(seconds, 5, 100)])).toHaveLength(segments);
+    },
+  );
+
+  it('has no gap between segments whose balances fit, although their times overlap', () => {
+    const reports = [report(0, 10, 110), report(500, 20, 130), report(400, 5, 135), report(600, 5, 140)];
+    const segments = segmentsOf(reports);
+    expect(segments).toHaveLength(2);
+    expect(findGaps(segments, LATER)).toMatchObject({ gaps: [], late: [], segments: [{ afterMinor: 140n }] });
+  });
+
+  it('continues after a payment that restores the balance from before a gap', () => {
+    const { segments } = findGaps(segmentsOf([report(0, 10, 110), report(9, 5, 65)]), LATER);
+    expect(addReport(segments, report(20, 35, 100))).toMatchObject([{ beforeMinor: 100n, afterMinor: 100n }]);
+  });
+
+  it('has no gap without payments', () => {
+    expect(findGaps([], LATER)).toEqual({ segments: [], gaps: [], late: [] });
+  });
+
   it('has only the real gap if the same balance occurs twice', () => {
     const reports = [report(0, 50, 50), report(100, 50, 50), report(200, 50, 100)];
     const { gaps } = findGaps(segmentsOf(reports), LATER);
