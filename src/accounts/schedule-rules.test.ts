@@ -207,6 +207,12 @@ describe('the schedule', () => {
     expect(dueBy(MONTHLY, date('2999-12-31'))).toBe(totalMinor(MONTHLY));
   });
 
+  it('counts no item before the activation date, and the deposit from then on', () => {
+    const weekly: Terms = { ...MONTHLY, frequency: 'weekly' };
+    const days = ['2023-01-01', '2024-01-30', '2024-01-31', '2024-02-06', '2024-02-07'].map(date);
+    expect(days.map((day) => itemsBy(weekly, day))).toEqual([0, 0, 1, 1, 2]);
+  });
+
   it.each([-1, 13, 0.5, NaN])('has no item %d of 12', (k) => {
     expect(() => dueDate(MONTHLY, k)).toThrow(RangeError);
   });

@@ -215,7 +215,6 @@ export interface ScheduleItem {
  */
 export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] {
   const { paidMinor, today, closed, activated } = standing;
-  const hasBegun = activated && compareDates(today, terms.activationDate) >= 0;
   const items: ScheduleItem[] = [];
   let leftMinor = paidMinor;
   for (let index = 0; index <= terms.instalmentCount; index++) {
@@ -233,8 +232,8 @@ export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] 
   function stateOf(item: { amountMinor: Minor; paidMinor: Minor; daysLeft: number }): ItemState {
     if (item.paidMinor >= item.amountMinor) return 'paid';
     if (closed) return 'not_owed';
-    if (hasBegun && item.daysLeft < 0) return 'overdue';
-    if (hasBegun && item.daysLeft === 0) return 'due';
+    if (activated && item.daysLeft < 0) return 'overdue';
+    if (activated && item.daysLeft === 0) return 'due';
     return item.paidMinor > 0n ? 'partly_paid' : 'upcoming';
   }
 }

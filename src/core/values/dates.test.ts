@@ -326,6 +326,8 @@ describe('parseTimestamp', () => {
     '2026-11-01T10:15+3:00',
     '2026-11-01T10:15+25:00',
     '20261101T10:15Z',
+    // JavaScript ignores the text after an opening bracket.
+    '2026-11-01 (0000000000T10:15Z',
   ])('refuses %s', (text) => {
     expect(parseTimestamp(text)).toBeUndefined();
   });

@@ -253,6 +253,7 @@ describe('maxAmountMinor', () => {
     expect(() => maxAmountMinor(decimals)).toThrow(RangeError);
     expect(() => parseMinor('1', decimals)).toThrow(RangeError);
     expect(() => minorToText(1n, decimals)).toThrow(RangeError);
+    expect(() => minorToNumber(1n, decimals)).toThrow(RangeError);
   });
 });
 
