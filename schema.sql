@@ -975,6 +975,8 @@ create table provider_statement_lines (
   linked_receipt text,
   payment_id bigint,
   day_differs boolean,
+  is_own_transfer boolean not null default false,
+  is_inferred boolean not null default false,
   constraint provider_statement_lines_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
   constraint provider_statement_lines_statement_id_fkey FOREIGN KEY (statement_id) REFERENCES provider_statements(id),
   constraint provider_statement_lines_pkey PRIMARY KEY (id)

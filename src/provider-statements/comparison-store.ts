@@ -36,9 +36,39 @@ export async function findUnreportedLines(
       limit 1) manual
     where not exists (
         select from notifications n where n.trans_id = l.receipt and n.provider = ${options.provider})
-      and not ${isReversedByProvider('l.receipt')}
+      and not ${isReversedByProvider('l')}
     order by l.line_number limit ${options.limit}`.execute(db);
   return rows;
+}
+
+/**
+ * An own transfer whose receipt is that of a payment in the books is `contradictory`, and otherwise `other`. The statement must be
+ * locked.
+ */
+export async function compareOwnTransfers(tx: Tx, id: number, provider: string): Promise<void> {
+  await sql`
+    with compared as (
+      select l.id, l.result as old_result, l.amount_minor, p.id as payment_id,
+        (case when p.id is null then 'other' else 'contradictory' end)::provider_line_result as result
+      from provider_statement_lines l left join lateral (
+        select id from payments
+        where reference_key = l.receipt and reference_key is not null and status <> 'reversed' and provider is null
+        union all
+        select id from payments where provider = ${provider} and provider_trans_id = l.receipt and status <> 'reversed'
+        limit 1) p on true
+      where l.statement_id = ${id} and l.is_own_transfer),
+    changed as (select * from compared where result <> old_result),
+    stored as (
+      update provider_statement_lines l set result = c.result, payment_id = c.payment_id,
+        problem = case when c.payment_id is not null then
+          'the line looks like a transfer of the organisation, but payment ' || c.payment_id || ' has its receipt' end
+      from changed c where l.id = c.id)
+    ${addToTotals(sql`
+      select ${id}, result, sum(lines), sum(amount_minor) from (
+        select old_result as result, -1 as lines, -amount_minor as amount_minor from changed
+        union all
+        select result, 1, amount_minor from changed) moved
+      group by result`)}`.execute(tx);
 }
 
 /**
@@ -60,7 +90,7 @@ export async function compareLines(
     compared as (
       select b.id, b.amount_minor, p.id as payment_id,
         p.payment_date <> (b.completed_at at time zone ${options.timeZone})::date as day_differs,
-        (case when ${isReversedByProvider('b.receipt')} then 'reversed_at_provider'
+        (case when ${isReversedByProvider('b')} then 'reversed_at_provider'
           when p.id is null then 'missing_in_books'
           when p.status = 'reversed' then 'reversed_in_books'
           when p.provider is null then 'conflict'
@@ -113,7 +143,9 @@ export async function addMissingAtProvider(
       select b.* from batch b
       where b.status <> 'reversed'
         and (b.provider = ${options.provider} or b.payment_method_id = ${options.methodId})
-        and not exists (select from provider_statement_lines l where l.payment_id = b.id and l.is_payment)
+        and not exists (
+          select from provider_statement_lines l
+          where l.payment_id = b.id and (l.is_payment or l.is_own_transfer))
         and not exists (
           select from notifications n
           where n.payment_id = b.id and n.business_short_code <> ${statement.short_code}::text)),
@@ -143,7 +175,7 @@ export async function markReversedElsewhere(tx: Tx, id: number, limit: number): 
     select s.id from provider_statements s
     where s.id in (
       select l.statement_id from provider_statement_lines r join provider_statement_lines l
-        on l.receipt = r.linked_receipt and l.is_payment and l.result <> 'reversed_at_provider'
+        on ${takesBack('l')} and l.is_payment and l.result <> 'reversed_at_provider'
       where r.statement_id = ${id} and r.is_reversal)
     order by s.id for no key update`.execute(tx);
   if (affected.length === 0) return false;
@@ -152,7 +184,7 @@ export async function markReversedElsewhere(tx: Tx, id: number, limit: number): 
       select distinct on (l.id) l.id, l.statement_id, l.result, l.amount_minor
       from provider_statement_lines r
         join provider_statement_lines l
-          on l.receipt = r.linked_receipt and l.is_payment and l.result <> 'reversed_at_provider'
+          on ${takesBack('l')} and l.is_payment and l.result <> 'reversed_at_provider'
         join provider_statements s on s.id = l.statement_id and l.line_number <= s.compared_to_line
       where r.statement_id = ${id} and r.is_reversal
       limit ${limit}),
@@ -177,10 +209,17 @@ function addToTotals(counts: RawBuilder<unknown>) {
     set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor`;
 }
 
-/** Whether a withdrawal in any statement reverses this receipt. */
-function isReversedByProvider(receipt: 'b.receipt' | 'l.receipt') {
+/** Whether a withdrawal in any statement takes back the payment of this line. */
+function isReversedByProvider(line: 'b' | 'l') {
   return sql<boolean>`exists (
-    select from provider_statement_lines r where r.is_reversal and r.linked_receipt = ${sql.ref(receipt)})`;
+    select from provider_statement_lines r where r.is_reversal and ${takesBack(line)})`;
+}
+
+/** Whether the withdrawal `r` takes back the payment of this line. */
+function takesBack(line: 'b' | 'l') {
+  const of = (column: string) => sql.ref(`${line}.${column}`);
+  return sql<boolean>`r.linked_receipt = ${of('receipt')} and (not r.is_inferred or (
+    r.amount_minor = -${of('amount_minor')} and (r.receipt = ${of('receipt')} or r.completed_at >= ${of('completed_at')})))`;
 }
 
 export async function findMissingLines(
@@ -191,7 +230,7 @@ export async function findMissingLines(
   const { rows } = await sql<StatementLineRow>`
     select l.* from provider_statement_lines l
     where l.statement_id = ${statement.id} and l.result = 'missing_in_books'
-      and l.line_number > ${statement.imported_to_line} and not ${isReversedByProvider('l.receipt')}
+      and l.line_number > ${statement.imported_to_line} and not ${isReversedByProvider('l')}
     order by l.line_number limit ${limit}`.execute(db);
   return rows;
 }
@@ -235,7 +274,7 @@ export async function findMatchedPayments(
     select l.line_number, l.payment_id
     from provider_statement_lines l join payments p on p.id = l.payment_id and p.provider_trans_id = l.receipt
     where l.statement_id = ${statement.id} and l.line_number > ${statement.reconciled_to_line}
-      and l.result = 'matched' and not ${isReversedByProvider('l.receipt')}
+      and l.result = 'matched' and not ${isReversedByProvider('l')}
     order by l.line_number limit ${limit}`.execute(tx);
   const lastLine = rows.at(-1)?.line_number;
   return lastLine === undefined ? undefined : { lastLine, paymentIds: rows.map(({ payment_id: id }) => id) };

@@ -101,8 +101,8 @@ export async function insertStatement(tx: Tx, createdBy: number | null): Promise
 }
 
 /** The columns in the order of the values of toCopyRow. */
-export const COPY_LINES = `copy provider_statement_lines (statement_id, line_number, is_payment, is_reversal, result,
-  problem, receipt, completed_at, amount_minor, reference, payer, payer_name, provider_status, details, linked_receipt)
+export const COPY_LINES = `copy provider_statement_lines (statement_id, line_number, is_payment, is_reversal, is_inferred,
+  is_own_transfer, result, problem, receipt, completed_at, amount_minor, reference, payer, payer_name, provider_status, details, linked_receipt)
   from stdin`;
 
 /** A row in the text format of COPY. The texts in a line contain no control characters. */
@@ -112,6 +112,8 @@ export function toCopyRow(statementId: number, lineNumber: number, line: Stateme
     lineNumber,
     line.isPayment,
     line.isReversal,
+    line.isInferred,
+    line.isOwnTransfer,
     line.result,
     line.problem,
     line.receipt,
@@ -146,6 +148,20 @@ export async function setRepeatedReceipts(tx: Tx, statementId: number): Promise<
       problem = case when not same then 'differs from line ' || first_line || ' with the same Receipt No.' end
     from (select *, (amount_minor, completed_at) = (first_amount, first_time) as same from ranked) r
     where l.id = r.id and r.id <> r.first_id`.execute(tx);
+}
+
+/**
+ * Money that was paid in and withdrawn again with the same receipt is a payment that was reversed in place, or an own transfer. If the
+ * line of the payment names no payer and is no own transfer, it becomes `contradictory`.
+ */
+export async function setContradictoryPairs(tx: Tx, statementId: number): Promise<void> {
+  await sql`
+    update provider_statement_lines l set is_payment = false, result = 'contradictory',
+      problem = 'the same amount was withdrawn with the same Receipt No., but the line names no payer'
+    where l.statement_id = ${statementId} and l.is_payment and l.payer is null and l.payer_name is null and exists (
+      select from provider_statement_lines r
+      where r.is_reversal and r.linked_receipt = l.receipt and r.receipt = l.receipt and r.statement_id = l.statement_id
+        and r.amount_minor = -l.amount_minor)`.execute(tx);
 }
 
 /** The columns that are known only after the whole file was read. */

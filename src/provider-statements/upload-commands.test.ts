@@ -7,6 +7,7 @@ const RULES = {
   currency: { code: 'KES', decimals: 2 },
   timeZone: 'Africa/Nairobi',
   today: '2026-11-30' as PlainDate,
+  paybillNumbers: [],
   stallMs: 60_000,
 };
 const HEAD = 'Receipt No.,Completion Time,Transaction Status,Paid In\n';
@@ -32,10 +33,12 @@ describe('a statement file', () => {
     }
     expect(whole.statement).toMatchObject({ stated: { shortCode: '600638' }, lineCount: 2 });
     const [first = '', second = ''] = whole.rows.split('\n');
-    expect(first.split('\t').slice(0, 9)).toEqual([
+    expect(first.split('\t').slice(0, 11)).toEqual([
       '7',
       '4',
       'true',
+      'false',
+      'false',
       'false',
       '\\N',
       '\\N',
@@ -43,9 +46,11 @@ describe('a statement file', () => {
       '2026-11-02T07:00:00.000Z',
       '100',
     ]);
-    expect(second.split('\t').slice(0, 6)).toEqual([
+    expect(second.split('\t').slice(0, 8)).toEqual([
       '7',
       '6',
+      'false',
+      'false',
       'false',
       'false',
       'unreadable',
@@ -68,7 +73,7 @@ describe('a statement file', () => {
     const text = `${HEAD.trim()},Balance\n${rows.join('\n')}\n`;
     const { statement, rows: copied } = await read([Buffer.from(text)]);
     const unreadable = copied.split('\n').filter((row) => row.includes('unreadable'));
-    expect(unreadable.map((row) => row.split('\t')[6])).toEqual(['A1750', 'A5001']);
+    expect(unreadable.map((row) => row.split('\t')[8])).toEqual(['A1750', 'A5001']);
     expect(statement).toMatchObject({ lineCount: 7_000, ends: { openingMinor: 0n, closingMinor: 700_000n } });
   });
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Readable, Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CsvError } from 'csv-parse';
-import { type Actor, type Context, today } from '../core/context.ts';
+import { type Actor, type Context, type Currency, today } from '../core/context.ts';
 import type { CopyPool } from '../core/database/copy-pool.ts';
 import { violatedUnique } from '../core/database/postgres-errors.ts';
 import { AppError } from '../core/http/errors.ts';
@@ -21,6 +21,7 @@ import {
   findIdOfFile,
   insertStatement,
   type StatementFile,
+  setContradictoryPairs,
   setRepeatedReceipts,
   toCopyRow,
 } from './store.ts';
@@ -51,7 +52,8 @@ export async function receiveStatement(
 ): Promise<number> {
   const timeZone = context.config.BUSINESS_TIMEZONE;
   const stallMs = context.config.limits.uploadStallMs;
-  const rules = { currency: context.currency, timeZone, today: today(context), stallMs };
+  const { paybillNumbers } = context.config;
+  const rules = { currency: context.currency, timeZone, today: today(context), paybillNumbers, stallMs };
   let sha256: Buffer | undefined;
   try {
     return await copies.load(caller, async (tx, copyIn) => {
@@ -59,6 +61,7 @@ export async function receiveStatement(
       const statement = await readStatement(file, copyIn(COPY_LINES), id, rules, charset);
       sha256 = statement.sha256;
       await setRepeatedReceipts(tx, id);
+      await setContradictoryPairs(tx, id);
       await completeStatement(tx, id, statement, timeZone);
       await audit(tx, actor, {
         action: 'provider_statement.receive',
@@ -83,6 +86,8 @@ function sameFile(first: number): AppError {
   });
 }
 
+type FileRules = Pick<LineRules, 'currency' | 'timeZone' | 'today'> & { paybillNumbers: readonly string[] };
+
 /**
  * Writes the lines of a file as rows of COPY while the file is being uploaded. Only a few lines are in memory at a time.
  *
@@ -94,7 +99,7 @@ export async function readStatement(
   file: Readable,
   rows: Writable,
   statementId: number,
-  { stallMs, ...rules }: Omit<LineRules, 'delimiter'> & { stallMs: number },
+  { stallMs, ...rules }: FileRules & { stallMs: number },
   charset?: string,
 ): Promise<StatementFile> {
   const meter = metered(stallMs);
@@ -112,7 +117,10 @@ export async function readStatement(
       file,
       meter.stream,
       async function* (bytes: AsyncIterable<Buffer>) {
-        const { texts, delimiter } = await readStart(decodeText(refuseOtherFiles(bytes), charset));
+        const { texts, delimiter } = await readStart(
+          decodeText(refuseOtherFiles(bytes), charset),
+          rules.currency,
+        );
         const records = readRecords(texts, delimiter, MAX_LINE_BYTES);
         yield* rowsOf(records, statement, statementId, { ...rules, delimiter });
       },
@@ -151,6 +159,7 @@ async function* refuseOtherFiles(bytes: AsyncIterable<Buffer>): AsyncGenerator<B
 /** Finds the delimiter in the header of the file. Returns all texts, including the texts that were already read for this. */
 async function readStart(
   texts: AsyncGenerator<string>,
+  currency: Currency,
 ): Promise<{ texts: AsyncIterable<string>; delimiter: Delimiter }> {
   const start: string[] = [];
   let characters = 0;
@@ -164,7 +173,7 @@ async function readStart(
     characters += text.length;
     for (const [index, part] of text.split('\n').entries()) {
       if (index > 0) {
-        delimiter ??= reader.findDelimiter(line);
+        delimiter ??= reader.findDelimiter(line, currency);
         if (line.trim() !== '') lines += 1;
         line = '';
       }
@@ -182,7 +191,7 @@ async function* rowsOf(
   records: AsyncIterable<CsvRecord>,
   statement: Omit<StatementFile, 'sha256'>,
   statementId: number,
-  rules: LineRules,
+  rules: FileRules & Pick<LineRules, 'delimiter'>,
 ): AsyncGenerator<string> {
   let totalMinor: Minor = 0n;
   let chunk = '';
@@ -217,15 +226,26 @@ interface ReadLine {
 async function* linesOf(
   records: AsyncIterable<CsvRecord>,
   statement: Omit<StatementFile, 'sha256'>,
-  rules: LineRules,
+  { paybillNumbers, ...fileRules }: FileRules & Pick<LineRules, 'delimiter'>,
 ): AsyncGenerator<ReadLine> {
   let head: Head | undefined;
   let preambleLines = 0;
+  let rules: LineRules = { ...fileRules, organisation: null, ownShortCodes: paybillNumbers };
   for await (const { line: number, record } of records) {
     if (record.every((cell) => cell.trim() === '')) continue;
     if (!head) {
-      head = reader.readHead(record);
-      if (head) continue;
+      const found = reader.readHead(record, rules.currency);
+      if (found && 'problem' in found) throw refused(found.problem);
+      head = found;
+      if (head) {
+        const { organisation = null, shortCode } = statement.stated;
+        rules = {
+          ...rules,
+          organisation,
+          ownShortCodes: [...paybillNumbers, ...(shortCode ? [shortCode] : [])],
+        };
+        continue;
+      }
       Object.assign(statement.stated, reader.readPreamble(record, rules));
       preambleLines += 1;
       if (preambleLines > MAX_PREAMBLE_LINES) throw noHead();

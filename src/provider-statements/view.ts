@@ -66,7 +66,8 @@ export function toLine(row: ListedLine, currency: Currency) {
     payerName: row.payer_name,
     providerStatus: row.provider_status,
     details: row.details,
-    linkedReceipt: row.linked_receipt,
+    // The receipt of the line itself is only a way to find the payment that it may take back.
+    linkedReceipt: row.is_inferred && row.linked_receipt === row.receipt ? null : row.linked_receipt,
     paymentId: row.payment_id,
     paymentStatus: row.payment_status,
     paymentAmount: row.payment_amount_minor === null ? null : amountOf(row.payment_amount_minor, currency),

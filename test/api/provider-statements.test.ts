@@ -511,6 +511,174 @@ describe('the figures of a statement', () => {
   });
 });
 
+describe('the newer layout, with units in the header and without columns for the payer and the account', () => {
+  const NEWER = [
+    ...['Receipt No', 'Completion Time', 'Details', 'Transaction Status'],
+    ...['Paid In (KSHs)', 'Withdrawn (KSHs)', 'Balance (KSHs)'],
+  ];
+  const day = { 'Completion Time': '14/10/2026 16:11:41', 'Transaction Status': 'Completed' };
+  const row = (receipt: string, details: string, amount: string, fields: Line = {}): Line => ({
+    ...day,
+    'Receipt No': receipt,
+    Details: details,
+    ...(amount.startsWith('-') ? { 'Withdrawn (KSHs)': amount } : { 'Paid In (KSHs)': amount }),
+    ...fields,
+  });
+  const newer = (...lines: Line[]) =>
+    file(lines, { columns: NEWER, preamble: [], eol: `${' '.repeat(files + 1)}\r\n` });
+
+  it('has the payer, the name and the reference in its details', async () => {
+    const account = await newAccount(service);
+    const number = account.accountNumber;
+    const cases: [details: string, payer: string | null, name: string | null, reference: string | null][] = [
+      [`Pay Bill from 2547****777 - GRACE DOE Acc. ${number}`, '2547****777', 'GRACE DOE', number],
+      ['Pay Bill Online from 07****222 - Bob Acc. bob Acc. two', '07****222', 'Bob', 'bob Acc. two'],
+      ['Pay Bill from 2547****777 - GRACE DOE Acc.', '2547****777', 'GRACE DOE', null],
+      ['FSI to Pay Bill by 999002 - A BANK - TILL Acc. F via WEB', '999002', 'A BANK - TILL', 'F via WEB'],
+      ['Pay Bill from 254712345678 - GRACE DOE Account 5', null, null, null],
+      ['Something else', null, null, null],
+    ];
+    const statement = await uploaded(
+      newer(
+        ...cases.map(([details]) => row(newReceipt(), details, '1,500.00', { 'Withdrawn (KSHs)': '0.00' })),
+      ),
+    );
+    expect(figures(statement)).toMatchObject({ missing_in_books: [cases.length, cases.length * 1500] });
+    const stored = await linesOf(statement.id, '&filter[result]=missing_in_books');
+    for (const [index, [details, payer, payerName, reference]] of cases.entries())
+      expect(stored[index]).toMatchObject({ details, payer, payerName, reference });
+    await started(statement.id, 'import');
+    expect(await accountNow(service, account.id)).toMatchObject({ paid: 1500 });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('takes nothing from the details where the file has the column, or where money goes out', async () => {
+    const details = 'Pay Bill from 254712345678 - GRACE Acc. ACC1';
+    const columns = [...NEWER, 'A/C No.'];
+    const lines = [row(newReceipt(), details, '3'), row(newReceipt(), details, '-4')];
+    const statement = await uploaded(file(lines, { columns, preamble: [`x ${files}`] }));
+    expect(await linesOf(statement.id, '&filter[result][in]=missing_in_books,other')).toMatchObject([
+      { amount: 3, payer: '254712345678', reference: null },
+      { amount: -4, payer: null, reference: null },
+    ]);
+  });
+
+  it('is refused if its amounts are in another currency or unit', async () => {
+    for (const unit of ['USD', 'TSHs', "'000"]) {
+      const columns = NEWER.map((name) => name.replace('KSHs', unit));
+      const answer = await upload(file([{ ...day }], { columns, preamble: [] }));
+      expect(answer.status).toBe(400);
+      expect(answer.body.error.message).toContain(`The column Paid In (${unit}) must be in KES.`);
+    }
+  });
+
+  it('takes back an earlier payment that the details of a withdrawal name, if the amounts are equal', async () => {
+    const [undone, partly, later, kept] = [newReceipt(), newReceipt(), newReceipt(), newReceipt()];
+    const morning = { 'Completion Time': '13/10/2026 08:00:00' };
+    const statement = await uploaded(
+      newer(
+        row(undone, 'Pay Bill from 2547****777 - A Acc. 1', '70', morning),
+        row(partly, 'Pay Bill from 2547****777 - A Acc. 1', '80', morning),
+        row(later, 'Pay Bill from 2547****777 - A Acc. 1', '90', {
+          'Completion Time': '15/10/2026 08:00:00',
+        }),
+        row(kept, 'Pay Bill from 2547****777 - A Acc. 1', '60', morning),
+        row(newReceipt(), `Reversal of transaction ${undone.toLowerCase()}`, '-70'),
+        row(newReceipt(), `Reversal of ${partly}`, '-79'),
+        row(newReceipt(), `Original receipt: ${later}`, '-90'),
+        row(newReceipt(), `Pay Bill Charge, original ${kept}`, '-60'),
+        row(newReceipt(), `Reversal of ${newReceipt()}`, '-60'),
+      ),
+    );
+    expect(figures(statement)).toMatchObject({ reversed_at_provider: [1, 70], missing_in_books: [3, 230] });
+    const [taken] = await linesOf(statement.id, '&filter[result]=reversed_at_provider');
+    expect(taken.receipt).toBe(undone);
+  });
+});
+
+describe('money that the organisation moves itself', () => {
+  const time = { 'Completion Time': '06-01-2026 12:00:00', 'Other Party Info': '', Balance: '' };
+  const moved = (receipt: string, amount: string, fields: Line = {}) => [
+    line(receipt, amount, { ...time, ...fields }),
+    line(receipt, '', { ...time, ...fields, Withdrawn: `-${amount}` }),
+  ];
+  const SWEEP = { Details: 'Utility Account to Organization Settlement Account', 'Reason Type': '' };
+
+  it('is no payment, if it has no payer, and its type or its other party shows what it is', async () => {
+    const statement = await uploaded(
+      file([
+        ...moved(newReceipt(), '900', SWEEP),
+        ...moved(newReceipt(), '800', { Details: 'Transfer', 'Reason Type': 'Organisation Settlement' }),
+        line(newReceipt(), '700', { ...time, 'Other Party Info': '600638 - SUNLIGHT SOLAR' }),
+        line(newReceipt(), '600', {
+          ...time,
+          ...SWEEP,
+          'Other Party Info': `Sunlight Solar, Ltd ${files + 1}`,
+        }),
+        line(newReceipt(), '5', { ...time, 'Other Party Info': '600639 - ANOTHER SHOP' }),
+      ]),
+    );
+    expect(figures(statement)).toMatchObject({ missing_in_books: [1, 5], other: [6, 1300] });
+    expect(statement.progress.payments).toBe(1);
+    expect((await started(statement.id, 'import')).progress.imported).toBe(1);
+  });
+
+  it('has the short codes of PAYBILL_NUMBERS, also in a file without a short code', async () => {
+    const instance = await startInstanceForTest(service, { PAYBILL_NUMBERS: '600638,600700' });
+    const body = file([line(newReceipt(), '700', { ...time, 'Other Party Info': '600700 - SHOP' })], {
+      preamble: [],
+    });
+    const sent = await instance.call('POST', '/reconciliations/statements', body, {
+      headers: { 'content-type': 'text/csv' },
+      token: service.adminToken,
+    });
+    expect(figures(await ended((await dataOf(Promise.resolve(sent), 201)).id))).toMatchObject({
+      other: [1, 700],
+    });
+  });
+
+  it('is contradictory if the books have a payment with its receipt, and is compared again', async () => {
+    const receipt = newReceipt();
+    const statement = await uploaded(file(moved(receipt, '900', SWEEP)));
+    expect(figures(statement)).toMatchObject({ other: [2, 0] });
+    const { paymentId } = await notified(service, {
+      TransID: receipt,
+      TransAmount: '900',
+      TransTime: '20260106120000',
+    });
+    const compared = await started(statement.id, 'match');
+    expect(figures(compared)).toMatchObject({ contradictory: [1, 900], other: [1, -900] });
+    expect(compared.results.missing_at_provider.lines).toBe(0);
+    expect(await linesOf(statement.id, '&filter[result]=contradictory')).toMatchObject([
+      { receipt, paymentId, problem: expect.stringContaining(`payment ${paymentId} has its receipt`) },
+    ]);
+    await reverse(service, paymentId);
+    expect(figures(await started(statement.id, 'match'))).toMatchObject({ other: [2, 0] });
+  });
+
+  it('is told apart from a payment that was reversed in place, and from what is not clear', async () => {
+    const [undone, unclear, charged] = [newReceipt(), newReceipt(), newReceipt()];
+    const payer = { 'Other Party Info': '254712345678 - WANJIRU KAMAU' };
+    const statement = await uploaded(
+      file([
+        ...moved(undone, '70', payer),
+        ...moved(unclear, '80', { Details: 'Something' }),
+        line(charged, '1', { ...time, ...payer }),
+        line(charged, '', { ...time, ...payer, Withdrawn: '-1', Details: 'Pay Bill Charge' }),
+      ]),
+    );
+    expect(figures(statement)).toMatchObject({
+      reversed_at_provider: [1, 70],
+      contradictory: [1, 80],
+      missing_in_books: [1, 1],
+      other: [3, -151],
+    });
+    const [pair] = await linesOf(statement.id, '&filter[result]=contradictory');
+    expect(pair.problem).toContain('names no payer');
+    expect((await linesOf(statement.id, `&filter[receipt]=${undone}`))[1].linkedReceipt).toBeNull();
+  });
+});
+
 describe('a payment that the provider reversed', () => {
   const time = { 'Completion Time': '03-04-2026 12:00:00' };
   const takenBack = (of: string, amount: string) =>

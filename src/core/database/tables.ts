@@ -665,6 +665,8 @@ export interface ProviderStatementLines {
   day_differs: boolean | null;
   details: string | null;
   id: Generated<Int8>;
+  is_inferred: Generated<boolean>;
+  is_own_transfer: Generated<boolean>;
   is_payment: boolean;
   is_reversal: Generated<boolean>;
   line_number: number | null;

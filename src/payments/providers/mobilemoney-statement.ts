@@ -4,7 +4,7 @@ import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
-import { meaningOfStatus } from './mobilemoney-words.ts';
+import { isTransferType, isUnitOf, meaningOfStatus } from './mobilemoney-words.ts';
 import type {
   Delimiter,
   Head,
@@ -29,6 +29,7 @@ const COLUMNS = {
   withdrawn: 'Withdrawn',
   balance: 'Balance',
   details: 'Details',
+  type: 'Reason Type',
   otherParty: 'Other Party Info',
   linkedReceipt: 'Linked Transaction ID',
   reference: 'A/C No.',
@@ -36,26 +37,39 @@ const COLUMNS = {
 type Column = keyof typeof COLUMNS;
 
 const REQUIRED: readonly Column[] = ['receipt', 'completedAt', 'status', 'paidIn'];
+/** Their names can be followed by the currency in brackets. */
+const AMOUNTS: readonly Column[] = ['paidIn', 'withdrawn', 'balance'];
 
 const MAX_TEXT_LENGTH = 256;
 const MAX_UNREADABLE_LENGTH = 1_000;
 
-function readHead(cells: readonly string[]): Head | undefined {
+function readHead(cells: readonly string[], currency: Currency): Head | { problem: string } | undefined {
   const names = cells.map(normalized);
+  const units = cells.map((cell) => /^(.*?)\(([^()]*)\)\s*$/.exec(clean(cell).replace(/"$/, '')) ?? []);
   const columns: Partial<Record<Column, number>> = {};
+  const problems: string[] = [];
   for (const [column, name] of Object.entries(COLUMNS) as [Column, string][]) {
-    const index = names.indexOf(normalized(name));
-    if (index >= 0) columns[column] = index;
+    const key = normalized(name);
+    const withUnit = units.flatMap(([, label = '', unit = ''], index) =>
+      AMOUNTS.includes(column) && normalized(label) === key ? [{ index, unit }] : [],
+    );
+    const right = withUnit.find(({ unit }) => isUnitOf(unit, currency.code));
+    const index = names.includes(key) ? names.indexOf(key) : (right ?? withUnit[0])?.index;
+    if (index === undefined) continue;
+    columns[column] = index;
+    if (!names.includes(key) && !right)
+      problems.push(`The column ${clean(cells[index] ?? '')} must be in ${currency.code}.`);
   }
   if (!REQUIRED.every((column) => column in columns)) return undefined;
+  if (problems.length > 0) return { problem: problems.join(' ') };
   return { columns, width: cells.findLastIndex((cell) => clean(cell) !== '') + 1 };
 }
 
 /** In countries with a decimal comma, spreadsheets separate columns by semicolons. */
 const DELIMITERS: readonly Delimiter[] = [',', ';', '\t'];
 
-function findDelimiter(line: string): Delimiter | undefined {
-  return DELIMITERS.find((delimiter) => readHead(line.split(delimiter)) !== undefined);
+function findDelimiter(line: string, currency: Currency): Delimiter | undefined {
+  return DELIMITERS.find((delimiter) => readHead(line.split(delimiter), currency) !== undefined);
 }
 
 /** The figures that a line above the header can state, by their labels. */
@@ -84,7 +98,8 @@ function readPreamble(cells: readonly string[], rules: LineRules): StatementPrea
 function readStated(cells: readonly string[], rules: LineRules): StatementPreamble {
   const stated: StatementPreamble = {};
   for (const [index, cell] of cells.entries()) {
-    const [, label = '', inCell = ''] = /^([^:]*):?(.*)$/.exec(cell) ?? [];
+    const [, label = '', unit, inCell = ''] = /^([^:(]*)(?:\(([^()]*)\))?\s*:?(.*)$/.exec(cell) ?? [];
+    if (unit !== undefined && !isUnitOf(unit, rules.currency.code)) continue;
     const figure = STATED[normalized(label)];
     const amount = figure && readMoney(inCell.trim() || (cells[index + 1] ?? ''), rules);
     if (figure === undefined || amount === undefined || amount === null) continue;
@@ -110,7 +125,7 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
 
   if (hasSurplus(head, cells)) return unreadable(SURPLUS);
   const meaning = meaningOfStatus(status);
-  const texts = textsOf(cell);
+  const texts = textsOf(head, cell, paidIn ? 'in' : 'out');
   const isLinked = texts.linkedReceipt !== null && texts.linkedReceipt !== facts.receipt;
   const takesBack = isLinked && !isCharge(texts.details);
   if (meaning !== 'completed' && status !== '') {
@@ -134,10 +149,22 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
   const completed = { ...EMPTY_LINE, ...facts, ...texts, isCompleted: true };
   if (!paidIn) {
     const amountMinor = negative(withdrawn ?? null) ?? 0n;
-    return { ...completed, isReversal: takesBack && amountMinor < 0n, result: 'other', amountMinor };
+    const withdrawal = { ...completed, result: 'other' as const, amountMinor };
+    if (amountMinor === 0n || isCharge(texts.details)) return withdrawal;
+    if (isLinked) return { ...withdrawal, isReversal: true };
+    const linkedReceipt =
+      ('linkedReceipt' in head.columns ? null : reversedIn(texts.details)) ?? facts.receipt;
+    return {
+      ...withdrawal,
+      isReversal: linkedReceipt !== null,
+      isInferred: linkedReceipt !== null,
+      linkedReceipt,
+    };
   }
   // The line reverses an earlier withdrawal: the money belongs to the organisation, and no customer sent it.
   if (isLinked) return { ...completed, result: 'other', amountMinor: paidIn };
+  if (isOwnTransfer(texts, cell('type'), rules))
+    return { ...completed, isOwnTransfer: true, result: 'other', amountMinor: paidIn };
   return { ...completed, isPayment: true, amountMinor: paidIn };
 }
 
@@ -164,6 +191,8 @@ function asUnreadable(line: StatementLine, cells: readonly string[], problem: st
 const EMPTY_LINE: StatementLine = {
   isPayment: false,
   isReversal: false,
+  isInferred: false,
+  isOwnTransfer: false,
   isCompleted: false,
   result: null,
   problem: null,
@@ -188,13 +217,57 @@ function problemOfPayment(receipt: string, completedAt: Date | null, rules: Line
   return isLater && 'Completion Time is later than today';
 }
 
-function textsOf(cell: (column: Column) => string) {
+/** Newer files have no columns for the payer and the reference. The details of money that was paid in contain both. */
+function textsOf({ columns }: Head, cell: (column: Column) => string, direction: 'in' | 'out') {
+  const details = cell('details');
+  const inDetails = direction === 'in' ? readDetails(details) : NOTHING_IN_DETAILS;
   return {
-    ...readParty(withoutQuotes(cell('otherParty'))),
-    reference: cell('reference') || null,
-    details: cell('details') || null,
+    ...('otherParty' in columns ? readParty(withoutQuotes(cell('otherParty'))) : inDetails.party),
+    reference: ('reference' in columns ? cell('reference') : inDetails.reference) || null,
+    details: details || null,
     linkedReceipt: readLinkedReceipt(cell('linkedReceipt')),
   };
+}
+
+const NOTHING_IN_DETAILS = { party: { payer: null, payerName: null }, reference: '' };
+
+/**
+ * Reads `Pay Bill from 2547****777 - GRACE DOE Acc. ACC10000012`. The reference is all the rest, because payers type anything.
+ * @returns no payer and no reference if the text has another form, or is so long that its end may be missing.
+ */
+function readDetails(details: string) {
+  const [, first, reference = ''] = /^(.*?) Acc\.(?: (.*))?$/i.exec(details) ?? [];
+  const party = /^.*? (?:from|by) (.+)$/i.exec(first ?? '')?.[1];
+  if (party === undefined || details.length >= MAX_TEXT_LENGTH) return NOTHING_IN_DETAILS;
+  return { party: readParty(party.trim()), reference: reference.trim() };
+}
+
+/** The receipt that the details say is taken back: `Reversal of SKB2XQ19ZT`. Null if they name none or several. */
+function reversedIn(details: string | null): string | null {
+  const [, rest = ''] = /\b(?:reversal of|original)\b(.*)$/i.exec(details ?? '') ?? [];
+  const named = new Set(
+    rest.match(/\b(?=[a-z0-9]*\d)(?=[a-z0-9]*[a-z])[a-z0-9]{8,12}\b/gi)?.map(referenceKey),
+  );
+  const [receipt = null] = named;
+  return named.size === 1 ? receipt : null;
+}
+
+/** Whether the line names no payer, and its type or its other party shows that the organisation moved its own money. */
+function isOwnTransfer(
+  { payer, payerName, details }: Pick<StatementLine, 'payer' | 'payerName' | 'details'>,
+  type: string,
+  { ownShortCodes, organisation }: LineRules,
+): boolean {
+  const inDetails = readDetails(details ?? '').party;
+  const numbers = [payer, inDetails.payer].filter((number) => number !== null);
+  if (numbers.length > 0) return numbers.every((number) => ownShortCodes.includes(number));
+  const isOwnName = (name: string | null) => name === null || sameName(name, organisation);
+  if (!isOwnName(payerName) || !isOwnName(inDetails.payerName)) return false;
+  return isTransferType(type) || (inDetails.payerName === null && isTransferType(details ?? ''));
+}
+
+function sameName(name: string, organisation: string | null): boolean {
+  return organisation !== null && normalized(name) !== '' && normalized(name) === normalized(organisation);
 }
 
 /** The portal writes a dash if there is no linked receipt. */

@@ -32,6 +32,33 @@ export function meaningOfType(type: string): 'payment' | 'other' | 'unknown' {
   return PAYMENT_TYPE.test(type) ? 'payment' : 'unknown';
 }
 
+const ACCOUNT =
+  '(?:organi[sz]ation |business )?(?:(?:utility|settlement|mmf|working|merchant|charges paid|float|revenue)(?: account)?|m-pesa account)';
+/** Types of transfers between accounts of one organisation. */
+const TRANSFER_TYPES = [
+  new RegExp(`\\b${ACCOUNT} to (?:the )?${ACCOUNT}\\b`, 'i'),
+  new RegExp(`\\btransfer (?:of funds )?(?:from|between) ${ACCOUNT} (?:to|and) ${ACCOUNT}\\b`, 'i'),
+  /\b(?:organi[sz]ation|revenue|merchant|business) settlement\b/i,
+  /\bsettlement account\b/i,
+  /\b(?:business to business|merchant to merchant) transfer\b/i,
+];
+
+export function isTransferType(type: string): boolean {
+  return TRANSFER_TYPES.some((pattern) => pattern.test(type));
+}
+
+/** The units that a header can have beside the code of its currency, in small letters. */
+const UNITS: Record<string, readonly string[]> = {
+  KES: ['ksh', 'kshs'],
+  TZS: ['tsh', 'tshs'],
+  UGX: ['ush', 'ushs', 'ugsh', 'ugshs'],
+};
+
+export function isUnitOf(unit: string, currency: string): boolean {
+  const plainUnit = unit.toLowerCase().replace(/[^a-z]/g, '');
+  return plainUnit === currency.toLowerCase() || (UNITS[currency] ?? []).includes(plainUnit);
+}
+
 function plain(text: string): string {
   return text
     .toLowerCase()

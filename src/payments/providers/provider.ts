@@ -237,9 +237,9 @@ export interface StatementReader {
   /** The columns that a header must have. */
   readonly requiredColumns: readonly string[];
   /** @returns the delimiter of the header; undefined for any other line. */
-  findDelimiter(line: string): Delimiter | undefined;
-  /** @returns undefined for a record that is not the header. */
-  readHead(cells: readonly string[]): Head | undefined;
+  findDelimiter(line: string, currency: Currency): Delimiter | undefined;
+  /** @returns undefined for a record that is not the header; the problem of a header with amounts in another unit. */
+  readHead(cells: readonly string[], currency: Currency): Head | { problem: string } | undefined;
   /** Reads a line before the header. */
   readPreamble(cells: readonly string[], rules: LineRules): StatementPreamble;
   /** Reads one record after the header. An unreadable record becomes a line with the reason, because it may be a payment. */
@@ -274,6 +274,13 @@ export interface StatementLine {
   isPayment: boolean;
   /** Whether the transaction was completed, and took back the payment `linkedReceipt`. */
   isReversal: boolean;
+  /**
+   * Whether `linkedReceipt` is not certain, because the details name it, or because it is the receipt of the line. Then the line only
+   * takes back an earlier payment of the same amount.
+   */
+  isInferred: boolean;
+  /** Whether the transaction moved money between accounts of the organisation. Not certain if the books have its receipt. */
+  isOwnTransfer: boolean;
   /** Whether the money has moved. False for an unreadable line. */
   isCompleted: boolean;
   result: 'other' | 'unreadable' | null;
@@ -297,6 +304,10 @@ export interface LineRules {
   delimiter: Delimiter;
   timeZone: string;
   today: PlainDate;
+  /** The organisation that the file names. */
+  organisation: string | null;
+  /** The short codes of the organisation. */
+  ownShortCodes: readonly string[];
 }
 
 /** The fields of a call as text; null for missing fields. */

@@ -61,11 +61,12 @@ export const providerStatements = {
   'providerStatements.meaning.missing_at_provider':
     'The books have this payment, but no statement does. Look for another short code, a wrong date or a payment that was recorded twice.',
   'providerStatements.meaning.contradictory':
-    'Two lines of the file contradict each other. Ask the provider.',
+    'Two lines of the file contradict each other, or it is not clear who paid. Ask the provider.',
   'providerStatements.meaning.unreadable':
     'The line could not be read. Correct the file, or record the payment by hand.',
   'providerStatements.meaning.matched': 'The books agree. Reconcile these payments.',
-  'providerStatements.meaning.other': 'Withdrawals, fees and payments that failed. Nothing to do.',
+  'providerStatements.meaning.other':
+    'Withdrawals, fees, transfers of your own money and payments that failed. Nothing to do.',
   'providerStatements.meaning.repeated': 'An earlier line has the same receipt. Nothing to do.',
   'providerStatements.toConflicts': 'Resolve conflicts',
   'providerStatements.noLines': 'No lines.',

@@ -63,11 +63,13 @@ export const providerStatements: Record<keyof typeof en, string> = {
     'Mtoa huduma alirudisha pesa. Batilisha malipo, kama bado hayajabatilishwa.',
   'providerStatements.meaning.missing_at_provider':
     'Vitabu vina malipo haya, lakini taarifa hazina. Tafuta namba nyingine ya biashara, tarehe yenye kosa au malipo yaliyoingizwa mara mbili.',
-  'providerStatements.meaning.contradictory': 'Mistari miwili ya faili inapingana. Muulize mtoa huduma.',
+  'providerStatements.meaning.contradictory':
+    'Mistari miwili ya faili inapingana, au haijulikani nani alilipa. Muulize mtoa huduma.',
   'providerStatements.meaning.unreadable':
     'Mstari haukuweza kusomwa. Sahihisha faili, au ingiza malipo kwa mkono.',
   'providerStatements.meaning.matched': 'Vitabu vinakubaliana. Suluhisha malipo haya.',
-  'providerStatements.meaning.other': 'Pesa zilizotolewa, ada na malipo yaliyoshindikana. Hakuna la kufanya.',
+  'providerStatements.meaning.other':
+    'Pesa zilizotolewa, ada, uhamisho wa pesa zenu na malipo yaliyoshindikana. Hakuna la kufanya.',
   'providerStatements.meaning.repeated': 'Mstari wa awali una risiti ile ile. Hakuna la kufanya.',
   'providerStatements.toConflicts': 'Tatua migongano',
   'providerStatements.noLines': 'Hakuna mistari.',
