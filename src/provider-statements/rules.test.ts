@@ -3,6 +3,7 @@ import type { ProviderStatementStatus } from '../core/database/tables.ts';
 import { AppError } from '../core/http/errors.ts';
 import {
   COMPARED_RESULTS,
+  checkFigures,
   checkStage,
   checkStatementMove,
   LINE_RESULTS,
@@ -80,5 +81,58 @@ describe('the results of the lines', () => {
     expect(ofFile).toEqual(['other', 'repeated', 'contradictory', 'unreadable']);
     expect(LINE_RESULTS.slice(0, COMPARED_RESULTS.length)).toEqual(COMPARED_RESULTS);
     expect(COMPARED_RESULTS).toContain('missing_at_provider');
+  });
+});
+
+describe('the figures of a statement', () => {
+  const FIGURES = {
+    opening_balance_minor: 1_000,
+    closing_balance_minor: 1_250,
+    paid_in_minor: 300,
+    withdrawn_minor: 50,
+    stated_opening_balance_minor: 1_000,
+    stated_closing_balance_minor: 1_250,
+    stated_paid_in_minor: 300,
+    stated_withdrawn_minor: 50,
+  };
+  const compared = (fields: Partial<Record<keyof typeof FIGURES, number | null>>, previous: number | null) =>
+    checkFigures({ ...FIGURES, ...fields }, previous).map(
+      ({ check, expectedMinor, foundMinor }) => `${check} ${expectedMinor} ${foundMinor}`,
+    );
+
+  it('are compared with its lines, and with the statement before it', () => {
+    expect(compared({}, 990)).toEqual([
+      'paid_in 300 300',
+      'withdrawn 50 50',
+      'opening_balance 1000 1000',
+      'closing_balance 1250 1250',
+      'lines 1250 1250',
+      'previous_statement 990 1000',
+    ]);
+  });
+
+  it('are compared also if they differ', () => {
+    expect(compared({ stated_paid_in_minor: 0, stated_closing_balance_minor: 1 }, null)).toEqual([
+      'paid_in 0 300',
+      'withdrawn 50 50',
+      'opening_balance 1000 1000',
+      'closing_balance 1 1250',
+      'lines 1250 1250',
+    ]);
+  });
+
+  it.each<[keyof typeof FIGURES, missing: string[]]>([
+    ['opening_balance_minor', ['opening_balance', 'lines', 'previous_statement']],
+    ['closing_balance_minor', ['closing_balance', 'lines']],
+    ['paid_in_minor', ['paid_in', 'lines']],
+    ['withdrawn_minor', ['withdrawn', 'lines']],
+    ['stated_opening_balance_minor', ['opening_balance']],
+    ['stated_closing_balance_minor', ['closing_balance']],
+    ['stated_paid_in_minor', ['paid_in']],
+    ['stated_withdrawn_minor', ['withdrawn']],
+  ])('are not compared if the file has no %s', (field, missing) => {
+    const all = compared({}, 1_000);
+    const left = all.filter((text) => !missing.includes(text.split(' ')[0] ?? ''));
+    expect(compared({ [field]: null }, 1_000)).toEqual(left);
   });
 });

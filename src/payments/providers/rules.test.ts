@@ -87,7 +87,12 @@ describe('a call of a provider', () => {
 
 describe('a pulled payment', () => {
   const provider = { ...mobilemoney, acceptsUnmatched: false };
-  const pulled = { sent: SENT, doubt: null, time: new Date('2026-03-01T20:59:30Z'), raw: '{"a":1}' };
+  const pulled = {
+    sent: { ...SENT, time: '2026-03-01 23:59:30' },
+    doubt: null,
+    time: new Date('2026-03-01T20:59:30Z'),
+    raw: '{"a":1}',
+  };
 
   it('has the time that the provider lists, and is never refused, because its money has moved', () => {
     expect(readPulled(provider, pulled, RECEIVED, SETTINGS)).toMatchObject({
@@ -103,15 +108,37 @@ describe('a pulled payment', () => {
   });
 
   it('is not imported without an amount', () => {
-    const reading = readPulled(provider, { ...pulled, sent: { ...SENT, amount: null } }, RECEIVED, SETTINGS);
+    const reading = readPulled(
+      provider,
+      { ...pulled, sent: { ...pulled.sent, amount: null } },
+      RECEIVED,
+      SETTINGS,
+    );
     expect(reading).toMatchObject({ problems: [{ path: 'TransAmount' }] });
   });
 
-  it('has the content of the notification of the same payment', () => {
+  it('has the content of the notification of the same payment, although its time has another format', () => {
     const called = readNotification(provider, SENT, '', RECEIVED, SETTINGS);
     const found = readPulled(provider, pulled, RECEIVED, SETTINGS);
     if ('problems' in called || 'problems' in found) throw new Error('A payment is refused.');
     expect(found.notification.contentHash).toEqual(called.notification.contentHash);
+  });
+});
+
+describe('two calls with one transaction id', () => {
+  const hash = (provider: typeof mobilemoney, time: string) => {
+    const reading = readNotification(provider, { ...SENT, time }, '', RECEIVED, SETTINGS);
+    return 'problems' in reading ? undefined : reading.notification.contentHash.toString('hex');
+  };
+
+  it('are different if their unreadable times are different', () => {
+    expect(hash(mobilemoney, 'never')).toBe(hash(mobilemoney, 'never'));
+    expect(hash(mobilemoney, 'never')).not.toBe(hash(mobilemoney, 'soon'));
+  });
+
+  it('are different if their times are different, although the provider’s times are not read', () => {
+    const { readTime: _, ...withoutTime } = mobilemoney;
+    expect(hash(withoutTime, '1')).not.toBe(hash(withoutTime, '2'));
   });
 });
 
@@ -235,6 +262,10 @@ describe('a field', () => {
   it('of a rounded number has no value if the digits are unknown', () => {
     expect(textOf({ field: 2 ** 60 }, 'field')).toBeNull();
     expect(textOf({ field: -(2 ** 60) }, 'field', `{"field":${-(2 ** 60)}}`)).toBeNull();
+  });
+
+  it('keeps all digits of a text', () => {
+    expect(textOf({ field: '123456789012345678901' }, 'field', '{}')).toBe('123456789012345678901');
   });
 
   it('of the largest exact number is read as it is', () => {
