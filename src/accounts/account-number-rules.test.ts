@@ -8,7 +8,9 @@ import {
   formatAccountNumber,
   type IdRange,
   LARGEST_IMPORTED_ID,
+  numbersInText,
   readAccountNumber,
+  readNumberInText,
 } from './account-number-rules.ts';
 
 const RUNS = { numRuns: PROPERTY_RUNS };
@@ -267,4 +269,30 @@ describe('accountsBeginningWith', () => {
       expect(accountsBeginningWith(text)).toEqual([]);
     },
   );
+});
+
+describe('letters that look like digits', () => {
+  // The number of account 1 is ACC10000012.
+  it.each([
+    ['1OOOO0I2', [1]],
+    ['pay lOOOO0l2 now', [1]],
+    ['IOOOO OI2', []],
+    ['IOOOOOIE', []],
+  ])('are digits in a word that has a digit: %s', (text, ids) => {
+    expect(numbersInText(text)).toEqual(ids);
+  });
+
+  it('are digits also at the end of the number', () => {
+    const id = Array.from({ length: 1_000 }, (_, i) => i + 1).find((one) =>
+      formatAccountNumber(one).endsWith('00'),
+    );
+    const typed = `${formatAccountNumber(id ?? 0).slice(3, -2)}OO`;
+    expect(numbersInText(typed)).toEqual([id]);
+  });
+
+  it('can make another number, so that the account number is not certain', () => {
+    expect(readNumberInText('ACC10000012 for the oil shop')).toBe(1);
+    expect(readNumberInText('ACC10000012 O712345678')).toBeUndefined();
+    expect(readNumberInText('ACC10000012 71234567l')).toBeUndefined();
+  });
 });
