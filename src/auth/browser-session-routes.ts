@@ -16,7 +16,7 @@ const FOR_PAGES =
   'For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use ';
 
 const PageUser = Type.Object({
-  userId: Type.Optional({ ...Id, description: 'The user whom the page shows.', examples: [1] }),
+  userId: Type.Optional({ ...Id, description: 'The user whom the page shows.' }),
 });
 
 /** Sessions whose refresh token is in a cookie that scripts cannot read. */
@@ -53,7 +53,7 @@ export function browserSessionRoutes(
     '/auth/session/refresh',
     {
       bodyLimit: BODY_LIMIT_BYTES,
-      config: { access: 'public', rate: 'session', errors: ['FORBIDDEN'] },
+      config: { access: 'public', rate: 'session', errors: ['FORBIDDEN', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Authentication'],
         operationId: 'refreshBrowserSession',
@@ -108,7 +108,7 @@ export function browserSessionRoutes(
   api.delete(
     '/auth/session',
     {
-      config: { access: 'public', errors: ['FORBIDDEN'] },
+      config: { access: 'public', errors: ['FORBIDDEN', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Authentication'],
         operationId: 'endBrowserSession',

@@ -11137,10 +11137,7 @@ export interface operations {
     endBrowserSession: {
         parameters: {
             query?: {
-                /**
-                 * @description The user whom the page shows.
-                 * @example 1
-                 */
+                /** @description The user whom the page shows. */
                 userId?: number;
             };
             header?: {
@@ -11182,6 +11179,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["DuplicateEntry"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
@@ -11192,10 +11190,7 @@ export interface operations {
     refreshBrowserSession: {
         parameters: {
             query?: {
-                /**
-                 * @description The user whom the page shows.
-                 * @example 1
-                 */
+                /** @description The user whom the page shows. */
                 userId?: number;
             };
             header?: {
@@ -11292,6 +11287,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["DuplicateEntry"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
