@@ -398,6 +398,7 @@ class DemoYear {
       paymentMethodId: methodId,
       transactionRef: reference,
       paymentDate: businessDay(time, config.BUSINESS_TIMEZONE),
+      bothAreReal: false,
       externalId: null,
       metadata: {},
     });

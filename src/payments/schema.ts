@@ -35,6 +35,12 @@ export const NewPayment = Type.Object(
     paymentDate: Type.Optional(
       CalendarDate({ format: 'past-date', description: 'YYYY-MM-DD, not later than today.' }),
     ),
+    bothAreReal: Type.Optional(
+      Type.Boolean({
+        description:
+          'Records the payment beside a payment of a provider with the same amount, a date within three days, and a transactionRef that differs only in O and 0, or in I and 1. Without it, such a payment is refused. Needs `payments:assign`.',
+      }),
+    ),
     ...ExternalFields,
   },
   {

@@ -90,13 +90,21 @@ export function updateExternalFields(
 }
 
 /**
- * Finds the manual payments with this reference that are not reversed and not linked to a provider. Does not lock them.
+ * Finds the manual payments with this reference, and one with a similar reference, that are not reversed and not linked to a
+ * provider. Does not lock them.
  * @param key - the reference in the form of `referenceKey`.
+ * @param conflictingId - the payment with which the notification is in conflict.
  */
-export async function findManualPayments(tx: Tx, key: string): Promise<PaymentRow[]> {
+export async function findManualPayments(
+  tx: Tx,
+  key: string,
+  conflictingId: number | null,
+): Promise<PaymentRow[]> {
   const { rows } = await sql<PaymentRow>`
     select * from payments
-    where reference_key = ${key} and status <> 'reversed' and provider is null order by id`.execute(tx);
+    where (reference_key = ${key} or id = ${conflictingId}) and status <> 'reversed' and provider is null order by id`.execute(
+    tx,
+  );
   return rows;
 }
 

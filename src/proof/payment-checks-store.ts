@@ -61,9 +61,10 @@ export const PAYMENT_CHECKS: readonly Check[] = [
           -- A conflict is resolved if all its manual payments are reversed. Exception: conflicts with the flag payment_reversed
           -- (migration 0018) had no unreversed manual payment from the start, and staff must still decide.
           select count(*) = 0 and not 'payment_reversed' = any(n.flags) or count(*) = 1 and min(c.amount_minor) = n.amount_minor
-            and not ('other_account' = any(n.flags) and count(c.account_id) = 1)
+            and not ('other_account' = any(n.flags) and count(c.account_id) = 1) and not 'similar_reference' = any(n.flags)
           from payments c
-          where c.reference_key = n.trans_id and c.status <> 'reversed' and c.provider is null) end as is_resolved
+          where (c.reference_key = n.trans_id or 'similar_reference' = any(n.flags) and c.id = n.conflict_payment_id)
+            and c.status <> 'reversed' and c.provider is null) end as is_resolved
       from notifications n
       left join payments p on p.id = n.payment_id
       left join ledger_entries e
@@ -101,7 +102,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
         (outcome = 'unmatched' and is_on_account,
           'where payment ' || payment_id || ' was received', 'without an account', 'on an account'),
         (is_resolved, 'conflict with payment ' || conflict_payment_id,
-          'one unreversed manual payment with another amount or account, or several unreversed manual payments',
+          'one unreversed manual payment with another amount, account or similar reference, or several unreversed manual payments',
           'no unreversed manual payment, or one with the same amount'),
         (status <> 'processed' and (outcome is not null or payment_id is not null), 'outcome while ' || status, 'none',
           coalesce(outcome::text, 'payment ' || payment_id))

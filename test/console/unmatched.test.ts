@@ -371,6 +371,22 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     },
   );
 
+  it('have a choice for a manual payment whose reference only looks the same: both are real', async () => {
+    const { id, accountNumber } = await newAccount(console);
+    const body = { accountId: id, amount: 400, paymentMethodId: 1, transactionRef: 'SIMILARO' };
+    const manual = await console.call('POST', '/payments', { ...body, paymentDate: '2026-11-01' });
+    await notify({ TransID: 'SIMILAR0', BillRefNumber: accountNumber, TransAmount: '400.00' });
+    const page = await console.open('/unmatched?view=conflicts');
+    await page.locator('.queue-work:focus').waitFor();
+    await page.getByText('SIMILARO', { exact: true }).waitFor();
+    await page.keyboard.press('3');
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
+    await page.getByText('Conflict resolved.').waitFor();
+    expect(await paymentNow(manual.id)).toMatchObject({ status: 'matched' });
+    expect(await console.call('GET', `/accounts/${id}`)).toMatchObject({ paid: 800 });
+  });
+
   it.each(SIZES)(
     'have a tab of rejected notifications, with what the provider sent (%s)',
     async (size, viewport) => {

@@ -268,6 +268,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
           flags: [],
           stored: null,
           acceptedPaymentId: null,
+          bothAreReal: false,
         };
         journal.reported = reported;
         const { status } = await rowOf(run, accountId);
@@ -336,13 +337,13 @@ async function take(journal: Journal, next: Step): Promise<void> {
         return reversed;
       }
       case 'resolve': {
-        const { rows } = await sql<{ id: number; trans_id: string }>`
-          select id, trans_id from notifications where outcome = 'conflict' order by id limit 1`.execute(
+        const { rows } = await sql<{ id: number; trans_id: string; conflict_payment_id: number }>`
+          select id, trans_id, conflict_payment_id from notifications where outcome = 'conflict' order by id limit 1`.execute(
           run.tx,
         );
         const [conflict] = rows;
         if (!conflict) return undefined;
-        const manual = await findManualPayments(run.tx, conflict.trans_id);
+        const manual = await findManualPayments(run.tx, conflict.trans_id, conflict.conflict_payment_id);
         const paymentId = manual[next.choice]?.id ?? null;
         const resolved = await run.attempt((context, actor) =>
           resolveConflict(context, actor, conflict.id, { paymentId, reason: 'tried' }),

@@ -310,6 +310,7 @@ function decideRecording(known: Recording) {
   const facts: Facts = {
     known: {
       payments: payments.map(knownPayment),
+      similar: [],
       notifications: earlier.map(knownNotification),
       statementId: onStatement ?? null,
     },
@@ -507,6 +508,7 @@ function notificationFrom(known: Report): Notification {
     payerName: 'JANE DOE',
     flags: [...(known.parsedWith ?? []), ...(known.toAnotherBusiness ? ['other_short_code'] : [])],
     stored: null,
+    bothAreReal: false,
     acceptedPaymentId: null,
   };
   if (!storedAs) return notification;
@@ -632,6 +634,7 @@ function manualFrom({ by = 'an agent', on = 'A', method = 'cash', ...known }: Re
     paymentMethodId: METHOD_IDS[method],
     transactionRef: known.reference === undefined ? TRANSACTION : known.reference,
     paymentDate: '2026-11-01' as PlainDate,
+    bothAreReal: false,
     externalId: known.externalId ?? null,
     metadata: known.metadata ?? {},
   };

@@ -9,3 +9,12 @@ import { withoutQuotes } from './quoted-text.ts';
 export function referenceKey(reference: string): string {
   return withoutQuotes(foldVisible(reference));
 }
+
+/**
+ * References that differ only in the letter O and the digit 0, or in I and 1, have the same result. Real transaction ids contain all
+ * of these, so such references can be different transactions. The index payments_similar_reference contains the same text.
+ * @param key - in the form of `referenceKey`.
+ */
+export function similarKey(key: string): string {
+  return key.replaceAll('O', '0').replaceAll('I', '1');
+}

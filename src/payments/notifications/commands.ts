@@ -83,10 +83,10 @@ async function retry(context: Context, ids: readonly number[]) {
 function incomingOf(
   { config }: Context,
   row: NotificationRow,
-  acceptedPaymentId: number | null = null,
+  resolution: Partial<Pick<Notification, 'acceptedPaymentId' | 'bothAreReal'>> = {},
 ): Incoming {
   const notification = notificationOf(row, providerNamed(row.provider).methodCode);
-  return incomingNotification({ ...notification, acceptedPaymentId }, config.PHONE_REGION);
+  return incomingNotification({ ...notification, ...resolution }, config.PHONE_REGION);
 }
 
 /**
@@ -105,16 +105,20 @@ export async function reprocessNotifications(
 
 /**
  * Reprocesses one notification. The caller has locked its reference, accounts and payments.
- * @param acceptedPaymentId - the manual payment that staff chose for the transaction.
+ * @param resolution - how staff resolve the conflict of the notification.
  * @throws Error if the notification cannot be linked to the accepted payment.
  */
 export async function reprocess(
   tx: Tx,
   context: Context,
   row: NotificationRow,
-  acceptedPaymentId: number | null = null,
+  resolution: Pick<Notification, 'acceptedPaymentId' | 'bothAreReal'> = {
+    acceptedPaymentId: null,
+    bothAreReal: false,
+  },
 ): Promise<void> {
-  const [result] = await postIncoming(tx, context, [incomingOf(context, row, acceptedPaymentId)]);
+  const { acceptedPaymentId } = resolution;
+  const [result] = await postIncoming(tx, context, [incomingOf(context, row, resolution)]);
   if (!result || 'busy' in result)
     throw new LostRace('another transaction has locked an account of the notification');
   if ('error' in result) throw result.error;

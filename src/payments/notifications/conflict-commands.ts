@@ -17,13 +17,14 @@ import { findNotification, getNotification, lockNotification } from './store.ts'
 
 /**
  * Resolves a conflict. If staff chose a manual payment, the notification is linked to it. If staff chose none, the notification
- * is posted as a new payment. The other manual payments with the same reference are reversed in the same database transaction.
+ * is posted as a new payment. The other manual payments with the same reference are reversed in the same database transaction, and
+ * so is a payment with a similar reference, unless staff say that both payments are real.
  */
 export async function resolveConflict(
   context: Context,
   actor: Actor,
   id: number,
-  { paymentId, reason }: Resolution,
+  { paymentId, bothAreReal = false, reason }: Resolution,
 ): Promise<NotificationRow> {
   return inTransaction(context.db, async (tx) => {
     const seen = await findNotification(tx, id);
@@ -31,7 +32,7 @@ export async function resolveConflict(
     const { trans_id: transId } = seen;
     if (seen.outcome !== 'conflict' || transId === null) throw notInConflict(seen);
     await lockReference(tx, transId);
-    const manual = await findManualPayments(tx, transId);
+    const manual = await findManualPayments(tx, transId, seen.conflict_payment_id);
     const locked = await lockPaymentsAndAccounts(
       tx,
       manual,
@@ -40,25 +41,22 @@ export async function resolveConflict(
     const row = await lockNotification(tx, id);
     if (row?.outcome !== 'conflict') throw notInConflict(row ?? seen);
     const payments = locked.map(({ payment }) => payment);
-    checkResolution(context, row, payments, paymentId);
-    const reversed = payments.filter((one) => one.id !== paymentId);
-    checkNeedsNoApproval(
-      context,
-      locked.filter(({ payment }) => payment.id !== paymentId),
-    );
-    for (const payment of reversed) {
+    checkResolution(context, row, payments, { paymentId, bothAreReal });
+    const reversed = locked.filter(({ payment }) => payment.id !== paymentId && !bothAreReal);
+    checkNeedsNoApproval(context, reversed);
+    for (const { payment } of reversed) {
       // Two of the payments can be on one account. Read the account again, because the first reversal has changed it.
       const accounts = payment.account_id === null ? undefined : await lockAccounts(tx, [payment.account_id]);
       const [account] = accounts?.values() ?? [];
       await reverseLocked(tx, context, actor, { payment, account, reason });
     }
-    await reprocess(tx, context, row, paymentId);
+    await reprocess(tx, context, row, { acceptedPaymentId: paymentId, bothAreReal });
     await audit(tx, actor, {
       action: 'notification.resolve',
       resource: 'notification',
       resourceId: id,
       before: { outcome: 'conflict' },
-      after: { paymentId, reason },
+      after: { paymentId, ...(bothAreReal && { bothAreReal }), reason },
       event: event('notification.resolved', { paymentId }),
     });
     return getNotification(tx, id);
@@ -67,10 +65,18 @@ export async function resolveConflict(
 
 function checkResolution(
   { currency }: Context,
-  { amount_minor: reported }: NotificationRow,
+  { amount_minor: reported, trans_id: transId }: NotificationRow,
   payments: PaymentRow[],
-  paymentId: number | null,
+  { paymentId, bothAreReal }: { paymentId: number | null; bothAreReal: boolean },
 ): void {
+  if (bothAreReal && paymentId !== null)
+    throw invalidField('bothAreReal', 'must be false if paymentId is given');
+  if (bothAreReal && payments.some((payment) => payment.reference_key === transId)) {
+    throw invalidField(
+      'bothAreReal',
+      'must be false: a manual payment has exactly the reference of the transaction',
+    );
+  }
   if (paymentId === null) return;
   const accepted = payments.find((payment) => payment.id === paymentId);
   if (!accepted) {

@@ -76,7 +76,9 @@ export function notificationRoutes(api: Api, context: Context): void {
         description:
           'Choose one of the manual payments that have the reference and the amount of the notification. The notification is linked to ' +
           'this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the ' +
-          'notification. All manual payments with this reference that you did not choose are reversed in the same database transaction.',
+          'notification. All manual payments with this reference that you did not choose are reversed in the same database transaction. ' +
+          'A conflict with the flag `similar_reference` is with a manual payment whose reference differs only in O and 0, or in I and 1. ' +
+          'If both are real payments, send `bothAreReal: true`, and the manual payment stays.',
         params: ConflictParams,
         body: Resolution,
         response: { 200: Envelope(Notification, 'Conflict resolved.') },

@@ -1,4 +1,3 @@
-import { lockName } from '../../core/database/named-locks.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { auditRow, type ChangeRow, event, eventRow } from '../../events/change-rules.ts';
@@ -10,9 +9,12 @@ import {
   type Facts,
   FUTURE_TIME,
   type Incoming,
+  isProbablySame,
   type KnownNotification,
   type KnownPayment,
+  type KnownTransaction,
   linkedOutcome,
+  locksOfReference,
   NOTIFICATION_OUTCOMES,
   type Notification,
   OTHER_METHOD,
@@ -22,6 +24,7 @@ import {
   paymentRow,
   REPEATED_AFTER_REVERSAL,
   recordedEvent,
+  SIMILAR_REFERENCE,
   type StoredOutcome,
   UNREADABLE_TIME,
 } from '../posting/rules.ts';
@@ -42,6 +45,7 @@ const FLAGS_OF_DECISION = [
   OTHER_METHOD,
   ACCOUNT_FULL,
   REPEATED_AFTER_REVERSAL,
+  SIMILAR_REFERENCE,
   // Set by migration 0018 on conflicts whose manual payment had been reversed.
   'payment_reversed',
 ] as const;
@@ -66,7 +70,7 @@ export function incomingNotification(notification: Notification, region: string)
   const answersRequest = notification.paymentRequestId !== null;
   const interpret = () => (answersRequest ? readNumberOnly(billRef) : readReference(billRef, payer, region));
   const interpretations = flags.includes(OTHER_SHORT_CODE) ? null : interpret();
-  const locks = [lockName('payment reference', reference)];
+  const locks = locksOfReference(reference);
   return {
     notification,
     locks,
@@ -119,9 +123,15 @@ export function decideNotification(
     return planWithoutPayment('differs');
   }
 
-  const [manual, otherManual] = known.payments
+  const [exact, otherManual] = known.payments
     .filter((one) => one.provider === null && one.status !== 'reversed')
     .sort((a, b) => Number(hasAmount(b, amountMinor)) - Number(hasAmount(a, amountMinor)) || a.id - b.id);
+  const similar = exact ? undefined : similarPaymentOf(notification, known, settings);
+  if (similar && similar.id !== acceptedPaymentId) {
+    flags.push(SIMILAR_REFERENCE);
+    return planWithoutPayment('conflict', similar.id);
+  }
+  const manual = exact ?? similar;
   if (!manual) return decideNewPayment(notification, flags, method.id, facts, settings);
   const isForAnother = isMeantForAnother(manual, facts);
   if (isForAnother) flags.push(OTHER_ACCOUNT);
@@ -146,6 +156,20 @@ export function decideNotification(
     }),
     link: { paymentId: manual.id, notification },
   };
+}
+
+/** The manual payment that staff probably recorded for this transaction, with a mistyped reference. */
+function similarPaymentOf(
+  { amountMinor, transTime, acceptedPaymentId, bothAreReal }: Notification,
+  { similar }: KnownTransaction,
+  { timeZone }: PlanSettings,
+): KnownPayment | undefined {
+  if (bothAreReal) return undefined;
+  const paymentDate = businessDay(transTime, timeZone);
+  const [first, ...others] = similar
+    .filter((one) => one.provider === null && isProbablySame({ amountMinor, paymentDate }, one))
+    .sort((a, b) => a.id - b.id);
+  return others.find(({ id }) => id === acceptedPaymentId) ?? first;
 }
 
 function decideNewPayment(
@@ -366,5 +390,6 @@ export function notificationOf(row: NotificationRow, methodCode: string): Notifi
     flags: row.flags,
     stored: { id: row.id, outcome: row.outcome },
     acceptedPaymentId: null,
+    bothAreReal: false,
   };
 }

@@ -70,6 +70,12 @@ export const Resolution = Type.Object(
       ...Id,
       description: 'The manual payment that records this transaction. Null if no manual payment does.',
     }),
+    bothAreReal: Type.Optional(
+      Type.Boolean({
+        description:
+          'Only for a conflict with the flag `similar_reference`, with `paymentId: null`: the manual payment is another payment, so it is not reversed.',
+      }),
+    ),
     reason: Text(500),
   },
   {

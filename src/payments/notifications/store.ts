@@ -92,7 +92,7 @@ export function getNotification(db: Db, id: number): Promise<NotificationRow> {
 
 /**
  * Finds the notifications to reprocess after a payment with this reference was unassigned or reversed: the notifications in
- * conflict, and the notification that is linked to the reversed payment. Does not lock them.
+ * conflict, also because of a similar reference, and the notification that is linked to the reversed payment. Does not lock them.
  * @param key - the reference in the form of `referenceKey`.
  */
 export function findReprocessable(tx: Tx, key: string, reversedId?: number): Promise<NotificationRow[]> {
@@ -108,8 +108,10 @@ function reprocessable(tx: Tx, key: string, reversedId: number | null = null) {
   return tx
     .selectFrom('notifications')
     .selectAll()
-    .where('trans_id', '=', key)
-    .where(sql<boolean>`(outcome = 'conflict' or outcome = 'linked' and payment_id = ${reversedId}::bigint)`)
+    .where(
+      sql<boolean>`(trans_id = ${key} and (outcome = 'conflict' or outcome = 'linked' and payment_id = ${reversedId}::bigint)
+        or outcome = 'conflict' and conflict_payment_id = ${reversedId}::bigint)`,
+    )
     .orderBy('id');
 }
 

@@ -68,6 +68,7 @@ export async function recordPayment(
     paymentMethodId: body.paymentMethodId,
     transactionRef: body.transactionRef?.trim() ?? null,
     paymentDate: body.paymentDate ?? today(context),
+    bothAreReal: body.bothAreReal ?? false,
     externalId: null,
     metadata: {},
     ...externalFieldsOf(body),

@@ -12,10 +12,13 @@ import {
   type ExternalPayment,
   type Facts,
   type Incoming,
+  isProbablySame,
   type KeepAnswer,
   type KnownNotification,
+  type KnownPayment,
   type KnownTransaction,
   linkedOutcome,
+  locksOfReference,
   type ManualPayment,
   NOTIFICATION_OUTCOMES,
   OTHER_METHOD,
@@ -31,7 +34,7 @@ import {
 export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incoming {
   const reference = manual.transactionRef === null ? null : referenceKey(manual.transactionRef);
   const locks = [
-    ...(reference === null ? [] : [lockName('payment reference', reference)]),
+    ...(reference === null ? [] : locksOfReference(reference)),
     ...(manual.externalId === null
       ? []
       : [lockName('payment external id', externalIdKey(manual.externalId))]),
@@ -59,6 +62,10 @@ export function decideManual(
   if (!hasRoomFor(booksOf(account), amountMinor)) return refuse(accountFull('amount'));
   const reported = findReported(manual, known, currency);
   if (reported instanceof AppError) return refuse(reported);
+  const similar = known.similar.find(
+    ({ provider, ...one }) => provider !== null && isProbablySame(manual, one),
+  );
+  if (similar && !reported && !mayKeepBoth(manual)) return refuse(similarError(manual, similar));
   return (paymentId) => {
     const payment = paymentRow(paymentId, now, {
       account_id: accountId,
@@ -141,6 +148,21 @@ function findReported(
     );
   }
   return { notification, payment };
+}
+
+function mayKeepBoth({ actor, bothAreReal }: ManualPayment): boolean {
+  return bothAreReal && mayDo(actor, 'payments:assign');
+}
+
+function similarError({ actor }: ManualPayment, { id, provider_trans_id: transId }: KnownPayment): AppError {
+  const message =
+    `The provider has reported a payment of the same amount as ${transId}, which differs only in O and 0, or in I and 1. ` +
+    (mayDo(actor, 'payments:assign')
+      ? 'If both payments are real, send bothAreReal: true.'
+      : 'If both payments are real, ask finance to record this payment.');
+  return new AppError('DUPLICATE_ENTRY', message, {
+    details: { resource: 'payment', field: 'transactionRef', id },
+  });
 }
 
 function onStatementError(actor: Actor, statementId: number): AppError {

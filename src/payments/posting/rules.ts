@@ -1,12 +1,13 @@
 import type { Actor, Currency } from '../../core/context.ts';
 import type { ItemResult } from '../../core/database/batching.ts';
+import { lockName } from '../../core/database/named-locks.ts';
 import type { NotificationOutcome, PaymentSource, Row, UserRole } from '../../core/database/tables.ts';
 import type { AppError } from '../../core/http/errors.ts';
 import type { ExternalValues } from '../../core/http/external-ids.ts';
 import type { IdempotencyKey, KeptAnswer } from '../../core/http/idempotency.ts';
-import type { PlainDate } from '../../core/values/dates.ts';
+import { daysBetween, type PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { referenceKey } from '../../core/values/reference.ts';
+import { referenceKey, similarKey } from '../../core/values/reference.ts';
 import { auditRow, type ChangeRow, event, eventRow, type NewEvent } from '../../events/change-rules.ts';
 import type { AccompanyingRows, AccountRow, MoneyEvent } from '../../ledger/rules.ts';
 import { receivedEvent } from '../ledger-entry-rules.ts';
@@ -30,6 +31,8 @@ export interface ManualPayment extends Required<ExternalValues> {
   paymentMethodId: number;
   transactionRef: string | null;
   paymentDate: PlainDate;
+  /** Whether staff know that a provider's payment with a similar reference is another payment. */
+  bothAreReal: boolean;
 }
 
 /** A payment that a provider has reported. */
@@ -65,6 +68,8 @@ export interface Notification {
   stored: { id: number; outcome: NotificationOutcome | null } | null;
   /** If staff resolve a conflict: the id of the manual payment that they chose. */
   acceptedPaymentId: number | null;
+  /** Whether staff decided that the manual payments with similar references are other payments. */
+  bothAreReal: boolean;
 }
 
 /** The answer to store under an idempotency key, for repeats of the request. */
@@ -118,12 +123,39 @@ export type KnownNotification = Pick<
 /** The stored data of a reference: notifications, unreversed payments, and reversed payments that have a provider. */
 export interface KnownTransaction {
   payments: KnownPayment[];
+  /** Unreversed payments whose reference differs only in O and 0, or in I and 1 (`similarKey`). */
+  similar: KnownPayment[];
   notifications: KnownNotification[];
   /** The id of the first provider statement that has a payment line for the reference. Searched only for manual payments. */
   statementId: number | null;
 }
 
-export const UNKNOWN_TRANSACTION: KnownTransaction = { payments: [], notifications: [], statementId: null };
+export const UNKNOWN_TRANSACTION: KnownTransaction = {
+  payments: [],
+  similar: [],
+  notifications: [],
+  statementId: null,
+};
+
+const SIMILAR_WITHIN_DAYS = 3;
+
+/**
+ * Whether two payments with similar references are probably one payment, whose reference staff mistyped: their amounts are equal,
+ * and their days differ by at most three.
+ */
+export function isProbablySame(
+  one: { amountMinor: Minor; paymentDate: PlainDate },
+  { amount_minor: amount, payment_date: date }: Pick<PaymentRow, 'amount_minor' | 'payment_date'>,
+): boolean {
+  return (
+    BigInt(amount) === one.amountMinor && Math.abs(daysBetween(date, one.paymentDate)) <= SIMILAR_WITHIN_DAYS
+  );
+}
+
+/** The names of the advisory locks of a reference. Payments with similar references share a lock. */
+export function locksOfReference(key: string): string[] {
+  return [...new Set([key, similarKey(key)])].map((one) => lockName('payment reference', one));
+}
 
 /** A payment found by its external id. */
 export type ExternalPayment = Pick<
@@ -200,6 +232,8 @@ export const NOTIFICATION_OUTCOMES = {
 export const OTHER_SHORT_CODE = 'other_short_code';
 /** The provider repeats a transaction whose payment was reversed. */
 export const REPEATED_AFTER_REVERSAL = 'repeated_after_reversal';
+/** A manual payment of the same amount has a reference that differs only in O and 0, or in I and 1. */
+export const SIMILAR_REFERENCE = 'similar_reference';
 /** The manual payment of the transaction has another payment method than the provider. */
 export const OTHER_METHOD = 'other_method';
 /** The provider's time is missing, unreadable or before the year 2000. */

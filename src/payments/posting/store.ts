@@ -4,11 +4,13 @@ import { lockId, lockName, takeLock } from '../../core/database/named-locks.ts';
 import { run } from '../../core/database/statements.ts';
 import type { Notifications, Row } from '../../core/database/tables.ts';
 import { externalIdKey, hasExternalIdKey } from '../../core/http/external-ids.ts';
+import { similarKey } from '../../core/values/reference.ts';
 import {
   type ExternalPayment,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
+  locksOfReference,
   type Notification,
   REPEATED_AFTER_REVERSAL,
   type StoredOutcome,
@@ -41,7 +43,7 @@ export async function tryLockNames(tx: Tx, names: readonly (readonly string[])[]
  * @param key - the reference in the form of `referenceKey`.
  */
 export async function lockReference(tx: Tx, key: string): Promise<void> {
-  await takeLock(tx, lockName('payment reference', key));
+  for (const lock of locksOfReference(key)) await takeLock(tx, lock);
 }
 
 /**
@@ -66,7 +68,7 @@ export async function nextPaymentIds(tx: Tx, count: number): Promise<number[]> {
 }
 
 /**
- * Finds the payments and notifications of each reference.
+ * Finds the payments and notifications of each reference, and the payments with similar references.
  * @param keys - references in the form of `referenceKey`.
  * @param manualKeys - the keys of manual payments. Statement lines are read only for these keys.
  */
@@ -76,14 +78,17 @@ export async function findTransactions(
   manualKeys: readonly string[],
 ): Promise<ReadonlyMap<string, KnownTransaction>> {
   if (keys.length === 0) return new Map();
+  const similarKeys = [...new Set(keys.map(similarKey))];
   const [payments, notifications, lines] = await Promise.all([
     run<KnownPayment>(
       tx,
       `select p.*, coalesce(u.role, k.role) as recorder_role, k.permissions as key_permissions, a.customer_id
       from payments p left join users u on u.id = p.created_by left join api_keys k on k.id = p.api_key_id
         left join accounts a on a.id = p.account_id
-      where p.reference_key = any($1::text[]) and (p.status <> 'reversed' or p.provider is not null)`,
-      [keys],
+      where (p.reference_key = any($1::text[])
+          or p.reference_key ~ '[OI]' and translate(p.reference_key, 'OI', '01') = any($2::text[]))
+        and (p.status <> 'reversed' or p.provider is not null)`,
+      [[...new Set([...keys, ...similarKeys])], similarKeys],
     ),
     run<KnownNotification>(
       tx,
@@ -96,11 +101,25 @@ export async function findTransactions(
   ]);
   const transactions = new Map<string, KnownTransaction>();
   const transactionOf = (key: string) => {
-    const transaction = transactions.get(key) ?? { payments: [], notifications: [], statementId: null };
+    const transaction = transactions.get(key) ?? {
+      payments: [],
+      similar: [],
+      notifications: [],
+      statementId: null,
+    };
     transactions.set(key, transaction);
     return transaction;
   };
-  for (const payment of payments) transactionOf(payment.reference_key ?? '').payments.push(payment);
+  const keysBySimilar = new Map<string, string[]>();
+  for (const key of new Set(keys))
+    keysBySimilar.set(similarKey(key), [...(keysBySimilar.get(similarKey(key)) ?? []), key]);
+  for (const payment of payments) {
+    const paymentKey = payment.reference_key ?? '';
+    transactionOf(paymentKey).payments.push(payment);
+    if (payment.status === 'reversed') continue;
+    for (const key of keysBySimilar.get(similarKey(paymentKey)) ?? [])
+      if (key !== paymentKey) transactionOf(key).similar.push(payment);
+  }
   for (const notification of notifications)
     transactionOf(notification.trans_id).notifications.push(notification);
   for (const { receipt, statementId } of lines) transactionOf(receipt).statementId = statementId;
@@ -154,6 +173,8 @@ export async function linkToProvider(
     .set({
       provider,
       provider_trans_id: transId,
+      // Differs if staff recorded the payment under a similar reference.
+      reference_key: transId,
       // An unmatched payment stays unmatched, so it gets no match method.
       match_method: sql`case when account_id is null then null else 'manual_entry'::match_method end`,
       match_reason: null,

@@ -116,6 +116,7 @@ export function notificationFields(
     paymentRequestId: null,
     stored: null,
     acceptedPaymentId: null,
+    bothAreReal: false,
   };
 }
 

@@ -1169,7 +1169,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve a notification in conflict
-         * @description Choose one of the manual payments that have the reference and the amount of the notification. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. All manual payments with this reference that you did not choose are reversed in the same database transaction.
+         * @description Choose one of the manual payments that have the reference and the amount of the notification. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. All manual payments with this reference that you did not choose are reversed in the same database transaction. A conflict with the flag `similar_reference` is with a manual payment whose reference differs only in O and 0, or in I and 1. If both are real payments, send `bothAreReal: true`, and the manual payment stays.
          *
          *     Needs the permission `payments:reverse` (roles: admin, manager, finance).
          */
@@ -6525,6 +6525,8 @@ export interface components {
              * @description YYYY-MM-DD, not later than today.
              */
             paymentDate?: string;
+            /** @description Records the payment beside a payment of a provider with the same amount, a date within three days, and a transactionRef that differs only in O and 0, or in I and 1. Without it, such a payment is refused. Needs `payments:assign`. */
+            bothAreReal?: boolean;
             externalId?: string | null;
             /** @description Your own text values by key. At most 20 keys, and at most 500 characters in each value. */
             metadata?: {
@@ -6700,7 +6702,7 @@ export interface components {
             };
         };
         /** @enum {string} */
-        NotificationFlag: "differs_from_first" | "other_account" | "other_method" | "account_full" | "repeated_after_reversal" | "payment_reversed" | "other_short_code" | "unreadable_time" | "future_time";
+        NotificationFlag: "differs_from_first" | "other_account" | "other_method" | "account_full" | "repeated_after_reversal" | "similar_reference" | "payment_reversed" | "other_short_code" | "unreadable_time" | "future_time";
         /** @enum {string} */
         NotificationOutcome: "matched" | "unmatched" | "linked" | "conflict" | "differs" | "repeated";
         /** @description Staff resolved a conflict. The notification was linked to the chosen manual payment, or posted if none was chosen. */
@@ -8866,6 +8868,8 @@ export interface components {
         };
         Resolution: {
             paymentId: number | null;
+            /** @description Only for a conflict with the flag `similar_reference`, with `paymentId: null`: the manual payment is another payment, so it is not reversed. */
+            bothAreReal?: boolean;
             /** @description Must be text with at least one visible character and no control characters. */
             reason: string;
         };

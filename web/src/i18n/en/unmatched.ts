@@ -36,6 +36,8 @@ export const unmatched = {
   'unmatched.conflicts.empty': 'No notification contradicts a manual payment.',
   'unmatched.conflict.lead':
     'The provider reported this payment, and staff recorded payments with the same transaction number. Which of them is the reported one?',
+  'unmatched.conflict.similarLead':
+    'The provider reported this payment, and staff recorded a payment of the same amount. Their transaction numbers differ only in O and 0, or in I and 1. Are they the same payment?',
   'unmatched.conflict.manual': 'Manual payments of this transaction',
   'unmatched.conflict.paidOn': 'Paid on {date}',
   'unmatched.conflict.noAccount': 'No account',
@@ -43,10 +45,13 @@ export const unmatched = {
     'The provider reports another amount, so this payment cannot be the transaction.',
   'unmatched.conflict.none': 'None of them',
   'unmatched.conflict.none.text': 'Post the payment that the provider reported.',
+  'unmatched.conflict.both': 'Both are real',
+  'unmatched.conflict.both.text': 'Post the payment that the provider reported, and keep the manual payment.',
   'unmatched.conflict.reverses': 'Other manual payments of this transaction will be reversed: {count}.',
   'unmatched.conflict.why': 'Reason',
   'unmatched.conflict.reason': 'The manual payment is this transaction',
   'unmatched.conflict.noneReason': 'No manual payment is this transaction',
+  'unmatched.conflict.bothReason': 'They are two payments',
   'unmatched.conflict.resolve': 'Resolve',
   'unmatched.conflict.done': 'Conflict resolved.',
   'unmatched.rejected.empty': 'There are no notifications of this kind.',
@@ -71,6 +76,8 @@ export const unmatched = {
   'notificationFlag.differs_from_first': 'The provider repeated this transaction with other values.',
   'notificationFlag.other_account':
     'The notification points to another account or customer than the manual payment.',
+  'notificationFlag.similar_reference':
+    'A manual payment of the same amount has a transaction number that differs only in O and 0, or in I and 1.',
   'notificationFlag.other_method': 'The manual payment has another payment method.',
   'notificationFlag.account_full': 'The amount is too large for the account.',
   'notificationFlag.repeated_after_reversal':

@@ -37,6 +37,8 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.conflicts.empty': 'Hakuna arifa inayopingana na malipo yaliyoingizwa kwa mkono.',
   'unmatched.conflict.lead':
     'Mtoa huduma ametaarifu malipo haya, na wafanyakazi waliingiza malipo yenye namba ile ile ya muamala. Ni yapi kati ya haya?',
+  'unmatched.conflict.similarLead':
+    'Mtoa huduma alitaarifu malipo haya, na wafanyakazi waliingiza malipo ya kiasi hicho hicho. Namba zao za muamala zinatofautiana tu kwa O na 0, au I na 1. Je, ni malipo yale yale?',
   'unmatched.conflict.manual': 'Malipo ya muamala huu yaliyoingizwa kwa mkono',
   'unmatched.conflict.paidOn': 'Yalilipwa {date}',
   'unmatched.conflict.noAccount': 'Hakuna akaunti',
@@ -44,10 +46,14 @@ export const unmatched: Record<keyof typeof en, string> = {
     'Kiasi ni tofauti na alichotaarifu mtoa huduma: hayawezi kuwa muamala huu.',
   'unmatched.conflict.none': 'Hakuna hata moja',
   'unmatched.conflict.none.text': 'Ingiza malipo aliyotaarifu mtoa huduma.',
+  'unmatched.conflict.both': 'Yote mawili ni ya kweli',
+  'unmatched.conflict.both.text':
+    'Ingiza malipo aliyotaarifu mtoa huduma, na uyaache malipo yaliyoingizwa kwa mkono.',
   'unmatched.conflict.reverses': 'Malipo mengine ya muamala huu yatabatilishwa: {count}.',
   'unmatched.conflict.why': 'Sababu',
   'unmatched.conflict.reason': 'Malipo yaliyoingizwa kwa mkono ndiyo muamala huu',
   'unmatched.conflict.noneReason': 'Hakuna malipo yaliyoingizwa kwa mkono ambayo ni muamala huu',
+  'unmatched.conflict.bothReason': 'Ni malipo mawili tofauti',
   'unmatched.conflict.resolve': 'Tatua',
   'unmatched.conflict.done': 'Mgongano umetatuliwa.',
   'unmatched.rejected.empty': 'Hakuna arifa za aina hii.',
@@ -72,6 +78,8 @@ export const unmatched: Record<keyof typeof en, string> = {
   'notificationFlag.differs_from_first': 'Mtoa huduma alirudia muamala huu na thamani tofauti.',
   'notificationFlag.other_account':
     'Arifa inaelekeza kwa akaunti au mteja mwingine kuliko ya malipo yaliyoingizwa kwa mkono.',
+  'notificationFlag.similar_reference':
+    'Malipo yaliyoingizwa kwa mkono ya kiasi hicho hicho yana namba ya muamala inayotofautiana tu kwa O na 0, au I na 1.',
   'notificationFlag.other_method': 'Malipo yaliyoingizwa kwa mkono yana njia nyingine ya malipo.',
   'notificationFlag.account_full': 'Akaunti haiwezi kupokea kiasi hiki.',
   'notificationFlag.repeated_after_reversal':

@@ -24,6 +24,13 @@ type Payment = Schemas['Payment'];
 const MOST_ROWS = 50;
 /** The value of the choice "None of them". */
 const NONE = 'none';
+/** The value of the choice "Both are real". */
+const BOTH = 'both';
+
+/** Whether the manual payment has another reference, which looks the same. */
+function isSimilar({ flags }: Notification): boolean {
+  return flags.includes('similar_reference');
+}
 
 /** Notifications that contradict manual payments, oldest first. */
 export function Conflicts() {
@@ -49,11 +56,13 @@ export function Conflicts() {
 }
 
 function Conflict({ notification }: { notification: Notification }) {
-  const { transactionRef, flags } = notification;
+  const { transactionRef, conflictingPaymentId, flags } = notification;
   const manual = api.useQuery('get', '/api/payments', {
     params: {
       query: {
-        'filter[transactionRef]': { eq: transactionRef ?? '' },
+        ...(isSimilar(notification)
+          ? { 'filter[id]': { eq: conflictingPaymentId ?? 0 } }
+          : { 'filter[transactionRef]': { eq: transactionRef ?? '' } }),
         'filter[source]': { eq: 'manual' },
         'filter[status]': { ne: 'reversed' },
         sort: 'id:asc',
@@ -63,7 +72,7 @@ function Conflict({ notification }: { notification: Notification }) {
   });
   return (
     <>
-      <p>{t('unmatched.conflict.lead')}</p>
+      <p>{t(isSimilar(notification) ? 'unmatched.conflict.similarLead' : 'unmatched.conflict.lead')}</p>
       <NotificationFacts notification={notification} />
       <Warnings texts={flags.map((flag) => tValue('notificationFlag', flag))} />
       {mayAskProvider() && (
@@ -91,9 +100,8 @@ function ResolveForm({ notification, payments }: ResolveFormProps) {
   const [isMissing, setIsMissing] = useState(false);
   if (!may('payments:reverse')) return null;
 
-  const usualReason =
-    chosen === '' ? '' : t(chosen === NONE ? 'unmatched.conflict.noneReason' : 'unmatched.conflict.reason');
-  const reversedCount = payments.filter(({ id }) => String(id) !== chosen).length;
+  const usualReason = reasonOf(chosen);
+  const reversedCount = chosen === BOTH ? 0 : payments.filter(({ id }) => String(id) !== chosen).length;
   return (
     <Form
       problem={resolve.problem}
@@ -103,8 +111,9 @@ function ResolveForm({ notification, payments }: ResolveFormProps) {
       onSubmit={async (values) => {
         setIsMissing(chosen === '');
         if (chosen === '') return;
-        const paymentId = chosen === NONE ? null : Number(chosen);
-        const body = { paymentId, reason: values.text('reason') };
+        const bothAreReal = chosen === BOTH;
+        const paymentId = chosen === NONE || bothAreReal ? null : Number(chosen);
+        const body = { paymentId, ...(bothAreReal && { bothAreReal }), reason: values.text('reason') };
         const resolved = await resolve.send({ params: { path: { id: notification.id } }, body });
         if (resolved) toast({ text: t('unmatched.conflict.done') });
       }}
@@ -128,6 +137,14 @@ function ResolveForm({ notification, payments }: ResolveFormProps) {
             <span className="muted">{t('unmatched.conflict.none.text')}</span>
           </span>
         </Choice>
+        {isSimilar(notification) && (
+          <Choice name="paymentId" value={BOTH} number={payments.length + 2} onChoose={() => setChosen(BOTH)}>
+            <span className="choice-main">
+              <strong>{t('unmatched.conflict.both')}</strong>
+              <span className="muted">{t('unmatched.conflict.both.text')}</span>
+            </span>
+          </Choice>
+        )}
       </div>
       {isMissing && chosen === '' && <Notice tone="warning">{t('unmatched.chooseFirst')}</Notice>}
       {chosen !== '' && reversedCount > 0 && (
@@ -150,8 +167,15 @@ function ResolveForm({ notification, payments }: ResolveFormProps) {
   );
 }
 
+/** The reason that the form proposes. */
+function reasonOf(chosen: string): string {
+  if (chosen === '') return '';
+  if (chosen === BOTH) return t('unmatched.conflict.bothReason');
+  return t(chosen === NONE ? 'unmatched.conflict.noneReason' : 'unmatched.conflict.reason');
+}
+
 function ManualPayment({ payment, isOtherAmount }: { payment: Payment; isOtherAmount: boolean }) {
-  const { accountId, accountNumber, customer, amount, paymentDate, status } = payment;
+  const { accountId, accountNumber, customer, amount, paymentDate, status, transactionRef } = payment;
   return (
     <>
       <span className="choice-main">
@@ -165,6 +189,7 @@ function ManualPayment({ payment, isOtherAmount }: { payment: Payment; isOtherAm
               {accountNumber}
             </Link>
           )}
+          <span className="mono">{transactionRef}</span>
           {isOtherAmount && <span className="reason">{t('unmatched.conflict.otherAmount')}</span>}
         </span>
       </span>

@@ -1,0 +1,219 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { similarKey } from '../../src/core/values/reference.ts';
+import { expectBooksToBalance } from '../support/books.ts';
+import {
+  accountNow,
+  dataOf,
+  newAccount,
+  notify,
+  pay,
+  paymentNow,
+  reverse,
+  setToday,
+  signUp,
+  useService,
+} from '../support/harness.ts';
+import { notification } from '../support/http.ts';
+
+// Staff type the letter O for the digit 0, and I for 1. Real transaction ids contain all of these.
+
+const service = useService();
+beforeAll(() => setToday(service, '2026-11-30'));
+
+let references = 0;
+/** A transaction id with the digits 0 and 1, and the text that staff type instead. */
+function newReferences(): { transId: string; typed: string } {
+  references += 1;
+  const end = String(references).padStart(2, '2').replaceAll('0', '9').replaceAll('1', '8');
+  return { transId: `QA0I${end}${references}1O`, typed: `QAOI${end}${references}IO` };
+}
+
+/** Reports a payment of 400 on 2 November. */
+async function notified(fields: Record<string, unknown>) {
+  return (await notify(service, notification({ TransTime: '20261102101530', ...fields }))).body.data;
+}
+const conflictOf = async (transId: string) =>
+  (await dataOf(service.call('GET', `/notifications?filter[transactionRef]=${transId}`)))[0];
+const resolve = (id: number, body: object) =>
+  service.call('POST', `/notifications/${id}/resolve`, { paymentId: null, reason: 'checked', ...body });
+
+/** A conflict between a manual payment and a notification of 400 on one day. */
+async function conflict() {
+  const account = await newAccount(service);
+  const { transId, typed } = newReferences();
+  const manual = await pay(service, account.id, 400, { transactionRef: typed, paymentDate: '2026-11-02' });
+  const { outcome } = await notified({ TransID: transId, BillRefNumber: account.accountNumber });
+  expect(outcome).toBe('conflict');
+  const stored = await conflictOf(transId);
+  expect(stored).toMatchObject({
+    flags: ['similar_reference'],
+    conflictingPaymentId: manual.id,
+    paymentId: null,
+  });
+  expect((await accountNow(service, account.id)).paid).toBe(400);
+  await expectBooksToBalance(service.context);
+  return { account, transId, manual, id: stored.id as number };
+}
+
+describe('a notification whose reference differs from that of a manual payment only in O and 0, or in I and 1', () => {
+  it('is a conflict, and is linked to this payment if staff choose it', async () => {
+    const { account, transId, manual, id } = await conflict();
+    expect((await resolve(id, { paymentId: manual.id })).body.data).toMatchObject({
+      outcome: 'linked',
+      paymentId: manual.id,
+      flags: ['other_method'],
+    });
+    expect(await paymentNow(service, manual.id)).toMatchObject({ transactionRef: manual.transactionRef });
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    const again = await service.call('POST', '/payments', {
+      ...{ accountId: account.id, amount: 400, paymentMethodId: 2, transactionRef: transId },
+    });
+    expect([again.status, again.body.error.details.id]).toEqual([409, manual.id]);
+    await expectBooksToBalance(service.context);
+    await reverse(service, manual.id);
+    expect(await conflictOf(transId)).toMatchObject({ outcome: 'matched' });
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is posted beside this payment if both are real', async () => {
+    const { account, transId, manual, id } = await conflict();
+    const { body } = await resolve(id, { bothAreReal: true });
+    expect(body.data).toMatchObject({ outcome: 'matched', flags: [] });
+    expect(await paymentNow(service, manual.id)).toMatchObject({ status: 'matched' });
+    expect((await accountNow(service, account.id)).paid).toBe(800);
+    const [audited] = await dataOf(
+      service.call('GET', `/audit?filter[action]=notification.resolve&filter[resourceId]=${id}`),
+    );
+    expect(audited.after).toEqual({ paymentId: null, bothAreReal: true, reason: 'checked' });
+    const repeat = await notify(
+      service,
+      notification({ TransID: transId, BillRefNumber: account.accountNumber }),
+    );
+    expect(repeat.body.data.outcome).not.toBe('matched');
+    await reverse(service, manual.id);
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('replaces this payment if staff choose none', async () => {
+    const { account, manual, id } = await conflict();
+    expect((await resolve(id, {})).body.data).toMatchObject({ outcome: 'matched' });
+    expect(await paymentNow(service, manual.id)).toMatchObject({ status: 'reversed' });
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is posted when this payment is reversed', async () => {
+    const { account, transId, manual } = await conflict();
+    await reverse(service, manual.id);
+    expect(await conflictOf(transId)).toMatchObject({ outcome: 'matched', flags: [] });
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    await expectBooksToBalance(service.context);
+  });
+
+  it.each([
+    ['the amount differs', { amount: 401 }],
+    ['the day differs by four', { paymentDate: '2026-10-29' }],
+  ])(
+    'is posted if %s',
+    async (_name, {
+      amount = 400,
+      paymentDate = '2026-11-02',
+    }: { amount?: number; paymentDate?: string }) => {
+      const { id, accountNumber } = await newAccount(service);
+      const { transId, typed } = newReferences();
+      await pay(service, id, amount, { transactionRef: typed, paymentDate });
+      expect(await notified({ TransID: transId, BillRefNumber: accountNumber })).toMatchObject({
+        outcome: 'matched',
+      });
+    },
+  );
+
+  it('is linked to a manual payment with exactly its reference', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const { transId, typed } = newReferences();
+    await pay(service, id, 400, { transactionRef: typed, paymentDate: '2026-11-02' });
+    const exact = await pay(service, id, 400, { transactionRef: transId, paymentDate: '2026-11-02' });
+    expect(await notified({ TransID: transId, BillRefNumber: accountNumber })).toMatchObject({
+      outcome: 'linked',
+      paymentId: exact.id,
+    });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is posted if that payment is of the provider, or is linked to a transaction', async () => {
+    const { id, accountNumber: BillRefNumber } = await newAccount(service);
+    const { transId, typed } = newReferences();
+    await pay(service, id, 400, { transactionRef: typed, paymentDate: '2026-11-02' });
+    expect(await notified({ TransID: typed, BillRefNumber })).toMatchObject({ outcome: 'linked' });
+    expect(await notified({ TransID: transId, BillRefNumber })).toMatchObject({ outcome: 'matched' });
+    expect(await notified({ TransID: similarKey(transId), BillRefNumber })).toMatchObject({
+      outcome: 'matched',
+    });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('cannot be resolved with bothAreReal and a payment, or if a manual payment has exactly the reference', async () => {
+    const { manual, id } = await conflict();
+    expect((await resolve(id, { paymentId: manual.id, bothAreReal: true })).status).toBe(400);
+    const { id: accountId, accountNumber } = await newAccount(service);
+    const { transId } = newReferences();
+    await pay(service, accountId, 300, { transactionRef: transId });
+    expect(await notified({ TransID: transId, BillRefNumber: accountNumber })).toMatchObject({
+      outcome: 'conflict',
+    });
+    const refused = await resolve((await conflictOf(transId)).id, { bothAreReal: true });
+    expect(refused.body.error.details.fields).toMatchObject([{ path: 'bothAreReal' }]);
+  });
+
+  it('is posted once with a manual payment that arrives at the same time', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const pairs = Array.from({ length: 5 }, newReferences);
+    await Promise.all(
+      pairs.flatMap(({ transId, typed }) => [
+        notified({ TransID: transId, BillRefNumber: accountNumber }),
+        service.call('POST', '/payments', {
+          ...{
+            accountId: id,
+            amount: 400,
+            paymentMethodId: 2,
+            transactionRef: typed,
+            paymentDate: '2026-11-02',
+          },
+        }),
+      ]),
+    );
+    expect((await accountNow(service, id)).paid).toBe(5 * 400);
+    await expectBooksToBalance(service.context);
+  });
+});
+
+describe('a manual payment whose reference differs from that of a provider’s payment only in O and 0, or in I and 1', () => {
+  it('is refused, unless staff who assign payments say that both are real', async () => {
+    const { id: accountId, accountNumber } = await newAccount(service);
+    const { transId, typed } = newReferences();
+    const { paymentId } = await notified({ TransID: transId, BillRefNumber: accountNumber });
+    const body = {
+      accountId,
+      amount: 400,
+      paymentMethodId: 2,
+      transactionRef: typed,
+      paymentDate: '2026-11-02',
+    };
+    const refused = await service.call('POST', '/payments', body);
+    expect([refused.status, refused.body.error.details]).toEqual([
+      409,
+      { resource: 'payment', field: 'transactionRef', id: paymentId },
+    ]);
+    expect(refused.body.error.message).toContain('bothAreReal');
+    const { accessToken: token } = await signUp(service, { role: 'agent' });
+    const byAgent = await service.call('POST', '/payments', { ...body, bothAreReal: true }, { token });
+    expect([byAgent.status, byAgent.body.error.message]).toEqual([409, expect.stringContaining('finance')]);
+    expect((await service.call('POST', '/payments', { ...body, bothAreReal: true })).status).toBe(201);
+    expect(
+      (await service.call('POST', '/payments', { ...body, amount: 401, transactionRef: `${typed}O` })).status,
+    ).toBe(201);
+    await expectBooksToBalance(service.context);
+  });
+});
