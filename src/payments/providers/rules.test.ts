@@ -81,6 +81,7 @@ describe('a call of a provider', () => {
       paymentRequestId: null,
       stored: null,
       acceptedPaymentId: null,
+      bothAreReal: false,
     });
   });
 });
@@ -161,6 +162,7 @@ describe('a payment on a statement', () => {
       paymentRequestId: null,
       stored: null,
       acceptedPaymentId: null,
+      bothAreReal: false,
     });
   });
 });
