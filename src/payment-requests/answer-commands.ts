@@ -18,6 +18,7 @@ import {
   setEnded,
   setPaid,
   setPayment,
+  setUnknown,
 } from './change-commands.ts';
 import {
   certainPayment,
@@ -46,7 +47,7 @@ type Queue = Pick<PostingQueue, 'submit'>;
 
 /**
  * Stores the provider's answer to a request, and posts the payment that the answer reports. An answer that does not fit its
- * request is stored as a rejected notification. If this request has no outcome yet, the service then asks for the outcome.
+ * request is stored as a rejected notification. If the request has no outcome yet, the service then asks for the outcome.
  */
 export async function receiveAnswer(
   context: Context,
@@ -93,10 +94,16 @@ async function storeAnswer(
       (paid === null ? undefined : await problemOfReceipt(tx, row, paid.receipt, config.PHONE_REGION));
     if (problem !== undefined) {
       await insertRejected(tx, provider, body, `payment request ${row.id}: ${problem}`);
-      if (row.ended_at === null) await updateRequest(tx, row.id, { next_step_at: now });
+      if (row.ended_at === null) await updateRequest(tx, row.id, { ...sentColumn(row), next_step_at: now });
       return undefined;
     }
-    const known = await updateRequest(tx, row.id, idColumns(row, answer));
+    const known = await updateRequest(tx, row.id, { ...idColumns(row, answer), ...sentColumn(row) });
+    if (result.outcome === 'waiting') {
+      if (row.ended_at !== null) return known;
+      return mayMove(row.status, 'unknown')
+        ? setUnknown(tx, known, result.message, now)
+        : updateRequest(tx, row.id, { next_step_at: now });
+    }
     if (result.outcome === 'ended')
       return mayMove(row.status, 'declined') ? setEnded(tx, known, result, now) : known;
     if (mayMove(row.status, 'paid')) return setPaid(tx, known, paid, result.message, now);
@@ -105,6 +112,14 @@ async function storeAnswer(
       ? updateRequest(tx, row.id, { receipt: paid.receipt, paid_body: paid.body })
       : replacePayment(tx, known, paid);
   });
+}
+
+/**
+ * The column that says that the request was sent. An answer proves this, also if the call seemed to fail: the request must then not
+ * be sent again, because the customer could pay twice.
+ */
+function sentColumn({ send_started_at: sentAt, created_at: createdAt }: PaymentRequestRow) {
+  return { send_started_at: new Date(sentAt ?? createdAt) };
 }
 
 /** @returns a text for staff: why the transaction cannot be the payment of the request. */

@@ -168,7 +168,7 @@ async function startSending(
     if (row?.status !== 'requested' || row.send_started_at !== startedAt) return undefined;
     const now = clock.now();
     if (startedAt !== null) {
-      const message = 'The service stopped while it sent the request.';
+      const message = 'It is not known whether the provider received the request.';
       await setUnknown(tx, row, message, nextQueryAt(row, now));
       return 'interrupted';
     }

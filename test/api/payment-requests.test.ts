@@ -344,6 +344,43 @@ describe('a payment request', () => {
     expect(await newAnsweredRequest()).toMatchObject({ status: 'declined', reason: 'phone_busy' });
   });
 
+  it.each(['SFC_IC0003', 'TP40087', 2028])(
+    'is declined by an answer with the code %s, frees its phone, and accepts a later payment',
+    async (ResultCode) => {
+      const request = await newSilentRequest();
+      const answer = await postAnswer(request.id, { ResultCode, ResultDesc: 'No operator' });
+      expect([answer.status, answer.body]).toEqual([200, { ResultCode: 0, ResultDesc: 'Accepted' }]);
+      const providerMessage = `No operator (${ResultCode})`;
+      await expectRequest(request.id, { status: 'declined', reason: 'refused', providerMessage });
+      wait(121);
+      plan = USUAL_PLAN;
+      const next = await newAnsweredRequest({ phone: request.phone });
+      expect(next).toMatchObject({ status: 'paid', paymentId: expect.any(Number) });
+      const MpesaReceiptNumber = `AFTER${ResultCode}`;
+      await postAnswer(request.id, {}, { Amount: 400, MpesaReceiptNumber });
+      await expectRequest(request.id, {
+        status: 'paid',
+        reason: null,
+        transactionRef: MpesaReceiptNumber.toUpperCase(),
+      });
+      expect(await paymentsOf(request.accountId)).toHaveLength(1);
+      expect(await paymentsOf(next.accountId)).toHaveLength(1);
+      expect(await read(next.id)).toEqual(next);
+    },
+  );
+
+  it('stays open after an answer that says that it is being processed, and the provider is asked', async () => {
+    const request = await newSilentRequest();
+    const ResultDesc = 'The transaction is still under processing';
+    expect((await postAnswer(request.id, { ResultCode: 4999, ResultDesc })).status).toBe(200);
+    await expectRequest(request.id, { status: 'unknown', endedAt: null, providerMessage: ResultDesc });
+    expect((await ask(request.accountId, { amount: 300, phone: request.phone })).status).toBe(409);
+    await take('ask');
+    await expectRequest(request.id, { status: 'paid' });
+    await postAnswer(request.id, { ResultCode: 4999, ResultDesc });
+    await expectRequest(request.id, { status: 'paid' });
+  });
+
   it('is posted from the provider’s answer alone, if the notification is lost', async () => {
     plan = { ...USUAL_PLAN, notification: 'never' };
     const request = await newAnsweredRequest();
@@ -824,6 +861,25 @@ describe('sending a request', () => {
     await expectRequest(request.id, { status: 'paid' });
     expect(prompted(request.phone)).toHaveLength(1);
   });
+
+  it.each([
+    ['paid', {}, { Amount: 400, MpesaReceiptNumber: 'BETWEEN1' }],
+    ['declined', { ResultCode: 1032 }, {}],
+    ['unknown', { ResultCode: 4999 }, {}],
+    ['unknown', {}, { Amount: 500, MpesaReceiptNumber: 'BETWEEN2' }],
+  ] as const)(
+    'is not repeated if the provider reports an outcome between two tries: %s with %j and %j',
+    async (status, fields, items) => {
+      provider.failures.refusedAsBusy = 1;
+      const request = await newAnsweredRequest();
+      expect(request).toMatchObject({ status: 'requested', sentAt: null });
+      expect((await postAnswer(request.id, fields, items)).status).toBe(200);
+      wait(3);
+      await send();
+      expect(prompted(request.phone)).toEqual([]);
+      await expectRequest(request.id, { status });
+    },
+  );
 
   it('gets another access token if the provider refuses the current one', async () => {
     provider.tokens.expireAll();

@@ -39,8 +39,15 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 /** A token is replaced this long before it expires, because a call takes time. */
 const RENEWED_BEFORE_MS = 60_000;
 const TOKEN_PATH = '/oauth/v1/generate';
-/** The codes with which the API refuses a token. Some answers with these codes have the status 404. */
-const INVALID_TOKEN = /^(404\.001\.03|401\.00[23]\.01)$/;
+/** The codes with which the API refuses a token. Some answers with these codes have the status 400 or 404. */
+const INVALID_TOKEN = /^(404\.001\.03|400\.003\.01|401\.00[23]\.01)$/;
+/**
+ * The refusals that the API sends as server errors. A call with any other server error may have been processed: the same code also
+ * means that a transaction is being processed, so the text must be listed, too.
+ */
+const REFUSAL_CODE = '500.001.1001';
+const REFUSAL_TEXT =
+  /^(\[[^\]]*\][\s-]*)?(merchant does not exist|wrong credentials|unable to lock subscriber(, a transaction is already in process( for the current subscriber)?)?)[\s.]*$/i;
 const MAX_MESSAGE_LENGTH = 200;
 
 interface Token {
@@ -88,7 +95,7 @@ export function createMobilemoneyApi(
         if (attempt === 1) continue;
         throw new ProviderApiError('unauthorized', `${given.path}: the API rejected its new access token.`);
       }
-      if (answer.status === 200 && fields) return { fields, text: answer.text };
+      if (answer.status === 200 && fields && !isRefusal(fields)) return { fields, text: answer.text };
       throw errorOf(given.path, answer, fields);
     }
   }
@@ -152,7 +159,16 @@ async function send(
 }
 
 function isTokenRefused({ status }: HttpAnswer, fields: Record<string, unknown> | undefined): boolean {
-  return status === 401 || (fields !== undefined && INVALID_TOKEN.test(textOf(fields, 'errorCode') ?? ''));
+  const hasCode = fields !== undefined && INVALID_TOKEN.test(textOf(fields, 'errorCode') ?? '');
+  return status === 401 || (hasCode && status < 500);
+}
+
+function isRefusal(fields: Record<string, unknown> | undefined): boolean {
+  return (
+    fields !== undefined &&
+    textOf(fields, 'errorCode') === REFUSAL_CODE &&
+    REFUSAL_TEXT.test(textOf(fields, 'errorMessage') ?? '')
+  );
 }
 
 function errorOf(
@@ -164,8 +180,13 @@ function errorOf(
   const message = `${path}: status ${status}${reported ? `, ${reported.slice(0, MAX_MESSAGE_LENGTH)}` : ''}`;
   if (status === 429) return new ProviderApiError('busy', message, retryAfterSeconds);
   // An answer of status 200 that is not JSON comes from a proxy, or is incomplete. So it counts as `no_answer`.
-  const isRefused = status >= 400 && status < 500 && status !== 408;
+  const isRefused = (status >= 400 && status < 500 && status !== 408) || isRefusal(fields);
   return new ProviderApiError(isRefused ? 'refused' : 'no_answer', message, retryAfterSeconds, status);
+}
+
+/** Whether a code means success. The API writes it with one zero or with several. */
+export function isZero(code: string | null): boolean {
+  return code !== null && /^0+$/.test(code);
 }
 
 /** The error for an answer of status 200 whose code refuses the call. */

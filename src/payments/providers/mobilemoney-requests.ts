@@ -6,6 +6,7 @@ import {
   ACKNOWLEDGEMENT,
   Acknowledged,
   createMobilemoneyApi,
+  isZero,
   type MobilemoneyApi,
   OpenObject,
 } from './mobilemoney-api.ts';
@@ -34,30 +35,25 @@ const PHONE = /^\+254[17]\d{8}$/;
 /** In shillings, per transaction. */
 const MAX_AMOUNT = 250_000n;
 
-const ACCEPTED = '0';
-const PAID = '0';
-/** The codes that end a request without a payment. */
-const REASON_OF_CODE: Readonly<Record<string, EndReason>> = {
-  '1': 'insufficient_funds',
-  '17': 'refused',
-  '26': 'refused',
-  '1001': 'phone_busy',
-  '1019': 'no_answer',
-  '1025': 'refused',
-  '1031': 'cancelled',
-  '1032': 'cancelled',
-  '1037': 'no_answer',
-  '2001': 'wrong_pin',
-  '8006': 'wrong_pin',
-  '9999': 'refused',
-};
+/** The codes that end a request without a payment, also as the answer to a query. */
+const REASON_OF_CODE: ReadonlyMap<string, EndReason> = new Map([
+  ['1', 'insufficient_funds'],
+  ['17', 'refused'],
+  ['26', 'refused'],
+  ['1001', 'phone_busy'],
+  ['1019', 'no_answer'],
+  ['1025', 'refused'],
+  ['1031', 'cancelled'],
+  ['1032', 'cancelled'],
+  ['1037', 'no_answer'],
+  ['2001', 'wrong_pin'],
+  ['8006', 'wrong_pin'],
+  ['9999', 'refused'],
+]);
 const STILL_PROCESSING = '4999';
-/** While the customer has not answered, the API answers with an error that has this message. */
+/** A message that means that the customer can still pay. While the customer has not answered, queries get an error with it. */
 const IS_PROCESSING = /being processed|under processing/i;
-/**
- * A phone can show one prompt at a time. If it still shows another prompt, the provider answers with a server error that has this
- * message. The provider has then certainly not processed the request.
- */
+/** A phone can show one prompt at a time. If it still shows another prompt, the provider refuses the request with this message. */
 const IS_PHONE_BUSY = /unable to lock subscriber/i;
 
 const AnswerBody = OpenObject(
@@ -66,7 +62,9 @@ const AnswerBody = OpenObject(
       stkCallback: OpenObject({
         MerchantRequestID: Type.Optional(Type.String()),
         CheckoutRequestID: Type.String({ description: 'The provider’s id of the request.' }),
-        ResultCode: Type.Integer({ description: '0 means paid.' }),
+        ResultCode: Type.Union([Type.Integer(), Type.String()], {
+          description: '0 means paid. Some codes have letters, such as SFC_IC0003.',
+        }),
         ResultDesc: Type.Optional(Type.String()),
         CallbackMetadata: Type.Optional(
           OpenObject({ Item: Type.Array(OpenObject({ Name: Type.String() })) }),
@@ -171,7 +169,7 @@ async function send(connection: Connection, request: PaymentToRequest, now: Date
     const requestId = textOf(fields, 'CheckoutRequestID');
     const code = textOf(fields, 'ResponseCode');
     const message = textOf(fields, 'ResponseDescription') ?? `ResponseCode ${code}`;
-    if (code !== null && code !== ACCEPTED) return { outcome: 'refused', reason: 'refused', message };
+    if (code !== null && !isZero(code)) return refusal(message);
     if (requestId === null) return { outcome: 'unknown', message: 'The provider returned no request id.' };
     return { outcome: 'sent', requestId, merchantRequestId: textOf(fields, 'MerchantRequestID') };
   } catch (error) {
@@ -182,10 +180,9 @@ async function send(connection: Connection, request: PaymentToRequest, now: Date
 function sendFailure(error: unknown): SendResult {
   const message = messageOf(error);
   if (!(error instanceof ProviderApiError)) return { outcome: 'unknown', message };
-  if (IS_PHONE_BUSY.test(message)) return { outcome: 'refused', reason: 'phone_busy', message };
   switch (error.problem) {
     case 'refused':
-      return { outcome: 'refused', reason: 'refused', message };
+      return refusal(message);
     case 'not_sent':
     case 'unauthorized':
     case 'busy':
@@ -194,6 +191,12 @@ function sendFailure(error: unknown): SendResult {
     case 'too_large':
       return { outcome: 'unknown', message };
   }
+}
+
+/** The result of a refused call. A refusal of a request that is being processed does not end it: the customer may still pay. */
+function refusal(message: string): SendResult {
+  if (IS_PROCESSING.test(message)) return { outcome: 'unknown', message };
+  return { outcome: 'refused', reason: IS_PHONE_BUSY.test(message) ? 'phone_busy' : 'refused', message };
 }
 
 async function findResult({ api, config }: Connection, requestId: string, now: Date): Promise<RequestResult> {
@@ -206,7 +209,11 @@ async function findResult({ api, config }: Connection, requestId: string, now: D
         outcome: 'unknown',
         message: `The answer of the provider is about another request, ${answered}.`,
       };
-    return resultOf(textOf(fields, 'ResultCode'), textOf(fields, 'ResultDesc'));
+    const code = textOf(fields, 'ResponseCode');
+    const message = textOf(fields, 'ResultDesc') ?? textOf(fields, 'errorMessage');
+    // If the query failed, a result code may be about the query.
+    if (code !== null && !isZero(code)) return { outcome: 'unknown', message };
+    return resultOf(textOf(fields, 'ResultCode'), message);
   } catch (error) {
     const message = messageOf(error);
     return { outcome: IS_PROCESSING.test(message) ? 'waiting' : 'unknown', message };
@@ -214,28 +221,30 @@ async function findResult({ api, config }: Connection, requestId: string, now: D
 }
 
 function resultOf(code: string | null, message: string | null): RequestResult {
-  if (code === PAID) return { outcome: 'paid', message };
-  if (code === STILL_PROCESSING) return { outcome: 'waiting', message };
-  const reason = code === null ? undefined : REASON_OF_CODE[code];
+  if (isZero(code)) return { outcome: 'paid', message };
+  if (code === STILL_PROCESSING || IS_PROCESSING.test(message ?? '')) return { outcome: 'waiting', message };
+  const reason = REASON_OF_CODE.get(code ?? '');
   return reason ? { outcome: 'ended', reason, message } : { outcome: 'unknown', message };
 }
 
 /**
  * An answer that the provider posts is final, so a code without a known meaning ends the request, too. In the answer to a query,
  * such a code may report an error of the query itself.
+ * @returns undefined if there is no code.
  */
-function finalResultOf(code: string | null, message: string | null): RequestResult {
+function postedResultOf(code: string | null, message: string | null): RequestAnswer['result'] | undefined {
+  if (code === null) return undefined;
   const result = resultOf(code, message);
-  const isOtherCode = result.outcome === 'unknown' && code !== null && /^-?\d+$/.test(code);
-  return isOtherCode ? { outcome: 'ended', reason: 'refused', message } : result;
+  if (result.outcome !== 'unknown') return result;
+  return { outcome: 'ended', reason: 'refused', message: `${message ?? 'ResultCode'} (${code})` };
 }
 
 function readAnswer(body: Buffer): RequestAnswer | undefined {
   const fields = parseJsonObject(body);
   const answer = recordOf(recordOf(fields?.Body)?.stkCallback) ?? recordOf(fields?.stkCallback);
   if (!answer) return undefined;
-  const result = finalResultOf(textOf(answer, 'ResultCode'), textOf(answer, 'ResultDesc'));
-  if (result.outcome !== 'paid' && result.outcome !== 'ended') return undefined;
+  const result = postedResultOf(textOf(answer, 'ResultCode'), textOf(answer, 'ResultDesc'));
+  if (!result) return undefined;
   const items = itemsOf(answer);
   return {
     requestId: textOf(answer, 'CheckoutRequestID'),

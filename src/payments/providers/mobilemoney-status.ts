@@ -4,6 +4,7 @@ import { parseCompactTime } from '../../core/values/dates.ts';
 import {
   ACKNOWLEDGEMENT,
   Acknowledged,
+  isZero,
   type MobilemoneyApi,
   OpenObject,
   refusalOf,
@@ -26,8 +27,6 @@ interface MobilemoneyStatusSettings {
 }
 
 const QUERY_PATH = '/mpesa/transactionstatus/v1/query';
-const ACCEPTED = '0';
-const FOUND = '0';
 /**
  * "The transaction receipt number does not exist." The documentation has no code for it. This is the code in recorded answers,
  * and in the answers of M-PESA Ethiopia (https://m-pesabusiness.safaricom.et). Every other error code is about the query, not
@@ -56,7 +55,7 @@ export function mobilemoneyStatus(api: MobilemoneyApi, settings: MobilemoneyStat
       };
       const { fields } = await api.call({ path: QUERY_PATH, body }, signal);
       const code = textOf(fields, 'ResponseCode');
-      if (code !== null && code !== ACCEPTED) throw refusalOf(QUERY_PATH, code, fields);
+      if (code !== null && !isZero(code)) throw refusalOf(QUERY_PATH, code, fields);
       return textOf(fields, 'ConversationID') ?? textOf(fields, 'OriginatorConversationID');
     },
   };
@@ -71,8 +70,9 @@ function encrypted({ password, publicKey }: MobilemoneyStatusSettings): string {
 const AnswerBody = OpenObject(
   {
     Result: OpenObject({
-      ResultCode: Type.Integer({
-        description: '0 means that the transaction was found, and 2032 that it does not exist.',
+      ResultCode: Type.Union([Type.Integer(), Type.String()], {
+        description:
+          '0 means that the transaction was found, and 2032 that it does not exist. Some codes have letters, such as SFC_IC0003.',
       }),
       ResultDesc: Type.Optional(Type.String()),
       OriginatorConversationID: Type.Optional(Type.String()),
@@ -124,7 +124,7 @@ export const mobilemoneyStatusAnswers: StatusAnswers = {
     const message = textOf(result, 'ResultDesc');
     const values = parametersOf(result);
     const transactionRef = values.get('receiptno') ?? null;
-    if (code === FOUND)
+    if (isZero(code))
       return { transactionRef, transaction: readTransaction(values), doesNotExist: false, message };
     const doesNotExist = code === DOES_NOT_EXIST;
     return {

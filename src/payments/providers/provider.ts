@@ -206,7 +206,8 @@ export type SendResult =
 export type RequestResult =
   | { outcome: 'paid'; message: string | null }
   | { outcome: 'ended'; reason: EndReason; message: string | null }
-  | { outcome: 'waiting' | 'unknown'; message: string | null };
+  | { outcome: 'waiting'; message: string | null }
+  | { outcome: 'unknown'; message: string | null };
 
 /** Why a request ended without a payment. `refused` and `not_sent` are about the request, and the others about the customer. */
 export type EndReason =
@@ -218,12 +219,13 @@ export type EndReason =
   | 'no_answer'
   | 'not_sent';
 
-/** The answer that a provider posts after the customer has paid or refused. */
+/** The answer that a provider posts, usually after the customer has paid or refused. */
 export interface RequestAnswer {
   /** The provider's id of the request. */
   requestId: string | null;
   merchantRequestId: string | null;
-  result: Extract<RequestResult, { outcome: 'paid' | 'ended' }>;
+  /** `waiting`: the provider has no outcome yet. */
+  result: Exclude<RequestResult, { outcome: 'unknown' }>;
   /** The id of the transaction. */
   receipt: string | null;
   /** A decimal number in units of the currency. */

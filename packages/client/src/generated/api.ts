@@ -8220,8 +8220,8 @@ export interface components {
                     MerchantRequestID?: string;
                     /** @description The provider’s id of the request. */
                     CheckoutRequestID: string;
-                    /** @description 0 means paid. */
-                    ResultCode: number;
+                    /** @description 0 means paid. Some codes have letters, such as SFC_IC0003. */
+                    ResultCode: number | string;
                     ResultDesc?: string;
                     CallbackMetadata?: {
                         Item: ({
@@ -8514,8 +8514,8 @@ export interface components {
         };
         ProviderStatusAnswer: {
             Result: {
-                /** @description 0 means that the transaction was found, and 2032 that it does not exist. */
-                ResultCode: number;
+                /** @description 0 means that the transaction was found, and 2032 that it does not exist. Some codes have letters, such as SFC_IC0003. */
+                ResultCode: number | string;
                 ResultDesc?: string;
                 OriginatorConversationID?: string;
                 /** @description The provider’s id of the query. */
