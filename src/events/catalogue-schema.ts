@@ -127,7 +127,10 @@ export const EVENTS = {
     data: ['amountMinor', 'paymentMethodId', 'paymentDate'],
     isDerived: true,
   },
-  'payment.assigned': { when: 'Staff assigned an unmatched payment to an account.', data: PAYMENT_DATA },
+  'payment.assigned': {
+    when: 'An unmatched payment was assigned to an account: by staff, or because the provider reported more about it.',
+    data: PAYMENT_DATA,
+  },
   'payment.unassigned': {
     when: 'Staff unassigned a payment from its account. The payment is now in the list of unmatched payments.',
     data: PAYMENT_DATA,

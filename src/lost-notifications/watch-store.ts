@@ -46,7 +46,7 @@ export interface ReadNotification {
   business_short_code: string | null;
   /**
    * Whether the provider's balance includes the payment. Also true for a pending notification: the service posts it later, but
-   * this watch does not read it again.
+   * this watch does not read it again. False for a repeat of another call, which has the same balance.
    */
   isInBalance: boolean;
 }
@@ -55,8 +55,12 @@ export interface ReadNotification {
 export async function readNotifications(tx: Tx, watch: WatchRow, limit: number): Promise<ReadNotification[]> {
   const { rows } = await sql<ReadNotification>`
     select id, received_at, raw_body, amount_minor, trans_time, business_short_code,
-      status <> 'rejected' and outcome is distinct from 'differs' as "isInBalance"
-    from notifications
+      status <> 'rejected' and outcome is distinct from 'differs' and (outcome is distinct from 'repeated' or not exists (
+        select from notifications e
+        where e.trans_id = n.trans_id and e.provider = n.provider and e.source = 'webhook' and e.id < n.id
+          and e.payment_request_id is null and e.status <> 'rejected' and e.outcome is distinct from 'differs'
+      )) as "isInBalance"
+    from notifications n
     where (received_at, id) > (${watch.read_until}::timestamptz, ${watch.read_id}::bigint)
       and received_at < ${ALL_COMMITTED} and provider = ${watch.provider} and source = 'webhook'
     order by received_at, id limit ${limit}`.execute(tx);

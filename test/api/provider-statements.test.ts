@@ -973,11 +973,14 @@ describe('a payment that is missing in the books', () => {
     expect(figures(statement)).toMatchObject({ missing_in_books: [40, 400] });
     const [answers] = await Promise.all([
       Promise.all(
-        many
-          .toReversed()
-          .map(({ receipt, account }) =>
-            notified(service, { TransID: receipt, TransAmount: '10', BillRefNumber: account }),
-          ),
+        many.toReversed().map(({ receipt, account }) =>
+          notified(service, {
+            TransID: receipt,
+            TransAmount: '10',
+            BillRefNumber: account,
+            MSISDN: '2547****678',
+          }),
+        ),
       ),
       started(statement.id, 'import'),
     ]);

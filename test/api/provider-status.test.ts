@@ -65,6 +65,18 @@ describe('GET /providers/status', () => {
 });
 
 describe('a gap in the running balance', () => {
+  it('is not found because a call is repeated with a hidden number', async () => {
+    const body = test.pays('SOLAR', 1_000n);
+    await test.delivers(body);
+    expect(await test.delivers({ ...body, MSISDN: '' })).toBe('repeated');
+    pass(1);
+    await test.delivers(test.pays('SOLAR', 2_000n));
+    const before = (await gaps()).length;
+    pass(12);
+    await test.runsMinuteJobs();
+    expect(await gaps()).toHaveLength(before);
+  });
+
   it('is explained by the payment that a pull finds', async () => {
     const account = await newAccount(service);
     await test.delivers(test.pays(account.accountNumber, 1_000n));

@@ -266,6 +266,62 @@ describe('a repeat', () => {
     ]);
   });
 
+  it('that discloses less, or the same in another form, is stored without a flag and credits nothing', async () => {
+    const account = await newAccount(service);
+    const phone = '254712000149';
+    const sent = notification({ BillRefNumber: account.accountNumber, MSISDN: phone });
+    const { paymentId } = accepted(await notify(service, sent));
+    const repeats = [
+      { MSISDN: '2547****149' },
+      { MSISDN: createHash('sha256').update(phone).digest('hex') },
+      { MSISDN: '' },
+      { BillRefNumber: account.accountNumber.toLowerCase() },
+      { BillRefNumber: '' },
+    ];
+    for (const change of repeats) {
+      const expected = { outcome: 'repeated', paymentId };
+      expect(accepted(await notify(service, { ...sent, ...change }))).toEqual(expected);
+      expect(accepted(await notify(service, { ...sent, ...change }))).toEqual(expected);
+    }
+    const rows = await stored(sent.TransID);
+    expect(rows.map(({ flags }) => flags)).toEqual(rows.map(() => []));
+    expect(rows).toHaveLength(1 + repeats.length);
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+  });
+
+  it('that discloses more fills the gaps of the first report, and matches an unmatched payment that nobody changed', async () => {
+    const { id: customerId, phone } = await newCustomer(service);
+    const account = await newAccount(service, { customerId });
+    const sent = notification({ MSISDN: '' });
+    const { paymentId } = accepted(await notify(service, sent));
+    const [first] = await stored(sent.TransID);
+    const masked = `${phone.slice(1, 5)}****${phone.slice(-3)}`;
+    expect(accepted(await notify(service, { ...sent, MSISDN: masked })).outcome).toBe('repeated');
+    const url = `/payments/unmatched?filter[transactionRef]=${sent.TransID}`;
+    expect((await service.call('GET', url)).body.data).toMatchObject([{ id: paymentId, payer: masked }]);
+    accepted(await notify(service, { ...sent, MSISDN: phone.slice(1) }));
+    expect(await paymentNow(service, paymentId)).toMatchObject({
+      status: 'matched',
+      accountId: account.id,
+      matchMethod: 'payer_phone',
+    });
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    const rows = await stored(sent.TransID);
+    expect(rows).toHaveLength(3);
+    expect(rows).toContainEqual(first);
+  });
+
+  it('that discloses more does not move a payment that staff have unassigned', async () => {
+    const { id: customerId, phone } = await newCustomer(service);
+    const account = await newAccount(service, { customerId });
+    const sent = notification({ MSISDN: '' });
+    const { paymentId } = accepted(await notify(service, sent));
+    await service.call('POST', `/payments/${paymentId}/assign`, { accountId: account.id });
+    await service.call('POST', `/payments/${paymentId}/unassign`, { reason: 'another customer' });
+    expect(accepted(await notify(service, { ...sent, MSISDN: phone.slice(1) })).outcome).toBe('repeated');
+    expect(await paymentNow(service, paymentId)).toMatchObject({ status: 'unmatched', accountId: null });
+  });
+
   it('credits nothing after the payment was reversed', async () => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber });

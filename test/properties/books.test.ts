@@ -259,6 +259,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
           transId: next.reference,
           contentHash: createHash('sha256').update(rawBody).digest(),
           amountMinor: BigInt(next.amountMinor),
+          providerSendsTime: true,
           transTime: new Date(`${addDays(run.day, -next.days)}T06:30:00Z`),
           businessShortCode: null,
           billRef,

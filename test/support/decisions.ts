@@ -77,7 +77,14 @@ export type Method = keyof typeof METHOD_IDS;
 const NOW = new Date('2026-11-02T09:00:00Z');
 const TODAY = '2026-11-02' as PlainDate;
 const REGION = 'KE';
-const SETTINGS = { currency: { code: 'KES', decimals: 2 }, timeZone: 'Africa/Nairobi', now: NOW };
+const LATER = '2026-11-02T10:00:00.000Z';
+const TIME = '2026-11-02T07:15:30Z';
+const SETTINGS = {
+  currency: { code: 'KES', decimals: 2 },
+  timeZone: 'Africa/Nairobi',
+  region: REGION,
+  now: NOW,
+};
 
 const NEW_PAYMENT = 900;
 const NEW_NOTIFICATION = 60;
@@ -120,6 +127,8 @@ interface PaymentWords {
   isReversed?: boolean;
   recordedBy?: Recorder;
   assignedByStaff?: boolean;
+  /** Staff changed the payment after it was posted. */
+  isTouched?: boolean;
   form?: Form;
   ofOtherProvider?: boolean;
   transactionId?: string;
@@ -137,11 +146,23 @@ interface EarlierWords {
   form?: Form;
   answersRequest?: boolean;
   ofOtherProvider?: boolean;
+  typed?: Typed;
+  payer?: PayerWords;
+  /** The time of a call with different fields is a minute earlier, unless it is given. */
+  time?: string;
+  parsedWith?: ('unreadable_time' | 'future_time')[];
+  toAnotherBusiness?: boolean;
 }
+
+type PayerWords =
+  | `the ${'phone' | 'masked phone' | 'hashed phone'} of ${AccountName}`
+  | 'a stranger'
+  | 'nobody';
 
 type Typed =
   | `the ${'number' | 'national id' | 'phone' | 'id'} of ${AccountName}`
   | `the number of ${AccountName} with a typing error`
+  | `the number of ${AccountName} in lower case`
   | 'words that name nobody'
   | 'nothing';
 
@@ -149,8 +170,10 @@ type Typed =
 export interface Report {
   amount?: number;
   typed?: Typed;
-  payer?: `the ${'phone' | 'masked phone'} of ${AccountName}` | 'a stranger';
+  payer?: PayerWords;
   time?: string | 'not known';
+  /** The provider sends no times. */
+  withoutTimes?: boolean;
   toAnotherBusiness?: boolean;
   parsedWith?: ('unreadable_time' | 'future_time')[];
   form?: Form;
@@ -218,6 +241,8 @@ export interface Happened {
   takesTransactionFrom?: number;
   stores?: 'a notification' | `the outcome of notification ${number}`;
   flagsFirstNotification?: boolean;
+  /** The unmatched payment that is matched now. */
+  rematches?: number;
   keepsAnswer?: boolean;
   publishes?: string[];
 }
@@ -391,7 +416,7 @@ function statusAfter(account: AccountRow, { suspendedBy }: AccountWords = {}): A
 
 function happened(plan: Plan, applied: Applied | undefined): Happened {
   const { payments, notifications, stored, changes, answers } = rowsOf(plan);
-  const { link, unlinkPaymentId, repeatAfterReversal } = plan;
+  const { link, rematch, unlinkPaymentId, repeatAfterReversal } = plan;
   if (payments.length > 1 || notifications.length + (stored ? 1 : 0) > 1)
     throw new Error('A decision writes at most one payment and one notification.');
   const [payment] = payments;
@@ -409,6 +434,11 @@ function happened(plan: Plan, applied: Applied | undefined): Happened {
     ...(applied && { ledger: applied.ledger }),
     ...(applied?.accountBecomes && { accountBecomes: applied.accountBecomes }),
     ...(link && { givesTransactionTo: link.paymentId }),
+    ...(rematch && {
+      rematches: rematch.paymentId,
+      ...(rematch.match_method && { by: rematch.match_method }),
+      ...{ account: accountNameOf(rematch.accountId) },
+    }),
     ...(unlinkPaymentId !== undefined && { takesTransactionFrom: unlinkPaymentId }),
     ...(notifications.length > 0 && { stores: 'a notification' }),
     ...(stored && { stores: `the outcome of notification ${stored.id}` as const }),
@@ -489,7 +519,7 @@ function rowsOf({ rows, event, conflict, stored, link }: Plan) {
 }
 
 function notificationFrom(known: Report): Notification {
-  const { form = 'call', time = '2026-11-02T07:15:30Z', answersRequest = false, storedAs } = known;
+  const { form = 'call', time = TIME, answersRequest = false, storedAs } = known;
   const notification: Notification = {
     provider: PROVIDER,
     methodCode: methodCodeOf(known),
@@ -502,6 +532,7 @@ function notificationFrom(known: Report): Notification {
     amountMinor: minor(known.amount ?? 400),
     contentHash: Buffer.from('equal'),
     transTime: new Date(time === 'not known' ? NOW : time),
+    providerSendsTime: known.withoutTimes !== true,
     businessShortCode: known.toAnotherBusiness ? '999999' : '600638',
     billRef: textTyped(known.typed ?? 'the number of A'),
     payer: numberOfPayer(known.payer ?? 'a stranger'),
@@ -548,14 +579,17 @@ function textTyped(typed: Typed): string | null {
   const [, what = '', account = ''] = /^the (number|national id|phone|id) of (A2?|B)/.exec(typed) ?? [];
   const { id, holder } = ACCOUNTS[account as AccountName];
   const number = formatAccountNumber(id);
+  if (typed.endsWith('lower case')) return ` ${number.toLowerCase()}`;
   if (typed.endsWith('typing error')) return `${number.slice(0, -1)}${(Number(number.at(-1)) + 1) % 10}`;
   return { number, id: String(id), 'national id': holder.nationalId, phone: holder.phone }[what] ?? null;
 }
 
-function numberOfPayer(payer: NonNullable<Report['payer']>): string {
+function numberOfPayer(payer: PayerWords): string | null {
+  if (payer === 'nobody') return null;
   if (payer === 'a stranger') return '254799999999';
   const [, account = ''] = /of (A2?|B)$/.exec(payer) ?? [];
   const digits = ACCOUNTS[account as AccountName].holder.phone.slice(1);
+  if (payer.startsWith('the hashed')) return phoneSha256(`+${digits}`).toString('hex');
   return payer.startsWith('the masked') ? `${digits.slice(0, 4)}****${digits.slice(-3)}` : digits;
 }
 
@@ -690,7 +724,7 @@ function knownPayment(words: PaymentWords): KnownPayment {
     created_by: null,
     api_key_id: null,
     created_at: NOW.toISOString(),
-    updated_at: NOW.toISOString(),
+    updated_at: words.isTouched ? LATER : NOW.toISOString(),
     recorder_role: role,
     key_permissions: permissions && [...permissions],
   };
@@ -711,6 +745,11 @@ function knownNotification(words: EarlierWords): KnownNotification {
     payment_id: words.payment ?? null,
     conflict_payment_id: words.conflictsWith ?? null,
     payment_request_id: words.answersRequest ? 21 : null,
+    trans_time: words.time ?? (fields === 'equal' ? TIME : '2026-11-02T07:14:30Z'),
+    business_short_code: words.toAnotherBusiness ? '999999' : '600638',
+    bill_ref: textTyped(words.typed ?? 'the number of A'),
+    payer: numberOfPayer(words.payer ?? 'a stranger'),
+    flags: words.parsedWith ?? [],
   };
 }
 

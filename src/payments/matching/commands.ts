@@ -3,13 +3,7 @@ import type { Db, Tx } from '../../core/database/db.ts';
 import { OTHER_SHORT_CODE } from '../posting/rules.ts';
 import type { PaymentRow } from '../rules.ts';
 import { decideByInterpretation, readReference } from './rules.ts';
-import {
-  deleteLearned,
-  deleteLearnedFrom,
-  findCandidates,
-  findNotificationOf,
-  insertLearned,
-} from './store.ts';
+import { deleteLearned, deleteLearnedFrom, findCandidates, findReported, insertLearned } from './store.ts';
 
 /**
  * Stores that staff assigned this reference from this payer to an account. The next payment with the same reference and payer
@@ -51,7 +45,7 @@ export async function forgetAssignment(tx: Tx, context: Context, payment: Paymen
 
 /** The reference and payer of a payment, if both are known exactly. Undefined for money that went to another business. */
 async function findReferenceAndPayer(db: Db, { config }: Context, paymentId: number) {
-  const notification = await findNotificationOf(db, paymentId);
+  const notification = await findReported(db, paymentId);
   if (!notification || notification.flags.includes(OTHER_SHORT_CODE)) return undefined;
   const interpretations = readReference(notification.bill_ref, notification.payer, config.PHONE_REGION);
   const { typedKey, payerSha256 } = interpretations;

@@ -261,20 +261,40 @@ export async function deleteLearned(
     .execute();
 }
 
-export async function findNotificationOf(db: Db, paymentId: number): Promise<NotificationRow | undefined> {
-  const { rows } = await sql<NotificationRow>`
-    select n.* from notifications n where n.payment_id = ${paymentId} and ${HAS_PAYMENT}`.execute(db);
+export type ReferenceAndPayer = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'>;
+
+/**
+ * What the reports of a payment `p` say about its reference and payer. Repeats fill the gaps of the first report: a masked number
+ * counts as a gap, and a report that differs does not count.
+ */
+const REPORTED = sql`
+  select (array_agg(r.bill_ref order by r.outcome = 'repeated', r.id) filter (where r.bill_ref is not null))[1] as bill_ref,
+    (array_agg(r.payer order by r.payer ~ '[*xX•]', r.outcome = 'repeated', r.id) filter (where r.payer is not null))[1]
+      as payer,
+    (array_agg(r.payer_name order by r.outcome = 'repeated', r.id) filter (where r.payer_name is not null))[1]
+      as payer_name
+  from notifications r where r.payment_id = p.id and r.outcome <> 'differs'`;
+
+/** The reference and payer of a payment that a provider has reported, with the flags of the notification that posted it. */
+export async function findReported(
+  db: Db,
+  paymentId: number,
+): Promise<(ReferenceAndPayer & Pick<NotificationRow, 'flags'>) | undefined> {
+  const { rows } = await sql<ReferenceAndPayer & Pick<NotificationRow, 'flags'>>`
+    select reported.*, n.flags
+    from payments p join notifications n on n.payment_id = p.id and ${HAS_PAYMENT}
+      cross join lateral (${REPORTED}) reported
+    where p.id = ${paymentId}`.execute(db);
   return rows[0];
 }
 
-export type ReferenceAndPayer = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'>;
-
-/** Unmatched payments with the reference and payer of their notifications. */
+/** Unmatched payments with what their notifications say about the reference and the payer. */
 export function listUnmatchedRows(db: Db, plan: ListPlan) {
   return fetchPage<PaymentRow & ReferenceAndPayer & { flags: string[] | null }>(db, plan, {
     select: sql`
-      select p.*, n.bill_ref, n.payer, n.payer_name, n.flags
-      from payments p left join notifications n on n.payment_id = p.id and ${HAS_PAYMENT}`,
+      select p.*, reported.bill_ref, reported.payer, reported.payer_name, n.flags
+      from payments p left join notifications n on n.payment_id = p.id and ${HAS_PAYMENT}
+        cross join lateral (${REPORTED}) reported`,
     from: sql`from payments p`,
     where: [sql<boolean>`p.status = 'unmatched'`],
     ...PAYMENT_COLUMNS,

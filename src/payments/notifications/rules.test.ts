@@ -570,6 +570,200 @@ describe('a payment that is reported in two forms', () => {
   ])('%s', check);
 });
 
+describe('a report that discloses less or more than the first one', () => {
+  const FIRST = {
+    was: 'matched',
+    payment: 7,
+    time: '2026-11-02T07:15:30Z',
+    payer: 'the phone of A',
+  } as const;
+  const POSTED: Pick<Report, 'payments' | 'earlier'> = { payments: [{ kind: 'reported' }], earlier: [FIRST] };
+
+  it.each<[string, Report]>([
+    ['the payer’s number is masked now', { payer: 'the masked phone of A' }],
+    ['the payer’s number is hashed now', { payer: 'the hashed phone of A' }],
+    ['the payer’s number is missing now', { payer: 'nobody' }],
+    [
+      'the reference has another letter case',
+      { payer: 'the phone of A', typed: 'the number of A in lower case' },
+    ],
+    ['the reference is missing now', { payer: 'the phone of A', typed: 'nothing' }],
+    [
+      'the first payer’s number was missing',
+      { payer: 'the phone of A', earlier: [{ ...FIRST, payer: 'nobody', typed: 'nothing' }] },
+    ],
+    [
+      'the first payer’s number was hashed, and is masked now',
+      { payer: 'the masked phone of A', earlier: [{ ...FIRST, payer: 'the hashed phone of A' }] },
+    ],
+    [
+      'the provider sends no times',
+      { payer: 'the masked phone of A', withoutTimes: true, time: '2026-11-02T08:00:00Z' },
+    ],
+  ])('is a repeat if %s', (_statement, known) => {
+    expect(report({ ...POSTED, ...known })).toEqual(repeated({ payment: 7 }));
+  });
+
+  it.each<[string, Report]>([
+    ['the payer is another one', { payer: 'the phone of B' }],
+    ['the masked number cannot be that of the payer', { payer: 'the masked phone of B' }],
+    ['the hashed number cannot be that of the payer', { payer: 'the hashed phone of B' }],
+    ['the reference is another one', { payer: 'the phone of A', typed: 'the number of B' }],
+    ['the amount is another one', { payer: 'the masked phone of A', amount: 450 }],
+    ['the time is another one', { payer: 'the masked phone of A', time: '2026-11-02T07:15:31Z' }],
+    ['the time is unreadable now', { payer: 'the masked phone of A', parsedWith: ['unreadable_time'] }],
+    [
+      'the first time was unreadable',
+      { payer: 'the masked phone of A', earlier: [{ ...FIRST, parsedWith: ['unreadable_time'] }] },
+    ],
+    [
+      'the short code is another one',
+      { payer: 'the masked phone of A', earlier: [{ ...FIRST, toAnotherBusiness: true }] },
+    ],
+    [
+      'it contradicts an earlier repeat that disclosed more than the first report',
+      {
+        payer: 'the phone of B',
+        earlier: [
+          { ...FIRST, payer: 'nobody' },
+          { ...FIRST, id: 11, was: 'repeated' },
+        ],
+      },
+    ],
+  ])('differs if %s', (_statement, known) => {
+    const flags = [...(known.parsedWith ?? []), 'differs_from_first'];
+    expect(report({ ...POSTED, ...known })).toEqual(differs({ payment: 7, flags }));
+  });
+
+  it.each<Case>([
+    [
+      'differs if a statement line names another payer than the call',
+      { form: 'statement line', payer: 'the phone of B', ...POSTED },
+      differs({ payment: 7 }),
+    ],
+    [
+      'differs if a pulled payment has another reference than the call',
+      { form: 'pulled payment', payer: 'the phone of A', typed: 'the number of B', ...POSTED },
+      differs({ payment: 7 }),
+    ],
+    [
+      'differs if a call after a pull has another reference',
+      {
+        typed: 'the number of B',
+        payments: [{ kind: 'reported', form: 'pulled payment' }],
+        earlier: [{ was: 'matched', payment: 7, form: 'pulled payment' }],
+      },
+      differs({ payment: 7 }),
+    ],
+    [
+      'is a repeat if a statement line rounds the time and has another short code of the business',
+      {
+        form: 'statement line',
+        payer: 'the masked phone of A',
+        time: '2026-11-02T07:15:00Z',
+        toAnotherBusiness: true,
+        ...POSTED,
+      },
+      repeated({ payment: 7, flags: ['other_short_code'] }),
+    ],
+    [
+      'differs if the answer to a payment request names another payer',
+      { answersRequest: true, payer: 'the phone of B', ...POSTED },
+      differs({ payment: 7 }),
+    ],
+    [
+      'is a repeat if the answer to a payment request has another reference, which no payer typed',
+      { answersRequest: true, payer: 'the phone of A', typed: 'the number of B', ...POSTED },
+      repeated({ payment: 7 }),
+    ],
+    [
+      'repeats a notification that could not be posted yet',
+      { payer: 'nobody', earlier: [{ ...FIRST, was: 'pending', payment: undefined }] },
+      repeated(),
+    ],
+    [
+      'repeats a notification in conflict',
+      {
+        payer: 'nobody',
+        payments: [{ amount: 450 }],
+        earlier: [{ ...FIRST, was: 'conflict', payment: undefined, conflictsWith: 7 }],
+      },
+      repeated(),
+    ],
+  ])('%s', check);
+});
+
+describe('an unmatched payment whose repeat discloses more', () => {
+  const FIRST = {
+    was: 'unmatched',
+    payment: 7,
+    time: '2026-11-02T07:15:30Z',
+    payer: 'the masked phone of B',
+    typed: 'nothing',
+  } as const;
+  const UNMATCHED = { kind: 'reported', on: null } as const;
+  const KNOWN: Report = {
+    payer: 'the phone of B',
+    typed: 'nothing',
+    payments: [UNMATCHED],
+    earlier: [FIRST],
+  };
+  const REMATCHED = repeated({
+    payment: 7,
+    rematches: 7,
+    account: 'B',
+    by: 'payer_phone',
+    ledger: { unmatched: 400, receivable: -400 },
+    publishes: ['payment.assigned'],
+  });
+
+  it.each<Case>([
+    ['is matched by the payer’s number', KNOWN, REMATCHED],
+    [
+      'is matched by the reference',
+      { ...KNOWN, typed: 'the number of A' },
+      { ...REMATCHED, account: 'A', by: 'account_number' },
+    ],
+    ['is matched by a pulled payment', { ...KNOWN, form: 'pulled payment' }, REMATCHED],
+    [
+      'stays unmatched if staff have changed it',
+      { ...KNOWN, payments: [{ ...UNMATCHED, isTouched: true }] },
+      repeated({ payment: 7 }),
+    ],
+    [
+      'stays unmatched if staff recorded it',
+      { ...KNOWN, payments: [{ kind: 'linked', on: null }], earlier: [{ ...FIRST, was: 'linked' }] },
+      repeated({ payment: 7 }),
+    ],
+    [
+      'stays unmatched if the repeat lacks the reference of the first report',
+      { ...KNOWN, earlier: [{ ...FIRST, typed: 'words that name nobody' }] },
+      repeated({ payment: 7 }),
+    ],
+    [
+      'stays unmatched if the better facts still name no account',
+      { ...KNOWN, payer: 'a stranger', earlier: [{ ...FIRST, payer: 'nobody' }] },
+      repeated({ payment: 7 }),
+    ],
+    [
+      'stays unmatched if the account has no room',
+      { ...KNOWN, accounts: { B: { paid: 9_999_999_999_999 } } },
+      repeated({ payment: 7 }),
+    ],
+    ['stays unmatched if the report differs', { ...KNOWN, amount: 450 }, differs({ payment: 7 })],
+    [
+      'stays where it is if it is matched',
+      { ...KNOWN, payments: [{ kind: 'reported', on: 'A' }] },
+      repeated({ payment: 7 }),
+    ],
+    [
+      'stays reversed',
+      { ...KNOWN, payments: [{ ...UNMATCHED, isReversed: true }] },
+      repeated({ payment: 7, flags: ['repeated_after_reversal'] }),
+    ],
+  ])('%s', check);
+});
+
 describe('a payment that answers a payment request', () => {
   const ANSWER = { answersRequest: true };
 

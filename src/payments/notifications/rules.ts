@@ -3,6 +3,7 @@ import type { Minor } from '../../core/values/money.ts';
 import { auditRow, type ChangeRow, event, eventRow } from '../../events/change-rules.ts';
 import { type AccompanyingRows, booksOf, hasRoomFor } from '../../ledger/rules.ts';
 import { mayDo } from '../../rights.ts';
+import { assignedEvent } from '../ledger-entry-rules.ts';
 import { type Match, matchColumns, readNumberOnly, readReference } from '../matching/rules.ts';
 import {
   type Decision,
@@ -30,6 +31,7 @@ import {
 } from '../posting/rules.ts';
 import type { RefusalReason } from '../providers/provider.ts';
 import { type NotificationRow, type PaymentRow, providerActor } from '../rules.ts';
+import { disclosesAll, isUntouched, repeats } from './repeat-rules.ts';
 
 // Decides the effects of a provider's notification. A provider transaction is posted as one payment, which stores the id of the
 // transaction.
@@ -100,13 +102,21 @@ export function decideNotification(
   }
 
   const flags = notification.flags.filter((flag) => !DECISION_FLAGS.has(flag));
+  const isRepeatOf = (one: KnownNotification) => repeats(notification, one, settings.region);
   const planWithoutPayment = (
     outcome: 'repeated' | 'differs' | 'conflict',
     conflictPaymentId: number | null = null,
   ) =>
     outcomePlan(notification, { outcome, paymentId: ownPayment?.id ?? null, conflictPaymentId, flags }, now);
   if (ownPayment?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
-  if (ownPayment && isSamePayment(notification, ownPayment, others)) return planWithoutPayment('repeated');
+  const reports = others.filter(
+    ({ payment_id: id, outcome }) =>
+      ownPayment !== undefined && id === ownPayment.id && outcome !== 'differs',
+  );
+  if (ownPayment && isSamePayment(notification, ownPayment, reports, isRepeatOf)) {
+    const repeat = planWithoutPayment('repeated');
+    return planRematch(notification, ownPayment, reports, repeat, facts, settings) ?? repeat;
+  }
   const isUndecided = stored === null || stored.outcome === null;
   const isRequested = answersPaymentRequest(notification, others);
   // A pending notification of a requested payment has posted nothing yet. If it has the same amount, this notification posts the
@@ -116,8 +126,7 @@ export function decideNotification(
   const earlier = isUndecided
     ? others.filter((one) => precedes(one, stored?.id) && !isPendingRepeat(one))
     : [];
-  if (!ownPayment && isRequested && earlier.length > 0 && earlier.every((one) => hasAmount(one, amountMinor)))
-    return planWithoutPayment('repeated');
+  if (!ownPayment && earlier.length > 0 && earlier.every(isRepeatOf)) return planWithoutPayment('repeated');
   if (ownPayment || earlier.length > 0) {
     flags.push(DIFFERS_FROM_FIRST);
     return planWithoutPayment('differs');
@@ -297,22 +306,58 @@ function hasAmount({ amount_minor: amount }: Pick<PaymentRow, 'amount_minor'>, a
 }
 
 /**
- * Whether the notification reports a payment that another notification has reported in another form: as a call of the provider, a
- * statement line, a pulled payment, or the answer to a payment request. Payer, time and reference differ between the forms, so
- * only the amounts are compared. Repeats in the same form are found before this check, by their content hash.
- * @param others - the other notifications of the transaction.
+ * Whether the notification repeats all reports of a payment. Repeats with equal fields are found before this check, by their
+ * content hash.
+ * @param reports - the other notifications of the payment, without those that differed.
  */
 function isSamePayment(
-  notification: Notification,
+  { source, amountMinor }: Notification,
   payment: PaymentRow,
-  others: readonly KnownNotification[],
+  reports: readonly KnownNotification[],
+  isRepeatOf: (report: KnownNotification) => boolean,
 ): boolean {
-  const reported = others.filter(({ payment_id: id }) => id === payment.id).map((one) => one.source);
-  const { source, amountMinor } = notification;
-  const isInOtherForm = [source, payment.source, ...reported].some(
-    (one) => one === 'import' || one === 'pull',
-  );
-  return (isInOtherForm || answersPaymentRequest(notification, others)) && hasAmount(payment, amountMinor);
+  if (!hasAmount(payment, amountMinor)) return false;
+  const isInOtherForm = [source, payment.source].some((one) => one === 'import' || one === 'pull');
+  return reports.length > 0 ? reports.every(isRepeatOf) : isInOtherForm;
+}
+
+/**
+ * Matches an unmatched payment again with a repeat that discloses everything that is known. The payment must be as its provider
+ * reported it: a payment that staff have changed never moves.
+ * @param repeat - the plan without a match.
+ */
+function planRematch(
+  notification: Notification,
+  payment: KnownPayment,
+  reports: readonly KnownNotification[],
+  repeat: Plan,
+  { match, account }: Facts,
+  { region }: PlanSettings,
+): Plan | undefined {
+  if (!isUntouched(payment) || !disclosesAll(notification, reports, region)) return undefined;
+  if (match.accountId === null || !account || !hasRoomFor(booksOf(account), BigInt(payment.amount_minor)))
+    return undefined;
+  const { id: paymentId, amount_minor: amountMinor } = payment;
+  const { accountId } = match;
+  const actor = providerActor(notification.provider);
+  const columns = matchOf(notification, accountId, match);
+  const { match_method: matchMethod } = columns;
+  const change = auditRow(actor, {
+    action: 'payment.assign',
+    resource: 'payment',
+    resourceId: paymentId,
+    before: { status: 'unmatched', accountId: null },
+    after: { status: 'matched', accountId, matchMethod },
+    event: event('payment.assigned', { accountId, amountMinor }, { id: accountId }),
+  });
+  const moved = assignedEvent({ ...payment, account_id: accountId }, actor);
+  const { rows, ...plan } = repeat;
+  return {
+    ...plan,
+    event: { ...moved, rows: { ...rows, changes: [...(rows?.changes ?? []), change] } },
+    rematch: { paymentId, accountId, ...columns },
+    planIfFull: () => repeat,
+  };
 }
 
 /** Whether one of the notifications of a transaction is the answer to a payment request. */
@@ -383,6 +428,7 @@ export function notificationOf(row: NotificationRow, methodCode: string): Notifi
     amountMinor: BigInt(amount),
     contentHash,
     transTime: new Date(row.trans_time ?? row.received_at),
+    providerSendsTime: true, // Only notifications of such a provider are stored before they are posted.
     businessShortCode: row.business_short_code,
     billRef: row.bill_ref,
     payer: row.payer,

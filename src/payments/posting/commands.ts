@@ -44,8 +44,10 @@ import {
   insertNotification,
   linkToProvider,
   nextPaymentIds,
+  setRematched,
   tryLockNames,
   tryLockPayments,
+  tryLockUntouched,
   unlinkFromProvider,
   updateOutcome,
 } from './store.ts';
@@ -169,7 +171,8 @@ export async function postIncoming(
   batch: readonly Incoming[],
 ): Promise<ItemResult<Recorded>[]> {
   const { config, currency, clock } = context;
-  const settings = { currency, timeZone: config.BUSINESS_TIMEZONE, now: clock.now() };
+  const { BUSINESS_TIMEZONE: timeZone, PHONE_REGION: region } = config;
+  const settings = { currency, timeZone, region, now: clock.now() };
   const facts = await lockAndRead(tx, batch);
   const decisions = batch.map((incoming, at): Decision => {
     const own = facts[at];
@@ -324,9 +327,14 @@ async function write(
 /** Locks the payments to link and unlink. A plan is `busy` if another transaction has locked its payment. */
 async function lockLinkedPayments(tx: Tx, plans: readonly Plan[]): Promise<readonly Plan[]> {
   const ids = plans.flatMap((plan) => linkedPaymentId(plan) ?? []);
-  if (ids.length === 0) return plans;
-  const locked = await tryLockPayments(tx, ids);
+  const rematched = plans.flatMap(({ rematch }) => rematch?.paymentId ?? []);
+  if (ids.length + rematched.length === 0) return plans;
+  const locked = new Set(ids.length > 0 ? await tryLockPayments(tx, ids) : []);
+  const untouched = rematched.length > 0 ? await tryLockUntouched(tx, rematched) : new Set<number>();
   return plans.map((plan) => {
+    const { rematch, planIfFull } = plan;
+    // Somebody changes the payment at this moment, so it is theirs.
+    if (rematch && planIfFull && !untouched.has(rematch.paymentId)) return planIfFull();
     const id = linkedPaymentId(plan);
     return id === undefined || locked.has(id) ? plan : { result: { busy: unavailable(LOCKED, 1) } };
   });
@@ -358,9 +366,10 @@ async function writeRefused(
 /** Makes the changes of a plan that need separate SQL statements. @returns the result of the plan. */
 async function finish(
   tx: Tx,
-  { result, link, stored, conflict, repeatAfterReversal }: Plan,
+  { result, link, rematch, stored, conflict, repeatAfterReversal }: Plan,
 ): Promise<ItemResult<Recorded>> {
   if (link) await linkToProvider(tx, link.paymentId, link.notification);
+  if (rematch) await setRematched(tx, rematch);
   if (stored) await updateOutcome(tx, stored.id, stored.outcome);
   if (conflict) await writeChanges(tx, [conflict.changeOf(await insertNotification(tx, conflict.row))]);
   if (repeatAfterReversal) await flagRepeatAfterReversal(tx, repeatAfterReversal);

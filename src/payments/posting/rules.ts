@@ -11,7 +11,7 @@ import { referenceKey, similarKey } from '../../core/values/reference.ts';
 import { auditRow, type ChangeRow, event, eventRow, type NewEvent } from '../../events/change-rules.ts';
 import type { AccompanyingRows, AccountRow, MoneyEvent } from '../../ledger/rules.ts';
 import { receivedEvent } from '../ledger-entry-rules.ts';
-import type { Interpretations, Match } from '../matching/rules.ts';
+import type { Interpretations, Match, matchColumns } from '../matching/rules.ts';
 import type { RefusalReason } from '../providers/provider.ts';
 import type { PaymentRow } from '../rules.ts';
 
@@ -57,6 +57,8 @@ export interface Notification {
   /** Two notifications of one transaction have the same hash if their fields are the same. */
   contentHash: Buffer;
   transTime: Date;
+  /** Whether the provider sends times. If not, `transTime` is the time of receipt. */
+  providerSendsTime: boolean;
   businessShortCode: string | null;
   /** The reference that the payer typed. */
   billRef: string | null;
@@ -118,6 +120,11 @@ export type KnownNotification = Pick<
   | 'payment_id'
   | 'conflict_payment_id'
   | 'payment_request_id'
+  | 'trans_time'
+  | 'business_short_code'
+  | 'bill_ref'
+  | 'payer'
+  | 'flags'
 > & { trans_id: string; amount_minor: number };
 
 /** The stored data of a reference: notifications, unreversed payments, and reversed payments that have a provider. */
@@ -182,6 +189,8 @@ export interface PlanSettings {
   currency: Currency;
   /** The business time zone. */
   timeZone: string;
+  /** The country whose phone numbers need no country code. */
+  region: string;
   now: Date;
 }
 
@@ -202,6 +211,8 @@ export interface Plan {
   unlinkPaymentId?: number;
   /** A repeat of a notification whose payment was reversed. The stored notification is flagged. */
   repeatAfterReversal?: Notification;
+  /** The unmatched payment that `event` moves to an account, because a repeat disclosed more than the first report. */
+  rematch?: { paymentId: number; accountId: number } & ReturnType<typeof matchColumns>;
   /** Makes the plan that replaces this plan if earlier payments of the batch have filled the account. */
   planIfFull?: () => Plan;
 }

@@ -12,6 +12,7 @@ import {
   type KnownTransaction,
   locksOfReference,
   type Notification,
+  type Plan,
   REPEATED_AFTER_REVERSAL,
   type StoredOutcome,
 } from './rules.ts';
@@ -93,7 +94,7 @@ export async function findTransactions(
     run<KnownNotification>(
       tx,
       `select id, provider, source, trans_id, status, outcome, content_hash, amount_minor, payment_id, conflict_payment_id,
-        payment_request_id
+        payment_request_id, trans_time, business_short_code, bill_ref, payer, flags
       from notifications where trans_id = any($1::text[]) order by id`,
       [keys],
     ),
@@ -161,6 +162,35 @@ export async function tryLockPayments(tx: Tx, ids: readonly number[]): Promise<S
     'select id from payments where id = any($1::bigint[]) order by id for no key update skip locked';
   const rows = await run<{ id: number }>(tx, text, [ids]);
   return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Locks, without waiting, payments that nobody has changed since their provider reported them, and for which no approval is
+ * requested. @returns the ids of the locked payments.
+ */
+export async function tryLockUntouched(tx: Tx, ids: readonly number[]): Promise<Set<number>> {
+  const rows = await run<{ id: number }>(
+    tx,
+    `select id from payments p
+    where id = any($1::bigint[]) and status = 'unmatched' and updated_at = created_at
+      and not exists (select from approvals where payment_id = p.id and status = 'pending')
+    order by id for no key update skip locked`,
+    [ids],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+export async function setRematched(
+  tx: Tx,
+  { paymentId, accountId, ...match }: NonNullable<Plan['rematch']>,
+): Promise<void> {
+  const { numUpdatedRows } = await tx
+    .updateTable('payments')
+    .set({ account_id: accountId, status: 'matched', ...match, updated_at: sql`business_now()` })
+    .where('id', '=', paymentId)
+    .where('status', '=', 'unmatched')
+    .executeTakeFirst();
+  if (numUpdatedRows !== 1n) throw new Error(`Payment ${paymentId} is not unmatched.`);
 }
 
 export async function linkToProvider(

@@ -105,6 +105,7 @@ export function notificationFields(
     provider: provider.name,
     methodCode: provider.methodCode,
     isRefusable: !provider.acceptsUnmatched,
+    providerSendsTime: provider.readTime !== undefined,
     transId,
     amountMinor,
     contentHash: contentHash(payment),

@@ -6906,7 +6906,7 @@ export interface components {
             account?: components["schemas"]["ExpandedAccount"] | null;
             customer?: components["schemas"]["ExpandedCustomer"] | null;
         };
-        /** @description Staff assigned an unmatched payment to an account. */
+        /** @description An unmatched payment was assigned to an account: by staff, or because the provider reported more about it. */
         PaymentAssignedEvent: {
             id: number;
             /**
