@@ -20,6 +20,7 @@ import { changePayment } from './external-id-commands.ts';
 import { listUnmatched } from './matching/view.ts';
 import { recordPayments } from './posting/bulk-commands.ts';
 import { type PostingQueue, recordPayment } from './posting/commands.ts';
+import type { PaymentWarning } from './posting/warning-rules.ts';
 import { reversePayment } from './reversal-commands.ts';
 import type { PaymentRow } from './rules.ts';
 import {
@@ -28,6 +29,7 @@ import {
   NewPayments,
   Payment,
   PaymentChanges,
+  PaymentRecorded,
   paymentList,
   RecordedPayments,
   Reversal,
@@ -80,7 +82,12 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
   api.post(
     '/payments',
     {
-      config: { access: 'payments:record', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
+      config: {
+        access: 'payments:record',
+        errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'],
+        repeatable: true,
+        confirmable: true,
+      },
       schema: {
         tags: ['Payments'],
         operationId: 'recordPayment',
@@ -91,19 +98,23 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
           'Exception: if the payment of the transaction was reversed, and no unreversed payment has the reference, users with the permission to ' +
           'assign payments can record the transaction again, with the reported amount. To post a payment that is only on a statement, import it ' +
           'from the statement. An `externalId` of an existing payment, even a reversed one, is refused with DUPLICATE_ENTRY. There is no ' +
-          'PUT by external id. To repeat a request safely, send an Idempotency-Key.',
+          'PUT by external id. To repeat a request safely, send an Idempotency-Key. The answer has `warnings` about what is unusual. To see ' +
+          'them before the payment is recorded, send `checks: "confirm"`.',
         body: NewPayment,
-        response: { 201: Envelope(Payment, 'Payment recorded.') },
+        response: { 201: PaymentRecorded },
       },
     },
     async (request, reply) => {
       const key = await idempotencyKeyOf(context, request);
-      const answerOf = (payment: PaymentRow) => ok(toPayment(payment, currency), 'Payment recorded.');
+      const answerOf = (payment: PaymentRow, warnings: readonly PaymentWarning[]) => ({
+        ...ok(toPayment(payment, currency), 'Payment recorded.'),
+        warnings: [...warnings],
+      });
       const keep = key && { key, status: 201, answerOf };
       const recorded = await recordPayment(context, queue, actorOf(request), request.body, keep);
       if ('replay' in recorded) return replay<ReturnType<typeof answerOf>>(reply, recorded.replay);
       reply.status(201);
-      return answerOf(recorded.payment);
+      return answerOf(recorded.payment, recorded.warnings);
     },
   );
 
@@ -121,8 +132,10 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     create: (actor, items, key) =>
       recordPayments(context, queue, actor, items, {
         key,
-        answerOf: (payment) => toPayment(payment, currency),
+        answerOf: (payment, warnings) => ({ ...toPayment(payment, currency), warnings }),
       }),
+    // Answers that an earlier version has stored have no warnings.
+    itemOf: ({ warnings = [], ...data }) => ({ data, warnings }),
   });
 
   api.get(

@@ -3,6 +3,7 @@ import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { ExpandedAccountOrCustomer, expandAccountOrCustomer } from '../accounts/schema.ts';
 import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
+import { Envelope } from '../core/http/envelope.ts';
 import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import {
   AmountAboveZero,
@@ -20,11 +21,33 @@ import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../core/values/reference.ts';
 import { MATCH_METHODS } from './matching/rules.ts';
 import { NOTIFICATION_FLAGS } from './notifications/rules.ts';
+import { MAX_NAMED_PAYMENTS, PAYMENT_WARNING_CODES, PAYMENT_WARNINGS } from './posting/warning-rules.ts';
 import { PAYMENT_STATUSES } from './rules.ts';
 
 export const STATUSES = Object.keys(PAYMENT_STATUSES) as PaymentStatus[];
 export const PAYMENT_SOURCES = ['manual', 'webhook', 'import', 'pull'] as const satisfies PaymentSource[];
 const METHODS = Object.keys(MATCH_METHODS) as MatchMethod[];
+
+const warningMeanings = Object.entries(PAYMENT_WARNINGS)
+  .map(([code, meaning]) => `\`${code}\`: ${meaning}`)
+  .join(' ');
+const WarningCode = Choice('PaymentWarningCode', PAYMENT_WARNING_CODES, { description: warningMeanings });
+
+const PaymentConfirmation = Type.Object(
+  {
+    codes: Type.Array(WarningCode, { maxItems: PAYMENT_WARNING_CODES.length }),
+    balance: Type.Number({ minimum: 0, description: 'The balance of the account that the user saw.' }),
+    credit: Type.Optional(
+      Type.Number({ minimum: 0, description: 'The credit of the account that the user saw. Default: 0.' }),
+    ),
+  },
+  {
+    title: 'PaymentConfirmation',
+    description:
+      'Records the payment despite these warnings. It is compared with the account while the account is locked. If there is another ' +
+      'warning, or another balance or credit, the answer is 409 again.',
+  },
+);
 
 export const NewPayment = Type.Object(
   {
@@ -42,6 +65,13 @@ export const NewPayment = Type.Object(
       }),
     ),
     ...ExternalFields,
+    checks: Type.Optional(
+      Type.Enum(['confirm'], {
+        description:
+          'With `confirm`, a payment with warnings is not recorded until a `confirmation` names them: the answer is 409.',
+      }),
+    ),
+    confirmation: Type.Optional(PaymentConfirmation),
   },
   {
     title: 'NewPayment',
@@ -132,8 +162,31 @@ export const Payment = Type.Object(
   { title: 'Payment', examples: [PAYMENT] },
 );
 
+/** What is unusual about a recorded payment. It is beside the payment in an answer, because only the POST has it. */
+const PaymentWarnings = Type.Array(
+  Type.Object(
+    {
+      code: WarningCode,
+      message: Type.String(),
+      paymentIds: Type.Array(Type.Integer(), {
+        description: `For \`same_payment\`: these payments, the newest first, at most ${MAX_NAMED_PAYMENTS}. Payments with different references are not the same. Empty if the caller may not read payments.`,
+      }),
+    },
+    { title: 'PaymentWarning' },
+  ),
+  { description: 'What is unusual about the payment.' },
+);
+
+export const PaymentRecorded = Type.Object(
+  { ...Envelope(Payment, 'Payment recorded.').properties, warnings: PaymentWarnings },
+  {
+    description: 'Payment recorded.',
+    examples: [{ success: true, data: PAYMENT, message: 'Payment recorded.', warnings: [] }],
+  },
+);
+
 export const NewPayments = BulkBody(NewPayment, 'NewPayments');
-export const RecordedPayments = BulkResult(Payment, 'RecordedPayments');
+export const RecordedPayments = BulkResult(Payment, 'RecordedPayments', { warnings: PaymentWarnings });
 
 export const CONFIDENCES = ['high', 'medium', 'low'] as const;
 

@@ -304,6 +304,7 @@ function decideReport(known: Report) {
       match.accountId === null && !known.toAnotherBusiness
         ? suggestedCustomers(notification, candidates, known)
         : [],
+    alike: [],
     account: match.accountId === null ? undefined : accountRow(nameOf(match.accountId), accounts),
   };
   return settle(decideNotification(notification, facts, SETTINGS), facts.account, known);
@@ -342,6 +343,7 @@ function decideRecording(known: Recording) {
     methods: paymentMethods(),
     match: NO_MATCH,
     suggestedCustomerIds: [],
+    alike: [],
     account: on === 'an unknown account' ? undefined : accountRow(on, accounts),
     ...(sameExternalId && { sameExternalId: knownPayment({ kind: 'manual', ...sameExternalId }) }),
     ...(known.idempotencyKey === 'answered' && { answer: { status: 201, answer: '{"id":41}' } }),
@@ -391,6 +393,7 @@ function earlierEvent(amount: number, account: AccountRow | undefined): MoneyEve
     methods: paymentMethods(),
     match: NO_MATCH,
     suggestedCustomerIds: [],
+    alike: [],
     account,
   };
   const manual = manualFrom({

@@ -23,6 +23,8 @@ declare module 'fastify' {
     mayWait?: true;
     /** Whether an `Idempotency-Key` is accepted (true), refused (false) or ignored (absent). See idempotency.ts. */
     repeatable?: boolean;
+    /** The route answers 409 with warnings that the caller has to confirm, see `unconfirmed`. */
+    confirmable?: true;
     /** The route answers 410 if the query refers to data that has been deleted. */
     expires?: true;
   }

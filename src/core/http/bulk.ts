@@ -103,7 +103,8 @@ const FailedItem = Type.Object(
   { title: 'FailedItem' },
 );
 
-export function BulkResult<T extends TSchema>(data: T, title: string) {
+/** @param more - further fields of a created item, beside `data`. All are lists. */
+export function BulkResult<T extends TSchema>(data: T, title: string, more: Record<string, TSchema> = {}) {
   const [example] = examplesOf(data);
   return Type.Object(
     {
@@ -117,10 +118,13 @@ export function BulkResult<T extends TSchema>(data: T, title: string) {
             index: Type.Integer(),
             status: Type.String(),
             data: Type.Optional(data),
+            ...Object.fromEntries(
+              Object.entries(more).map(([name, schema]) => [name, Type.Optional(schema)]),
+            ),
             id: Type.Optional(Id),
             error: Type.Optional(UncheckedProblem),
           },
-          { 'x-described-as': Type.Union([CreatedItem(data), ExistingItem, FailedItem]) },
+          { 'x-described-as': Type.Union([CreatedItem(data, more), ExistingItem, FailedItem]) },
         ),
         {
           description:
@@ -131,14 +135,22 @@ export function BulkResult<T extends TSchema>(data: T, title: string) {
     {
       title,
       examples: [
-        { created: 1, existing: 0, failed: 0, items: [{ index: 0, status: 'created', data: example }] },
+        {
+          ...{ created: 1, existing: 0, failed: 0 },
+          items: [
+            {
+              ...{ index: 0, status: 'created', data: example },
+              ...Object.fromEntries(Object.keys(more).map((name) => [name, []])),
+            },
+          ],
+        },
       ],
     },
   );
 }
 
-function CreatedItem(data: TSchema) {
-  return Type.Object({ index: Type.Integer(), status: Type.Literal('created'), data });
+function CreatedItem(data: TSchema, more: Record<string, TSchema>) {
+  return Type.Object({ index: Type.Integer(), status: Type.Literal('created'), data, ...more });
 }
 
 /** A valid item of a bulk call, with its position. */
@@ -166,10 +178,12 @@ interface BulkRoute<Item extends TSchema, Data> {
     items: readonly BulkItem<Static<Item>>[],
     key: IdempotencyKey | undefined,
   ): Promise<ItemResult<Data>[]>;
+  /** The fields that the answer has for a created item. Default: `data`. */
+  itemOf?(created: Data): object;
 }
 
-type Outcome<Data> =
-  | { index: number; status: 'created'; data: Data }
+type Outcome =
+  | { index: number; status: 'created' }
   | { index: number; status: 'existing'; id: number }
   | { index: number; status: 'failed'; error: Static<typeof Problem> };
 
@@ -186,6 +200,7 @@ export function bulkRoute<Item extends TSchema, Data>(
     body,
     answer,
     create,
+    itemOf = (data) => ({ data }),
     description = BULK_DESCRIPTION,
     ...schema
   }: BulkRoute<Item, Data>,
@@ -231,7 +246,7 @@ export function bulkRoute<Item extends TSchema, Data>(
             // Keep the transaction of the key active: PostgreSQL ends a transaction that is idle for too long.
             if (key) await sql`select 1`.execute(db);
           }
-          const items = outcomesOf(request, checked, results);
+          const items = outcomesOf(request, checked, results, itemOf);
           const count = (wanted: string) => items.filter(({ status }) => status === wanted).length;
           const counts = { created: count('created'), existing: count('existing'), failed: count('failed') };
           return ok({ ...counts, items }, 'Items processed.');
@@ -326,11 +341,12 @@ function outcomesOf<Data>(
   request: FastifyRequest,
   checked: readonly Checked[],
   results: readonly ItemResult<Data>[],
-): Outcome<Data>[] {
+  itemOf: (created: Data) => object,
+): Outcome[] {
   const remaining = results.values();
   return checked.map((one, index) => {
     const result = 'error' in one ? one : remaining.next().value;
-    if (result && 'outcome' in result) return { index, status: 'created', data: result.outcome };
+    if (result && 'outcome' in result) return { index, status: 'created', ...itemOf(result.outcome) };
     const error = errorOf(request, result);
     const { code, message, details } = error;
     const isExisting =

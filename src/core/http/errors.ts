@@ -106,6 +106,26 @@ export const ERROR_DETAILS = {
     ),
     to: Type.Optional(Type.String({ description: 'The requested status.' })),
     allowed: Type.Optional(Type.Array(Type.String(), { description: 'The allowed statuses.' })),
+    warnings: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            code: Type.String(),
+            message: Type.String(),
+            paymentIds: Type.Optional(Type.Array(Type.Integer())),
+          },
+          { title: 'Warning' },
+        ),
+        { description: 'With status 409: the warnings that `confirmation` has to name.' },
+      ),
+    ),
+    balance: Type.Optional(
+      Type.Number({
+        description:
+          'With `warnings` about an account: its balance now. Absent if the caller may not read accounts.',
+      }),
+    ),
+    credit: Type.Optional(Type.Number({ description: 'The credit of the account now.' })),
   }),
   DUPLICATE_ENTRY: Type.Object({
     resource: Choice('Resource', RESOURCES),
@@ -178,6 +198,29 @@ export function invalid(problems: readonly FieldProblem[]): AppError {
 
 export function invalidField(path: string, message: string): AppError {
   return invalid([{ path, message }]);
+}
+
+/**
+ * For a request that is unusual, and that a person has to confirm. Nothing was done.
+ * @param account - what the confirmation has to repeat besides the codes. Amounts are in units of the currency.
+ */
+export function unconfirmed(
+  warnings: readonly { code: string; message: string; paymentIds?: number[] }[],
+  account: { balance?: number; credit?: number } = {},
+): AppError {
+  const toRepeat = [
+    `the codes ${warnings.map(({ code }) => code).join(' and ')}`,
+    ...Object.entries(account).map(([name, amount]) => `the ${name} ${amount}`),
+  ].join(', ');
+  const sentences = warnings.map(({ message }) => message).join(' ');
+  return new AppError('VALIDATION_ERROR', `${sentences} Confirm this, or correct the request.`, {
+    status: 409,
+    details: {
+      fields: [{ path: 'confirmation', message: `must name ${toRepeat}` }],
+      warnings: [...warnings],
+      ...account,
+    },
+  });
 }
 
 /** For a change that the current status does not allow. @param what - the subject of the message, such as 'An account'. */

@@ -5,10 +5,11 @@ import { type IdempotencyKey, keyOfItem } from '../../core/http/idempotency.ts';
 import type { PaymentRow } from '../rules.ts';
 import type { NewPayment } from '../schema.ts';
 import { type PostingQueue, recordPayment } from './commands.ts';
+import type { PaymentWarning } from './warning-rules.ts';
 
 interface BulkAnswer<Data> {
   key: IdempotencyKey | undefined;
-  answerOf(payment: PaymentRow): Data;
+  answerOf(payment: PaymentRow, warnings: readonly PaymentWarning[]): Data;
 }
 
 /**
@@ -26,7 +27,7 @@ export function recordPayments<Data>(
     try {
       const keep = key && { key: keyOfItem(key, index), status: 201, answerOf };
       const recorded = await recordPayment(context, queue, actor, body, keep);
-      if ('payment' in recorded) return { outcome: answerOf(recorded.payment) };
+      if ('payment' in recorded) return { outcome: answerOf(recorded.payment, recorded.warnings) };
       return { outcome: JSON.parse(recorded.replay.answer) as Data };
     } catch (error) {
       return { error };

@@ -37,6 +37,7 @@ import {
   UNKNOWN_TRANSACTION,
 } from './rules.ts';
 import {
+  findAlikePayments,
   findByExternalIds,
   findPaymentMethods,
   findTransactions,
@@ -51,6 +52,7 @@ import {
   unlinkFromProvider,
   updateOutcome,
 } from './store.ts';
+import type { AlikePayment, PaymentWarning } from './warning-rules.ts';
 
 /** Posts the incoming payments of many requests in batches. */
 export type PostingQueue = Batcher<Incoming, Recorded>;
@@ -62,7 +64,7 @@ export async function recordPayment(
   actor: Actor,
   body: NewPayment,
   keep?: KeepAnswer,
-): Promise<{ payment: PaymentRow } | { replay: KeptAnswer }> {
+): Promise<{ payment: PaymentRow; warnings: PaymentWarning[] } | { replay: KeptAnswer }> {
   const manual = {
     actor,
     accountId: body.accountId,
@@ -71,6 +73,7 @@ export async function recordPayment(
     transactionRef: body.transactionRef?.trim() ?? null,
     paymentDate: body.paymentDate ?? today(context),
     bothAreReal: body.bothAreReal ?? false,
+    ...((body.checks || body.confirmation) && { confirmation: body.confirmation ?? null }),
     externalId: null,
     metadata: {},
     ...externalFieldsOf(body),
@@ -183,11 +186,14 @@ export async function postIncoming(
       : decideNotification(incoming.notification, own, settings);
   });
   const ids = await nextPaymentIds(tx, decisions.filter((decision) => typeof decision === 'function').length);
+  const earlier: AlikePayment[] = [];
   const plans = decisions.map((decision) => {
     if (typeof decision !== 'function') return decision;
     const id = ids.shift();
     if (id === undefined) throw new Error('There are fewer ids than payments.');
-    return decision(id);
+    const plan = decision(id, earlier);
+    earlier.push(...((plan.event?.rows?.payments ?? []) as AlikePayment[]));
+    return plan;
   });
   const accounts = facts.flatMap((one) => ('account' in one && one.account ? [one.account] : []));
   return write(tx, context, new Map(accounts.map((account) => [account.id, account])), plans);
@@ -211,25 +217,31 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
   );
   const interpretations = batch.flatMap((incoming) => incoming.interpretations ?? []);
   const namedIds = idsOf(batch.map(({ namedAccountId }) => namedAccountId));
-  const [busyLocks, methods, answers, transactions, byExternalId, candidates, accounts] = await Promise.all([
-    tryLockNames(
-      tx,
-      batch.map(({ locks }) => locks),
-    ),
-    findPaymentMethods(tx), // FIRST_TABLE_OF_PAYMENTS
-    findAnswers(tx, usedKeys),
-    findTransactions(
-      tx,
-      batch.flatMap(({ reference }) => reference ?? []),
-      batch.flatMap((incoming) => ('manual' in incoming ? (incoming.reference ?? []) : [])),
-    ),
-    findByExternalIds(
-      tx,
-      externalIdKeys.flatMap((key) => key ?? []),
-    ),
-    findCandidates(tx, interpretations),
-    tryLockAccounts(tx, namedIds),
-  ]);
+  const [busyLocks, methods, answers, transactions, byExternalId, candidates, accounts, alike] =
+    await Promise.all([
+      tryLockNames(
+        tx,
+        batch.map(({ locks }) => locks),
+      ),
+      findPaymentMethods(tx), // FIRST_TABLE_OF_PAYMENTS
+      findAnswers(tx, usedKeys),
+      findTransactions(
+        tx,
+        batch.flatMap(({ reference }) => reference ?? []),
+        batch.flatMap((incoming) => ('manual' in incoming ? (incoming.reference ?? []) : [])),
+      ),
+      findByExternalIds(
+        tx,
+        externalIdKeys.flatMap((key) => key ?? []),
+      ),
+      findCandidates(tx, interpretations),
+      tryLockAccounts(tx, namedIds),
+      // After the locks of the accounts, so that no other transaction can post another such payment.
+      findAlikePayments(
+        tx,
+        batch.map((incoming) => ('manual' in incoming ? incoming.manual : undefined)),
+      ),
+    ]);
   const matches = batch.map((incoming) => {
     if (!incoming.interpretations) return NO_MATCH;
     return decideMatch(
@@ -266,6 +278,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
       methods,
       match,
       suggestedCustomerIds: await findSuggestedCustomers(tx, incoming, match, known),
+      alike: alike[at] ?? [],
       account: accountId === null ? undefined : accounts.get(accountId),
       ...(sameExternalId !== undefined && { sameExternalId }),
       ...(answer && { answer: readAnswer(answer, key) }),

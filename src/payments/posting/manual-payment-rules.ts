@@ -28,6 +28,7 @@ import {
   recordedEvent,
   refuse,
 } from './rules.ts';
+import { findWarnings, refuseUnconfirmed } from './warning-rules.ts';
 
 // Decides the effects of a payment that staff record.
 
@@ -46,7 +47,7 @@ export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incomi
 export function decideManual(
   manual: ManualPayment,
   keep: KeepAnswer | undefined,
-  { known, methods, answer, account, sameExternalId }: Facts,
+  { known, methods, answer, account, sameExternalId, alike }: Facts,
   { currency, now }: PlanSettings,
 ): Decision {
   if (answer)
@@ -66,7 +67,11 @@ export function decideManual(
     ({ provider, ...one }) => provider !== null && isProbablySame(manual, one),
   );
   if (similar && !reported && !mayKeepBoth(manual)) return refuse(similarError(manual, similar));
-  return (paymentId) => {
+  return (paymentId, earlier = []) => {
+    const findings = findWarnings(manual, booksOf(account), alike, earlier);
+    const unconfirmed = refuseUnconfirmed(manual, findings, currency);
+    if (unconfirmed) return refuse(unconfirmed);
+    const { warnings } = findings;
     const payment = paymentRow(paymentId, now, {
       account_id: accountId,
       amount_minor: Number(amountMinor),
@@ -83,8 +88,13 @@ export function decideManual(
       created_by: actor.userId,
       api_key_id: actor.apiKey?.id ?? null,
     });
-    const kept = keep && { idempotency_keys: [answerRow(keep.key, keep.status, keep.answerOf(payment))] };
-    const plan: Plan = { result: { outcome: { payment } }, event: recordedEvent(payment, actor, now, kept) };
+    const kept = keep && {
+      idempotency_keys: [answerRow(keep.key, keep.status, keep.answerOf(payment, warnings))],
+    };
+    const plan: Plan = {
+      result: { outcome: { payment, warnings } },
+      event: recordedEvent(payment, actor, now, kept),
+    };
     if (!reported) return plan;
     const isOtherMethod = reported.payment.payment_method_id !== paymentMethodId;
     const outcome = linkedOutcome(paymentId, isOtherMethod ? [OTHER_METHOD] : []);

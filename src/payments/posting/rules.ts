@@ -14,6 +14,7 @@ import { receivedEvent } from '../ledger-entry-rules.ts';
 import type { Interpretations, Match, matchColumns } from '../matching/rules.ts';
 import type { RefusalReason } from '../providers/provider.ts';
 import type { PaymentRow } from '../rules.ts';
+import type { AlikePayment, Confirmation, PaymentWarning } from './warning-rules.ts';
 
 // Types and functions that manual payments and notifications share. The decisions are in manual-payment-rules.ts and
 // ../notifications/rules.ts.
@@ -33,6 +34,8 @@ export interface ManualPayment extends Required<ExternalValues> {
   paymentDate: PlainDate;
   /** Whether staff know that a provider's payment with a similar reference is another payment. */
   bothAreReal: boolean;
+  /** Undefined if the payment is posted despite warnings. Null if the request asks for checks, and confirms nothing yet. */
+  confirmation?: Confirmation | null;
 }
 
 /** A payment that a provider has reported. */
@@ -78,7 +81,7 @@ export interface Notification {
 export interface KeepAnswer {
   key: IdempotencyKey;
   status: number;
-  answerOf(payment: PaymentRow): unknown;
+  answerOf(payment: PaymentRow, warnings: readonly PaymentWarning[]): unknown;
 }
 
 /** A payment to post, from staff or a provider, with the data that is derived from its fields. */
@@ -95,7 +98,7 @@ export type Incoming = {
 
 /** The result of an incoming payment: a manual payment, a replayed answer, the outcome of a notification, or its refusal. */
 export type Recorded =
-  | { payment: PaymentRow }
+  | { payment: PaymentRow; warnings: PaymentWarning[] }
   | { replay: KeptAnswer }
   | { outcome: NotificationOutcome; paymentId: number | null }
   /** The provider then returns the money to the payer. */
@@ -181,6 +184,8 @@ export interface Facts {
   match: Match;
   /** The ids of the customers whose accounts would be suggested for a notification without a match. */
   suggestedCustomerIds: readonly number[];
+  /** For a manual payment: see `findWarnings`. */
+  alike: readonly AlikePayment[];
   /** The locked account of the manual payment or of the match. */
   account: AccountRow | undefined;
 }
@@ -252,8 +257,11 @@ export const UNREADABLE_TIME = 'unreadable_time';
 /** The provider's time is on a business day after the day of receipt. */
 export const FUTURE_TIME = 'future_time';
 
-/** A plan, or, for a new payment, a function that makes the plan from the id that the payment will get. */
-export type Decision = Plan | ((paymentId: number) => Plan);
+/**
+ * A plan, or, for a new payment, a function that makes the plan from the id that the payment will get, and from the payments that
+ * are posted before it in the same batch.
+ */
+export type Decision = Plan | ((paymentId: number, earlier?: readonly AlikePayment[]) => Plan);
 
 export function refuse(error: AppError): Plan {
   return { result: { error } };

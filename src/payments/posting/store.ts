@@ -4,18 +4,20 @@ import { lockId, lockName, takeLock } from '../../core/database/named-locks.ts';
 import { run } from '../../core/database/statements.ts';
 import type { Notifications, Row } from '../../core/database/tables.ts';
 import { externalIdKey, hasExternalIdKey } from '../../core/http/external-ids.ts';
-import { similarKey } from '../../core/values/reference.ts';
+import { referenceKey, similarKey } from '../../core/values/reference.ts';
 import {
   type ExternalPayment,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
   locksOfReference,
+  type ManualPayment,
   type Notification,
   type Plan,
   REPEATED_AFTER_REVERSAL,
   type StoredOutcome,
 } from './rules.ts';
+import { type AlikePayment, MAX_NAMED_PAYMENTS } from './warning-rules.ts';
 
 /**
  * Takes advisory locks without waiting, and holds them until the end of the transaction. Call it before taking any other lock.
@@ -144,6 +146,41 @@ export async function findByExternalIds(
     [keys],
   );
   return new Map(rows.map((row) => [externalIdKey(row.external_id), row]));
+}
+
+/**
+ * Finds, for each manual payment, the unreversed payments that `findWarnings` compares with it.
+ * @param payments - undefined for a notification, which is compared with nothing.
+ */
+export async function findAlikePayments(
+  tx: Tx,
+  payments: readonly (ManualPayment | undefined)[],
+): Promise<AlikePayment[][]> {
+  const found: AlikePayment[][] = payments.map(() => []);
+  if (!payments.some((payment) => payment)) return found;
+  const keyOf = (payment: ManualPayment | undefined) =>
+    payment?.transactionRef ? referenceKey(payment.transactionRef) : null;
+  const rows = await run<AlikePayment & { at: number }>(
+    tx,
+    `select incoming.at, p.*
+    from unnest($1::bigint[], $2::bigint[], $3::date[], $4::text[]) with ordinality
+        as incoming (account_id, amount_minor, payment_date, reference_key, at),
+      lateral (
+        select id, account_id, amount_minor, payment_date, reference_key from payments
+        where account_id = incoming.account_id and payment_date = incoming.payment_date
+          and amount_minor = incoming.amount_minor and status <> 'reversed'
+          and (reference_key is null or incoming.reference_key is null or reference_key = incoming.reference_key)
+        order by id desc limit ${MAX_NAMED_PAYMENTS}
+      ) p`,
+    [
+      payments.map((payment) => payment?.accountId ?? null),
+      payments.map((payment) => payment?.amountMinor ?? null),
+      payments.map((payment) => payment?.paymentDate ?? null),
+      payments.map(keyOf),
+    ],
+  );
+  for (const { at, ...payment } of rows) found[at - 1]?.push(payment);
+  return found;
 }
 
 /** Finds, for each key, the first statement that has a payment line with this receipt. */

@@ -8,6 +8,7 @@ import {
   invalidField,
   notFound,
   unavailable,
+  unconfirmed,
 } from '../../core/http/errors.ts';
 import { changedSince } from '../../core/http/etags.ts';
 import { StillRunning, usedWithAnotherBody } from '../../core/http/idempotency.ts';
@@ -44,6 +45,19 @@ const ERRORS = {
   DuplicateEntry: [
     duplicate('customer', 'email', 1),
     'Another resource already has the value of details.field. details.id is the id of that resource, if the caller may read it.',
+  ],
+  Unconfirmed: [
+    unconfirmed(
+      [
+        {
+          code: 'above_balance',
+          message: 'The amount is above the balance of the account, and the rest becomes credit.',
+          paymentIds: [],
+        },
+      ],
+      { balance: 20_400, credit: 0 },
+    ),
+    'The request is unusual, and nothing was done. To do it nevertheless, send it again with a `confirmation`, which details.fields describes.',
   ],
   KeyInUse: [
     new StillRunning(undefined),

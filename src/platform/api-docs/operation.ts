@@ -54,12 +54,13 @@ function securityOf(access: Access): Record<string, string[]>[] {
 }
 
 function errorsOf({ schema, method, config = {} }: RouteOptions): ErrorName[] {
-  const { access = 'public', rate, errors = [], repeatable, expires, editable } = config;
+  const { access = 'public', rate, errors = [], repeatable, confirmable, expires, editable } = config;
   return [
     'ValidationError',
     ...(access === 'public' ? [] : (['Unauthorized', 'Forbidden'] as const)),
     ...errors.map((code) => NAME_OF[code]),
     ...(expires ? (['Gone'] as const) : []),
+    ...(confirmable ? (['Unconfirmed'] as const) : []),
     ...(repeatable ? (['KeyInUse', 'KeyReused'] as const) : []),
     ...(editable && method === 'PUT' ? (['Changed'] as const) : []),
     ...(schema?.body === undefined ? [] : (['BodyTooLarge', 'UnsupportedType'] as const)),

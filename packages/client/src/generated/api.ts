@@ -861,7 +861,7 @@ export interface paths {
         put?: never;
         /**
          * Record a received payment
-         * @description The account can have any status, because the money has moved already. The part of the payment that exceeds the balance becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, is refused with DUPLICATE_ENTRY. Exception: if the payment of the transaction was reversed, and no unreversed payment has the reference, users with the permission to assign payments can record the transaction again, with the reported amount. To post a payment that is only on a statement, import it from the statement. An `externalId` of an existing payment, even a reversed one, is refused with DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
+         * @description The account can have any status, because the money has moved already. The part of the payment that exceeds the balance becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, is refused with DUPLICATE_ENTRY. Exception: if the payment of the transaction was reversed, and no unreversed payment has the reference, users with the permission to assign payments can record the transaction again, with the reported amount. To post a payment that is only on a statement, import it from the statement. An `externalId` of an existing payment, even a reversed one, is refused with DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key. The answer has `warnings` about what is unusual. To see them before the payment is recorded, send `checks: "confirm"`.
          *
          *     Needs the permission `payments:record` (roles: admin, manager, finance, agent).
          */
@@ -6532,6 +6532,12 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /**
+             * @description With `confirm`, a payment with warnings is not recorded until a `confirmation` names them: the answer is 409.
+             * @enum {string}
+             */
+            checks?: "confirm";
+            confirmation?: components["schemas"]["PaymentConfirmation"];
         };
         NewPaymentMethod: {
             /** @description Starts with a letter. Contains only lower-case letters, digits and `_`. */
@@ -6940,6 +6946,14 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+        };
+        /** @description Records the payment despite these warnings. It is compared with the account while the account is locked. If there is another warning, or another balance or credit, the answer is 409 again. */
+        PaymentConfirmation: {
+            codes: components["schemas"]["PaymentWarningCode"][];
+            /** @description The balance of the account that the user saw. */
+            balance: number;
+            /** @description The credit of the account that the user saw. Default: 0. */
+            credit?: number;
         };
         /** @description A manual payment was linked to the transaction that a provider reported. */
         PaymentLinkedEvent: {
@@ -7515,6 +7529,15 @@ export interface components {
             ResultCode: 0 | ("C2B00012" | "C2B00013" | "C2B00015");
             ResultDesc: string;
         };
+        PaymentWarning: {
+            /** @description `above_balance`: The amount is above the balance of the account, and the rest becomes credit. `same_payment`: The account already has a payment of this amount on this day. */
+            code: components["schemas"]["PaymentWarningCode"];
+            message: string;
+            /** @description For `same_payment`: these payments, the newest first, at most 10. Payments with different references are not the same. Empty if the caller may not read payments. */
+            paymentIds: number[];
+        };
+        /** @enum {string} */
+        PaymentWarningCode: "above_balance" | "same_payment";
         /**
          * @example {
          *       "period": {
@@ -8802,7 +8825,8 @@ export interface components {
          *             },
          *             "createdAt": "2026-11-02T08:15:30.000Z",
          *             "updatedAt": "2026-11-02T08:15:30.000Z"
-         *           }
+         *           },
+         *           "warnings": []
          *         }
          *       ]
          *     }
@@ -8820,6 +8844,8 @@ export interface components {
                 /** @enum {string} */
                 status: "created";
                 data: components["schemas"]["Payment"];
+                /** @description What is unusual about the payment. */
+                warnings: components["schemas"]["PaymentWarning"][];
             } | components["schemas"]["ExistingItem"] | components["schemas"]["FailedItem"])[];
         };
         Refresh: {
@@ -9803,6 +9829,12 @@ export interface components {
                 to?: string;
                 /** @description The allowed statuses. */
                 allowed?: string[];
+                /** @description With status 409: the warnings that `confirmation` has to name. */
+                warnings?: components["schemas"]["Warning"][];
+                /** @description With `warnings` about an account: its balance now. Absent if the caller may not read accounts. */
+                balance?: number;
+                /** @description The credit of the account now. */
+                credit?: number;
             };
         };
         /** @enum {string} */
@@ -9812,6 +9844,11 @@ export interface components {
         Voiding: {
             /** @description Must be text with at least one visible character and no control characters. */
             reason: string;
+        };
+        Warning: {
+            code: string;
+            message: string;
+            paymentIds?: number[];
         };
         /**
          * @example {
@@ -10213,6 +10250,17 @@ export interface components {
         };
         /** @description DUPLICATE_ENTRY: Another resource already has the value of details.field. details.id is the id of that resource, if the caller may read it. DUPLICATE_ENTRY: The first request with this Idempotency-Key is still running: try again after Retry-After. */
         DuplicateEntryOrKeyInUse: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description DUPLICATE_ENTRY: Another resource already has the value of details.field. details.id is the id of that resource, if the caller may read it. VALIDATION_ERROR: The request is unusual, and nothing was done. To do it nevertheless, send it again with a `confirmation`, which details.fields describes. DUPLICATE_ENTRY: The first request with this Idempotency-Key is still running: try again after Retry-After. */
+        DuplicateEntryOrUnconfirmedOrKeyInUse: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -14902,7 +14950,8 @@ export interface operations {
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:30.000Z"
                      *       },
-                     *       "message": "Payment recorded."
+                     *       "message": "Payment recorded.",
+                     *       "warnings": []
                      *     }
                      */
                     "application/json": {
@@ -14910,6 +14959,8 @@ export interface operations {
                         success: true;
                         data: components["schemas"]["Payment"];
                         message: string;
+                        /** @description What is unusual about the payment. */
+                        warnings: components["schemas"]["PaymentWarning"][];
                     };
                 };
             };
@@ -14917,7 +14968,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["DuplicateEntryOrKeyInUse"];
+            409: components["responses"]["DuplicateEntryOrUnconfirmedOrKeyInUse"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["KeyReused"];
@@ -15003,7 +15054,8 @@ export interface operations {
                      *               },
                      *               "createdAt": "2026-11-02T08:15:30.000Z",
                      *               "updatedAt": "2026-11-02T08:15:30.000Z"
-                     *             }
+                     *             },
+                     *             "warnings": []
                      *           }
                      *         ]
                      *       },
