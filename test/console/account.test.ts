@@ -8,6 +8,7 @@ import {
   HAS_BROWSER,
   loseFirstAnswer,
   newAccount,
+  PHONE,
   refuseFirst,
   SIZES,
   signIn,
@@ -95,6 +96,61 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     expect((await paymentsOf(id)).length).toBe(1);
     await page.context().close();
     console.complaints.splice(0); // The browser reports the answer 503.
+  });
+
+  it('asks before it records the same payment again from another tab, or an amount above the balance', async () => {
+    const { id } = await newAccount(console);
+    const [first, page] = [await openAccount(id), await openAccount(id)];
+    for (const tab of [first, page]) await fillPayment(tab, '400', '');
+    await first.keyboard.press('Enter');
+    await first.getByText('KES 400.00 recorded').waitFor();
+    await first.context().close();
+
+    const notice = page.locator('dialog .notice', { hasText: 'Not recorded yet. Is this right?' });
+    await page.keyboard.press('Enter');
+    await notice.getByText('The account already has a payment of KES 400.00 on ').waitFor();
+    await expectAccessible(page);
+    const [recorded] = await paymentsOf(id);
+    const link = notice.getByRole('link', { name: `Show payment ${recorded.id}` });
+    expect(await link.getAttribute('href')).toBe(`/payments/${recorded.id}`);
+    // The key Enter asks again, and confirms nothing.
+    const asked = page.waitForResponse('**/api/payments');
+    await page.locator('input[name=amount]').press('Enter');
+    expect((await asked).status()).toBe(409);
+    await notice.getByRole('button', { name: 'Record it nevertheless' }).click();
+    await page.getByText('KES 400.00 recorded').waitFor();
+    expect(await paymentsOf(id)).toHaveLength(2);
+
+    await fillPayment(page, '105000', 'BIG');
+    await page.keyboard.press('Enter');
+    await notice.getByText('KES 105,000.00 is above the balance of KES 22,000.00.').waitFor();
+    // The confirmation is for the amount that was shown, not for another one.
+    await page.locator('input[name=amount]').fill('95000');
+    await notice.getByRole('button', { name: 'Record it nevertheless' }).click();
+    await notice.getByText('KES 95,000.00 is above the balance').waitFor();
+    await page.locator('input[name=amount]').fill('9500');
+    await page.keyboard.press('Enter');
+    await page.getByText('KES 9,500.00 recorded').waitFor();
+    expect(await paymentsOf(id)).toHaveLength(3);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answers 409.
+  });
+
+  it('asks in Swahili, on a phone', async () => {
+    const { id } = await newAccount(console);
+    const page = await console.open(`/accounts/${id}`, { viewport: PHONE, locale: 'sw-KE' });
+    await page.getByRole('button', { name: 'Ingiza malipo' }).click();
+    await page.locator('input[name=amount]:focus').fill('105000');
+    await page.locator('select[name=paymentMethodId]').selectOption({ label: 'Cash' });
+    await page.keyboard.press('Enter');
+    const notice = page.locator('dialog .notice', { hasText: 'Bado hayajaingizwa.' });
+    await notice.getByText(/105,000\.00 ni zaidi ya deni lililobaki la /).waitFor();
+    await expectAccessible(page);
+    await notice.getByRole('button', { name: 'Ingiza hata hivyo' }).click();
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    expect(await paymentsOf(id)).toHaveLength(1);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 409.
   });
 
   it('shows a problem at the field that has it', async () => {

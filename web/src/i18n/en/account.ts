@@ -44,6 +44,12 @@ export const account = {
   'account.pay.suggest.due': 'Amount due: {amount}',
   'account.pay.suggest.next': 'Next instalment: {amount}',
   'account.pay.suggest.all': 'Pay off: {amount}',
+  'account.pay.unusual': 'Not recorded yet. Is this right?',
+  'account.pay.unusual.above_balance':
+    '{amount} is above the balance of {balance}. The rest becomes credit of the customer.',
+  'account.pay.unusual.same_payment': 'The account already has a payment of {amount} on {date}.',
+  'account.pay.unusual.payment': 'Show payment {id}',
+  'account.pay.confirm': 'Record it nevertheless',
   'account.pay.done': '{amount} recorded',
   'account.request': 'Ask the customer to pay',
   'account.request.lead': 'The phone shows a prompt. The customer enters the PIN to pay.',

@@ -45,6 +45,12 @@ export const account: Record<keyof typeof en, string> = {
   'account.pay.suggest.due': 'Inayodaiwa: {amount}',
   'account.pay.suggest.next': 'Awamu ijayo: {amount}',
   'account.pay.suggest.all': 'Maliza deni: {amount}',
+  'account.pay.unusual': 'Bado hayajaingizwa. Je, ni sahihi?',
+  'account.pay.unusual.above_balance':
+    '{amount} ni zaidi ya deni lililobaki la {balance}. Kinachozidi kitakuwa salio la ziada la mteja.',
+  'account.pay.unusual.same_payment': 'Akaunti tayari ina malipo ya {amount} tarehe {date}.',
+  'account.pay.unusual.payment': 'Onyesha malipo {id}',
+  'account.pay.confirm': 'Ingiza hata hivyo',
   'account.pay.done': '{amount} imeingizwa',
   'account.request': 'Mwombe mteja alipe',
   'account.request.lead': 'Simu itaonyesha ombi. Mteja ataweka PIN ili kulipa.',

@@ -1,8 +1,10 @@
-import { useState } from 'react';
+import { type MouseEvent, useRef, useState } from 'react';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
-import { useWrite } from '../../api/write.ts';
+import { useWrite, type Write } from '../../api/write.ts';
 import { format, t } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Notice } from '../../ui/feedback.tsx';
 import { AmountField, DateField } from '../../ui/form.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { PaymentMethodField, ReferenceField } from '../shared/payment-fields.tsx';
@@ -16,22 +18,23 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
   const record = useWrite('post', '/api/payments');
   const { today } = settings();
   const [amount, setAmount] = useState('');
+  const { found, confirm, bodyOf } = useConfirmation(record);
   return (
     <FormDialog
       title={t('account.pay.title')}
       lead={t('account.pay.to', { name: account.customer?.name ?? '', number: account.accountNumber })}
-      write={record}
+      write={found ? { ...record, problem: undefined } : record}
       submit={t('account.recordPayment')}
       onClose={onClose}
       onSubmit={(values) =>
         record.send({
-          body: {
+          body: bodyOf({
             accountId: account.id,
             amount: values.number('amount'),
             paymentMethodId: values.number('paymentMethodId'),
             paymentDate: values.text('paymentDate'),
             transactionRef: values.optional('transactionRef') ?? null,
-          },
+          }),
         })
       }
       done={(payment) => t('account.pay.done', { amount: format.money(payment.amount) })}
@@ -49,6 +52,7 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
       <PaymentMethodField defaultValue="" />
       <ReferenceField />
       <DateField label={t('account.pay.date')} name="paymentDate" defaultValue={today} max={today} required />
+      {found && <UnusualNotice found={found} onConfirm={confirm} />}
     </FormDialog>
   );
 }
@@ -72,5 +76,86 @@ function Suggestions({ account, onChoose }: { account: Schemas['Account']; onCho
         </button>
       ))}
     </span>
+  );
+}
+
+type NewPayment = Schemas['NewPayment'];
+
+/** Why the service did not record a payment yet, and the payment for which it asked. */
+interface Found {
+  warnings: Schemas['PaymentWarning'][];
+  balance: number;
+  credit: number;
+  asked: NewPayment;
+}
+
+/**
+ * The first request asks for checks. If the service finds something unusual, `found` is shown, and only `confirm` sends the payment
+ * with a confirmation. The submit button, and so the key Enter, always ask again. A payment that was edited in between is new.
+ */
+function useConfirmation(record: Pick<Write<never, unknown>, 'isSending' | 'problem'>) {
+  const asked = useRef<NewPayment>(undefined);
+  const isConfirming = useRef(false);
+  const [answer, setAnswer] = useState<Readonly<Record<string, unknown>>>();
+  const details = record.problem?.details;
+  const latest = details?.warnings && asked.current ? details : undefined;
+  // While a request runs, the notice stays, so that its button keeps the focus.
+  if (!record.isSending && latest !== answer) setAnswer(latest);
+  const found = answer && ({ ...answer, asked: asked.current } as Found);
+  return {
+    found,
+    bodyOf: (payment: NewPayment): NewPayment => {
+      const isSame = JSON.stringify(payment) === JSON.stringify(asked.current);
+      asked.current = payment;
+      return {
+        ...payment,
+        checks: 'confirm',
+        ...(found && isSame && isConfirming.current && { confirmation: confirmationOf(found) }),
+      };
+    },
+    confirm: (form: HTMLFormElement | null) => {
+      isConfirming.current = true;
+      form?.requestSubmit();
+      isConfirming.current = false;
+    },
+  };
+}
+
+function confirmationOf({ warnings, balance, credit }: Found) {
+  return { codes: warnings.map(({ code }) => code), balance, credit };
+}
+
+function UnusualNotice({
+  found: { warnings, balance, asked },
+  onConfirm,
+}: {
+  found: Found;
+  onConfirm(form: HTMLFormElement | null): void;
+}) {
+  const facts = {
+    amount: format.money(asked.amount),
+    balance: format.money(balance),
+    date: format.date(asked.paymentDate ?? settings().today),
+  };
+  return (
+    <Notice tone="warning" title={t('account.pay.unusual')}>
+      {warnings.map(({ code, paymentIds }) => (
+        <p key={code}>
+          {`${t(`account.pay.unusual.${code}`, facts)} `}
+          {paymentIds.map((id) => (
+            // In another tab, so that the dialog stays open.
+            <a key={id} href={`/payments/${id}`} target="_blank" rel="noreferrer">
+              {`${t('account.pay.unusual.payment', { id: String(id) })} `}
+            </a>
+          ))}
+        </p>
+      ))}
+      <Button
+        kind="danger"
+        onClick={(event: MouseEvent<HTMLButtonElement>) => onConfirm(event.currentTarget.form)}
+      >
+        {t('account.pay.confirm')}
+      </Button>
+    </Notice>
   );
 }

@@ -2,6 +2,7 @@ import { settings } from '../../api/settings.ts';
 import { format, t } from '../../i18n/index.ts';
 import { AmountField, DateField, Form, FormButtons } from '../../ui/form.tsx';
 import { PaymentMethodField, ReferenceField } from '../shared/payment-fields.tsx';
+import { totalOf } from '../shared/plan.ts';
 import { useCatalogue } from './catalogue.ts';
 import { keepTyped, type StepProps } from './sales.ts';
 
@@ -10,7 +11,8 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
   const { typed, parts } = sale;
   const { plans, methods } = useCatalogue();
   const { today } = settings();
-  const deposit = plans.data?.find(({ id }) => String(id) === typed.payplanId)?.deposit ?? 0;
+  const plan = plans.data?.find(({ id }) => String(id) === typed.payplanId);
+  const deposit = plan?.deposit ?? 0;
   const hasAmount = Boolean(typed.amount);
   return (
     <Form problem={parts.payment.problem} isSending={false} onSubmit={onDone}>
@@ -18,6 +20,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
         label={t('sale.amount')}
         name="amount"
         min={format.smallestAmount()}
+        max={plan && totalOf(plan)}
         value={typed.amount ?? ''}
         onChange={(event) => keepTyped(sale.id, { amount: event.target.value })}
         hint={
