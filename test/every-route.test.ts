@@ -162,6 +162,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /commissions/payments': EVERYONE, // agents see only the commissions of their own employee
   'GET /commissions/payments/:id': EVERYONE, // agents see only the commissions of their own employee
   'PUT /commissions/payments/:id': ['admin', 'manager', 'finance'],
+  'GET /commissions/unclaimed-sales': EVERYONE, // agents see only the sales of their own employee
   'GET /commissions/rules': ALL_BUT_AGENTS,
   'POST /commissions/rules': ['admin', 'manager'],
   'GET /search': EVERYONE, // each type also needs its own permission

@@ -1,15 +1,22 @@
-import { type Actor, type Context, readAmount } from '../core/context.ts';
+import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { CommissionStatus } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { AppError, invalidField, notFound } from '../core/http/errors.ts';
+import { AppError, invalidField, notFound, unconfirmed } from '../core/http/errors.ts';
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { maxAmountMinor, maxAmountText } from '../core/values/money.ts';
 import { findEmployee } from '../employees/store.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
-import { type CurrentRule, checkSales, checkSoldAccounts, commissionOf, ruleFor } from './rules.ts';
-import { type CalculateBody, MAX_LINES, type NewRule, type Sale, WHOLE_SALE } from './schema.ts';
+import { type CurrentRule, checkSales, checkSoldAccounts, commissionOf, hasEnded, ruleFor } from './rules.ts';
+import {
+  type CalculateBody,
+  MAX_LINES,
+  type NewRule,
+  PAYMENT_WARNINGS,
+  type Sale,
+  WHOLE_SALE,
+} from './schema.ts';
 import { canRecalculate, checkCommissionMove } from './status-rules.ts';
 import {
   type CommissionRow,
@@ -35,7 +42,8 @@ interface PricedSale extends Omit<NewLine, 'rule_id' | 'rate_basis_points' | 'am
 }
 
 /**
- * Calculates an employee's commission for a period, with one line per sale. A new calculation replaces the lines and needs a new
+ * Calculates an employee's commission for a period, with one line per sale: the sales of the period, or the sales of the request, or
+ * both. A new calculation replaces the lines and needs a new
  * approval. A paid commission never changes.
  *
  * @throws AppError DUPLICATE_ENTRY for a paid commission, or if `salesData` requests more of a sale than other commissions leave.
@@ -43,15 +51,24 @@ interface PricedSale extends Omit<NewLine, 'rule_id' | 'rate_basis_points' | 'am
 export async function calculateCommission(context: Context, actor: Actor, body: CalculateBody) {
   const { employeeId, period } = body;
   const sales = body.salesData ?? [];
+  const includesDerived = body.includeDerived ?? sales.length === 0;
+  if (!includesDerived && sales.length === 0) {
+    throw invalidField('salesData', 'must have sales if includeDerived is false');
+  }
   checkSales(sales, period);
   return inTransaction(context.db, async (tx) => {
     if (!(await findEmployee(tx, employeeId))) throw notFound('employee', employeeId, 'employeeId');
     const commission = await lockOrInsertCommission(tx, employeeId, period);
     if (!canRecalculate(commission.status)) throw alreadyPaid(commission);
-    const priced =
-      sales.length > 0
-        ? await checkShares(tx, commission.id, await priceSales(tx, context, sales, period))
-        : await keepFreeShares(tx, commission.id, await salesOfPeriod(tx, employeeId, period));
+    const named = await priceSales(tx, context, sales, period, includesDerived);
+    const derived = includesDerived ? await salesOfPeriod(tx, employeeId, period, named) : [];
+    if (derived.length + named.length > MAX_LINES) {
+      throw invalidField('period', `must have at most ${MAX_LINES} sales`);
+    }
+    const priced = [
+      ...(await keepFreeShares(tx, commission.id, derived)),
+      ...(await checkShares(tx, commission.id, named)),
+    ];
     const rules = await findCurrentRules(tx);
     const lines = priced.map((sale) => lineOf(sale, ruleFor(rules, sale.category)));
     const totalMinor = lines.reduce((sum, line) => sum + line.amount_minor, 0n);
@@ -74,13 +91,27 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
   });
 }
 
-export async function changeCommission(context: Context, actor: Actor, id: number, status: CommissionStatus) {
+/**
+ * @throws AppError VALIDATION_ERROR with status 409 if a commission would be paid before the end of its month, and `confirmed` does
+ *   not have the code of this warning.
+ */
+export async function changeCommission(
+  context: Context,
+  actor: Actor,
+  id: number,
+  status: CommissionStatus,
+  confirmed: readonly string[] = [],
+) {
+  const day = today(context);
   return inTransaction(context.db, async (tx) => {
     const commission = await lockCommission(tx, id);
     if (!commission) throw notFound('commission', id);
-    const moved =
-      commission.status === status ? commission : await move(tx, actor, id, commission.status, status);
-    return withLines(tx, moved);
+    if (commission.status === status) return withLines(tx, commission);
+    checkCommissionMove(commission.status, status);
+    if (status === 'paid' && !confirmed.includes('month_not_ended') && !hasEnded(commission.period, day)) {
+      throw unconfirmed([{ code: 'month_not_ended', message: PAYMENT_WARNINGS.month_not_ended }]);
+    }
+    return withLines(tx, await move(tx, actor, id, commission.status, status));
   });
 }
 
@@ -105,7 +136,6 @@ export async function addRule(context: Context, actor: Actor, body: NewRule) {
 }
 
 async function move(tx: Tx, actor: Actor, id: number, from: CommissionStatus, to: CommissionStatus) {
-  checkCommissionMove(from, to);
   const cancelled = await findCancelledAccounts(tx, id);
   if (cancelled.length > 0) throw cancelledAccounts(cancelled, to);
   const moved = await setCommissionStatus(tx, id, to);
@@ -120,13 +150,18 @@ async function move(tx: Tx, actor: Actor, id: number, from: CommissionStatus, to
   return moved;
 }
 
-async function salesOfPeriod(tx: Tx, employeeId: number, period: string): Promise<PricedSale[]> {
+/** @param named - sales of the request, whose accounts are left out. */
+async function salesOfPeriod(
+  tx: Tx,
+  employeeId: number,
+  period: string,
+  named: readonly PricedSale[],
+): Promise<PricedSale[]> {
   const first = `${period}-01` as PlainDate;
   const accounts = await findSoldAccounts(tx, employeeId, first, lastOfMonth(first), MAX_LINES + 1);
-  if (accounts.length > MAX_LINES) {
-    throw invalidField('period', `must have at most ${MAX_LINES} sales`);
-  }
-  return accounts.map((account) => ({
+  const namedIds = new Set(named.map(({ account_id: id }) => id));
+  const others = accounts.filter(({ id }) => !namedIds.has(id));
+  return others.map((account) => ({
     account_id: account.id,
     product_id: account.product_id,
     sale_date: account.activation_date,
@@ -175,6 +210,7 @@ async function priceSales(
   { currency }: Context,
   sales: readonly Sale[],
   period: string,
+  includesEarlier: boolean,
 ): Promise<PricedSale[]> {
   const accounts = await findAccountsForSales(
     tx,
@@ -184,7 +220,7 @@ async function priceSales(
     tx,
     sales.flatMap(({ productId }) => productId ?? []),
   );
-  checkSoldAccounts(sales, accounts, period);
+  checkSoldAccounts(sales, accounts, period, includesEarlier);
   return sales.map((sale, index) => {
     const quantity = sale.quantity ?? 1;
     const share_basis_points = sale.shareBasisPoints ?? WHOLE_SALE;
@@ -225,7 +261,7 @@ function lineOf(sale: PricedSale, rule: CurrentRule | undefined): NewLine {
 function alreadyPaid({ id, employee_id: employeeId, period }: CommissionRow): AppError {
   return new AppError(
     'DUPLICATE_ENTRY',
-    `The commission of employee ${employeeId} for ${period} is already paid.`,
+    `The commission of employee ${employeeId} for ${period} is already paid. To pay further sales of this month, name them in the commission of a later month.`,
     { details: { resource: 'commission', field: 'period', id } },
   );
 }

@@ -16,9 +16,11 @@ import {
   NewRule,
   Rule,
   ruleList,
+  UnclaimedSale,
+  unclaimedSaleList,
 } from './schema.ts';
-import { findCommission, listCommissions, listRules, type Visible } from './store.ts';
-import { toCommission, toCommissionSummary } from './view.ts';
+import { findCommission, listCommissions, listRules, listUnclaimedSales, type Visible } from './store.ts';
+import { toCommission, toCommissionSummary, toUnclaimedSale } from './view.ts';
 
 const OWN_ONLY = 'Agents see only the commissions of their own employee (`employeeId` in `GET /auth/me`).';
 
@@ -35,7 +37,7 @@ export function commissionRoutes(api: Api, context: Context): void {
         operationId: 'calculateCommission',
         summary: 'Calculate an employee’s commission for a month',
         description:
-          'Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY.',
+          'Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. `leftOut` names the sales that no commission has. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY.',
         body: CalculateBody,
         response: { 200: Envelope(Commission, 'Commission calculated.') },
       },
@@ -89,23 +91,47 @@ export function commissionRoutes(api: Api, context: Context): void {
     },
   );
 
+  api.get(
+    '/commissions/unclaimed-sales',
+    {
+      config: { access: 'commissions:read-own' },
+      schema: {
+        tags,
+        operationId: 'listUnclaimedSales',
+        summary: 'List sales without commission',
+        description:
+          'The accounts whose sale has a share that no commission has. Pending and cancelled accounts earn no commission and are not listed. ' +
+          OWN_ONLY,
+        querystring: unclaimedSaleList.query,
+        response: { 200: ListEnvelope(UnclaimedSale, 'Sales found.') },
+      },
+    },
+    async (request) => {
+      const page = await listUnclaimedSales(db, request.query, visibleTo(actorOf(request)));
+      const rows = page.rows.map((row) => toUnclaimedSale(row, currency));
+      return okList({ ...page, rows }, 'Sales found.');
+    },
+  );
+
   api.put(
     '/commissions/payments/:id',
     {
-      config: { access: 'commissions:approve', errors: ['NOT_FOUND'] },
+      config: { access: 'commissions:approve', errors: ['NOT_FOUND'], confirmable: true },
       schema: {
         tags,
         operationId: 'changeCommissionStatus',
         summary: 'Approve a commission or mark it paid',
-        description: 'Approves a calculated commission, or marks an approved one as paid.',
+        description:
+          'Approves a calculated commission, or marks an approved one as paid. To pay a month that has not ended, send a `confirmation`.',
         params: IdParams,
         body: CommissionChanges,
         response: { 200: Envelope(Commission, 'Commission changed.') },
       },
     },
     async (request) => {
-      const { status } = request.body;
-      const changed = await changeCommission(context, actorOf(request), request.params.id, status);
+      const { status, confirmation } = request.body;
+      const { id } = request.params;
+      const changed = await changeCommission(context, actorOf(request), id, status, confirmation?.codes);
       return ok(toCommission(changed, currency), 'Commission changed.');
     },
   );

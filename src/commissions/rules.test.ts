@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { AppError } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { checkSales, checkSoldAccounts, commissionOf, ruleFor } from './rules.ts';
+import { checkSales, checkSoldAccounts, commissionOf, hasEnded, ruleFor } from './rules.ts';
 import type { Sale } from './schema.ts';
 import { canRecalculate, checkCommissionMove } from './status-rules.ts';
 
@@ -64,15 +64,42 @@ describe('the sales of a period', () => {
   });
 });
 
+describe('a month', () => {
+  it.each([
+    ['2026-02', '2026-02-28', false],
+    ['2026-02', '2026-03-01', true],
+    ['2028-02', '2028-02-29', false],
+    ['2026-12', '2026-12-31', false],
+    ['2026-12', '2027-01-01', true],
+    ['2026-12', '2026-11-30', false],
+  ])('%s has ended on %s: %s', (period, today, expected) => {
+    expect(hasEnded(period, day(today))).toBe(expected);
+  });
+});
+
 describe('a sold account', () => {
-  function refused(status: AccountStatus, activatedOn: string, sale: Sale = { accountId: 7 }) {
+  function refused(
+    status: AccountStatus,
+    activatedOn: string,
+    sale: Sale = { accountId: 7 },
+    includesEarlier = false,
+  ) {
     const account = { status, activation_date: day(activatedOn) };
-    return wrong(() => checkSoldAccounts([{ productId: 1 }, sale], new Map([[7, account]]), PERIOD));
+    const accounts = new Map([[7, account]]);
+    return wrong(() => checkSoldAccounts([{ productId: 1 }, sale], accounts, PERIOD, includesEarlier));
   }
 
   it('earns commission in the month of its activation', () => {
     expect(refused('active', '2026-05-31')).toBeUndefined();
     expect(refused('active', '2026-06-01')).toEqual(['salesData[1].saleDate']);
+  });
+
+  it('earns commission in a later month, if earlier sales are included', () => {
+    const sale = { accountId: 7 };
+    expect(refused('active', '2026-04-30', sale)).toEqual(['salesData[1].saleDate']);
+    expect(refused('active', '2026-04-30', sale, true)).toBeUndefined();
+    expect(refused('active', '2026-06-01', sale, true)).toEqual(['salesData[1].saleDate']);
+    expect(refused('cancelled', '2026-04-30', sale, true)).toEqual(['salesData[1].accountId']);
   });
 
   it('earns commission in the month of the sale date, if one is given', () => {

@@ -1,11 +1,16 @@
 import { isStatusIn } from '../account-status/rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { type FieldProblem, invalid } from '../core/http/errors.ts';
-import type { PlainDate } from '../core/values/dates.ts';
+import { compareDates, lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { divideHalfUp, type Minor } from '../core/values/money.ts';
 import type { Sale } from './schema.ts';
 
 const BASIS_POINTS = 10_000n;
+
+/** Whether the business day is after the month. A paid commission does not change, so sales that follow would earn nothing. */
+export function hasEnded(period: string, day: PlainDate): boolean {
+  return compareDates(day, lastOfMonth(`${period}-01` as PlainDate)) > 0;
+}
 
 /** @throws AppError VALIDATION_ERROR with the problems of all sales, such as a repeated account or a date outside the period. */
 export function checkSales(sales: readonly Sale[], period: string): void {
@@ -42,6 +47,7 @@ export function checkSales(sales: readonly Sale[], period: string): void {
 
 /**
  * @param accounts - the accounts of the sales, by id.
+ * @param includesEarlier - whether a sale can keep an activation date before the period.
  * @throws AppError VALIDATION_ERROR with each account that earns no commission, and each sale without `saleDate` if its account was
  *   activated in another month.
  */
@@ -49,6 +55,7 @@ export function checkSoldAccounts(
   sales: readonly Sale[],
   accounts: ReadonlyMap<number, { status: AccountStatus; activation_date: PlainDate }>,
   period: string,
+  includesEarlier: boolean,
 ): void {
   const problems: FieldProblem[] = [];
   sales.forEach((sale, index) => {
@@ -61,7 +68,8 @@ export function checkSoldAccounts(
         message: `must not be a ${account.status} account: it earns no commission`,
       });
     }
-    if (sale.saleDate === undefined && !isWithin(period, account.activation_date)) {
+    const isEarlier = includesEarlier && account.activation_date < `${period}-01`;
+    if (sale.saleDate === undefined && !isEarlier && !isWithin(period, account.activation_date)) {
       const message = `is required and must be in ${period}, because the account was activated on ${account.activation_date}`;
       problems.push({ path: `${path}.saleDate`, message });
     }

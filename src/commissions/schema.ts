@@ -20,6 +20,16 @@ export const WHOLE_SALE = 10_000;
 /** The maximum number of lines of one commission. All lines are calculated, stored and returned together. */
 export const MAX_LINES = 10_000;
 
+/** The number of sales without commission that an answer names. `GET /commissions/unclaimed-sales` lists all. */
+export const MAX_LEFT_OUT = 100;
+
+/** What the user has to confirm before a commission is paid. */
+export const PAYMENT_WARNINGS = {
+  month_not_ended: 'The month has not ended yet. Later sales of the month cannot be added after the payment.',
+} as const;
+
+const COMMISSION_WARNING_CODES = Object.keys(PAYMENT_WARNINGS) as (keyof typeof PAYMENT_WARNINGS)[];
+
 const Period = Type.String({ format: 'calendar-month', description: 'YYYY-MM' });
 const Status = Choice('CommissionStatus', COMMISSION_STATUSES);
 
@@ -58,13 +68,64 @@ export const CalculateBody = Type.Object(
           `${MAX_LINES}. Each sale then has the share that is not in another commission yet.`,
       }),
     ),
+    includeDerived: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether the commission has the sales of the period in addition to `salesData`. An account that `salesData` names is not added ' +
+          'again. `salesData` can then name accounts that were activated before the period, without a `saleDate`: for sales that were ' +
+          'entered after the commission of their own month was paid. Default: true without `salesData`, otherwise false.',
+      }),
+    ),
   },
   { title: 'NewCommission', examples: [{ employeeId: 1, period: '2026-11', salesData: [{ accountId: 1 }] }] },
 );
 export type CalculateBody = Static<typeof CalculateBody>;
 
+const UNCLAIMED_SALE = {
+  id: 2,
+  accountNumber: 'ACC10000020',
+  accountStatus: 'active',
+  employeeId: 1,
+  productId: 1,
+  activationDate: '2026-10-30',
+  total: 22_800,
+  currency: 'KES',
+  freeShareBasisPoints: 10_000,
+  createdAt: '2026-11-02T08:15:30.000Z',
+};
+
+/** An account whose sale has a share that no commission has. */
+export const UnclaimedSale = Type.Object(
+  {
+    id: { ...Id, description: 'The id of the account.' },
+    accountNumber: Type.String(),
+    accountStatus: Choice('AccountStatus', ACCOUNT_STATUSES),
+    employeeId: Nullable(Type.Integer({ description: 'The seller.' })),
+    productId: Id,
+    activationDate: DateText,
+    total: Money,
+    currency: Type.String(),
+    freeShareBasisPoints: Type.Integer({
+      description: 'The share that no commission has. 10000 is the whole sale.',
+    }),
+    createdAt: Timestamp,
+  },
+  { title: 'UnclaimedSale', examples: [UNCLAIMED_SALE] },
+);
+
 export const CommissionChanges = Type.Object(
-  { status: Status },
+  {
+    status: Status,
+    confirmation: Type.Optional(
+      Type.Object(
+        { codes: Type.Array(Choice('CommissionWarningCode', COMMISSION_WARNING_CODES), { maxItems: 1 }) },
+        {
+          title: 'CommissionConfirmation',
+          description: `Needed to pay a commission in its own month (\`month_not_ended\`). ${PAYMENT_WARNINGS.month_not_ended}`,
+        },
+      ),
+    ),
+  },
   { title: 'CommissionChanges', examples: [{ status: 'approved' }] },
 );
 
@@ -116,6 +177,23 @@ export const Commission = Type.Object(
         amount: Money,
       }),
     ),
+    leftOut: Type.Object(
+      {
+        inPeriod: Type.Integer({ description: 'The number of these sales in the period.' }),
+        earlier: Type.Integer({
+          description:
+            'The number of these sales before the period. They enter a commission only if `salesData` names them.',
+        }),
+        sales: Type.Array(UnclaimedSale, {
+          description: `The sales, the newest first, at most ${MAX_LEFT_OUT}. \`GET /commissions/unclaimed-sales\` lists all.`,
+        }),
+      },
+      {
+        description:
+          'The sales of the employee up to the end of the period with a share that no commission has now. To pay them, calculate an unpaid ' +
+          'month with `includeDerived`, and name them in `salesData`.',
+      },
+    ),
   },
   {
     title: 'Commission',
@@ -136,6 +214,7 @@ export const Commission = Type.Object(
             amount: 570,
           },
         ],
+        leftOut: { inPeriod: 0, earlier: 0, sales: [] },
       },
     ],
   },
@@ -188,6 +267,19 @@ export const commissionList = defineList(
     updatedAt: { kind: 'timestamp', column: 'c.updated_at' },
   },
   { employeeId: Type.Optional(Id), period: Type.Optional(Period) },
+);
+
+export const unclaimedSaleList = defineList(
+  {
+    id: { kind: 'id', column: 'a.id' },
+    accountStatus: { kind: 'enum', column: 'a.status', values: ACCOUNT_STATUSES },
+    employeeId: { kind: 'id', column: 'a.employee_id', nullable: true },
+    productId: { kind: 'id', column: 'a.product_id' },
+    activationDate: { kind: 'date', column: 'a.activation_date' },
+    total: { kind: 'money', column: 'a.total_minor' },
+    createdAt: { kind: 'timestamp', column: 'a.created_at' },
+  },
+  {},
 );
 
 export const ruleList = defineList(

@@ -13,10 +13,10 @@ import type {
 } from '../core/database/tables.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
-import type { PlainDate } from '../core/values/dates.ts';
+import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
 import type { CurrentRule } from './rules.ts';
-import type { Rule } from './schema.ts';
+import { MAX_LEFT_OUT, type Rule, WHOLE_SALE } from './schema.ts';
 
 export type CommissionRow = Selectable<Commissions>;
 export type CommissionLineRow = Selectable<CommissionLines> & { account_status: AccountStatus | null };
@@ -24,6 +24,27 @@ export type CommissionLineRow = Selectable<CommissionLines> & { account_status: 
 export interface CommissionWithLines {
   commission: CommissionRow;
   lines: CommissionLineRow[];
+  leftOut: LeftOut;
+}
+
+/** An account whose sale has a share that no commission has. */
+export interface UnclaimedSaleRow {
+  id: number;
+  account_number: string;
+  status: AccountStatus;
+  employee_id: number | null;
+  product_id: number;
+  activation_date: PlainDate;
+  total_minor: number;
+  free_share: number;
+  created_at: string;
+}
+
+/** The unclaimed sales of an employee up to the end of a period. `sales` has the newest of them. */
+export interface LeftOut {
+  inPeriod: number;
+  earlier: number;
+  sales: UnclaimedSaleRow[];
 }
 
 /** A rule never changes, so `updatedAt` is the time of its creation. */
@@ -260,10 +281,40 @@ function visibleRows(visible: Visible) {
   return visible === 'all' ? [] : [sql<boolean>`c.employee_id = ${visible.employeeId}::bigint`];
 }
 
+const FREE_SHARE = sql`(${sql.lit(WHOLE_SALE)} - coalesce(s.share_basis_points, 0))`;
+const UNCLAIMED_COLUMNS = sql`a.id, account_number(a.id) as account_number, a.status, a.employee_id, a.product_id,
+  a.activation_date, a.total_minor, ${FREE_SHARE} as free_share, a.created_at`;
+const UNCLAIMED_SALES = sql`from accounts a left join commission_sales s on s.account_id = a.id`;
+const IS_UNCLAIMED = sql<boolean>`(a.status not in ${literalList(statusesIn('unsold'))} and ${FREE_SHARE} > 0)`;
+
+export function listUnclaimedSales(db: Db, plan: ListPlan, visible: Visible) {
+  return fetchPage<UnclaimedSaleRow>(db, plan, {
+    select: sql`select ${UNCLAIMED_COLUMNS} ${UNCLAIMED_SALES}`,
+    from: UNCLAIMED_SALES,
+    where: [
+      IS_UNCLAIMED,
+      ...(visible === 'all' ? [] : [sql<boolean>`a.employee_id = ${visible.employeeId}::bigint`]),
+    ],
+  });
+}
+
+async function findLeftOut(db: Db, employeeId: number, period: string): Promise<LeftOut> {
+  const first = `${period}-01` as PlainDate;
+  const { rows } = await sql<UnclaimedSaleRow & { in_period: number; count: number }>`
+    select ${UNCLAIMED_COLUMNS}, count(*) over () as count,
+      count(*) filter (where a.activation_date >= ${first}::date) over () as in_period
+    ${UNCLAIMED_SALES}
+    where a.employee_id = ${employeeId} and a.activation_date <= ${lastOfMonth(first)}::date and ${IS_UNCLAIMED}
+    order by a.activation_date desc, a.id desc limit ${MAX_LEFT_OUT}`.execute(db);
+  const { in_period: inPeriod, count } = rows[0] ?? { in_period: 0, count: 0 };
+  return { inPeriod, earlier: count - inPeriod, sales: rows };
+}
+
 export async function withLines(db: Db, commission: CommissionRow): Promise<CommissionWithLines> {
   const { rows: lines } = await sql<CommissionLineRow>`
     select l.*, a.status as account_status from commission_lines l left join accounts a on a.id = l.account_id
     where l.commission_id = ${commission.id}
     order by l.line_number`.execute(db);
-  return { commission, lines };
+  const leftOut = await findLeftOut(db, commission.employee_id, commission.period);
+  return { commission, lines, leftOut };
 }

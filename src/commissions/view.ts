@@ -1,8 +1,27 @@
 import { amountOf, type Currency } from '../core/context.ts';
-import type { CommissionLineRow, CommissionRow, CommissionWithLines } from './store.ts';
+import type { CommissionLineRow, CommissionRow, CommissionWithLines, UnclaimedSaleRow } from './store.ts';
 
-export function toCommission({ commission, lines }: CommissionWithLines, currency: Currency) {
-  return { ...toCommissionSummary(commission, currency), lines: lines.map((line) => toLine(line, currency)) };
+export function toCommission({ commission, lines, leftOut }: CommissionWithLines, currency: Currency) {
+  return {
+    ...toCommissionSummary(commission, currency),
+    lines: lines.map((line) => toLine(line, currency)),
+    leftOut: { ...leftOut, sales: leftOut.sales.map((sale) => toUnclaimedSale(sale, currency)) },
+  };
+}
+
+export function toUnclaimedSale(row: UnclaimedSaleRow, currency: Currency) {
+  return {
+    id: row.id,
+    accountNumber: row.account_number,
+    accountStatus: row.status,
+    employeeId: row.employee_id,
+    productId: row.product_id,
+    activationDate: row.activation_date,
+    total: amountOf(row.total_minor, currency),
+    currency: currency.code,
+    freeShareBasisPoints: row.free_share,
+    createdAt: row.created_at,
+  };
 }
 
 export function toCommissionSummary(row: CommissionRow, currency: Currency) {

@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
-import { dataOf, newAccount, PASSWORD, useService, wrongFields } from '../support/harness.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { dataOf, newAccount, PASSWORD, setToday, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService();
+const TODAY = '2026-11-28';
+beforeAll(() => setToday(service, TODAY));
 
 async function newEmployee(): Promise<number> {
   return (await service.call('POST', '/employees', { name: 'Seller' })).body.data.id;
@@ -333,6 +335,152 @@ describe('the commission of an account', () => {
   });
 });
 
+describe('a sale without commission', () => {
+  async function calculated(body: object) {
+    const { status, text, body: answer } = await calculate(body);
+    expect(status, text).toBe(200);
+    return answer.data;
+  }
+  const become = (id: number, status: string, more = {}) =>
+    service.call('PUT', `/commissions/payments/${id}`, { status, ...more });
+  const accountsOf = ({ lines }: { lines: { accountId: number }[] }) =>
+    lines.map(({ accountId }) => accountId);
+  const unclaimedOf = async (employeeId: number) =>
+    (await service.call('GET', `/commissions/unclaimed-sales?filter[employeeId]=${employeeId}`)).body.data;
+
+  it('enters a later month when it is named, beside the sales of that month', async () => {
+    const employeeId = await newEmployee();
+    const sold = (activationDate: string) => newAccount(service, { employeeId, activationDate });
+    await sold('2025-03-10');
+    const { id, leftOut } = await calculated({ employeeId, period: '2025-03' });
+    expect(leftOut).toEqual({ inPeriod: 0, earlier: 0, sales: [] });
+    for (const status of ['approved', 'paid']) expect((await become(id, status)).status).toBe(200);
+    const late = await sold('2025-03-20');
+    const april = await sold('2025-04-05');
+    const refused = await calculate({ employeeId, period: '2025-03', salesData: [{ accountId: late.id }] });
+    expect(refused.status).toBe(409);
+    expect(refused.body.error.message).toContain('name them in the commission of a later month');
+
+    const unclaimed = {
+      ...{ id: late.id, accountNumber: late.accountNumber, accountStatus: 'active', employeeId },
+      ...{ productId: 1, activationDate: '2025-03-20', total: 22_800, currency: 'KES' },
+      ...{ freeShareBasisPoints: 10_000, createdAt: late.createdAt },
+    };
+    const paid = await service.call('GET', `/commissions/payments/${id}`);
+    expect(paid.body.data.leftOut).toEqual({ inPeriod: 1, earlier: 0, sales: [unclaimed] });
+    const body = { employeeId, period: '2025-04' };
+    const derived = await calculated(body);
+    expect(accountsOf(derived)).toEqual([april.id]);
+    expect(derived.leftOut).toEqual({ inPeriod: 0, earlier: 1, sales: [unclaimed] });
+    expect(await unclaimedOf(employeeId)).toEqual([unclaimed]);
+
+    // Sales of the request replace the derived sales.
+    const salesData = [{ accountId: late.id, saleDate: '2025-04-01' }];
+    const replaced = await calculated({ ...body, salesData });
+    expect(accountsOf(replaced)).toEqual([late.id]);
+    expect(replaced.leftOut).toMatchObject({ inPeriod: 1, earlier: 0, sales: [{ id: april.id }] });
+    for (const saleDate of ['2025-04-01', undefined]) {
+      const both = await calculated({
+        ...body,
+        includeDerived: true,
+        salesData: [{ accountId: late.id, ...(saleDate && { saleDate }) }],
+      });
+      expect(both.lines).toMatchObject([
+        { accountId: april.id, amount: 456 },
+        { accountId: late.id, amount: 456, saleDate: saleDate ?? '2025-03-20' },
+      ]);
+      expect(both).toMatchObject({ total: 912, leftOut: { inPeriod: 0, earlier: 0, sales: [] } });
+    }
+    expect(await unclaimedOf(employeeId)).toEqual([]);
+  });
+
+  it('is named when its month was calculated before it was entered, also when the commission is approved', async () => {
+    const employeeId = await newEmployee();
+    const { id } = await calculated({ employeeId, period: '2025-02' });
+    const late = await newAccount(service, { employeeId, activationDate: '2025-02-28' });
+    const approved = await become(id, 'approved');
+    expect(approved.body.data.leftOut).toMatchObject({ inPeriod: 1, sales: [{ id: late.id }] });
+  });
+
+  it('can be a part of a sale', async () => {
+    const [seller, helper] = [await newEmployee(), await newEmployee()];
+    const { id: accountId } = await newAccount(service, { employeeId: seller, activationDate: '2025-03-01' });
+    const shares = [{ accountId, shareBasisPoints: 3_000 }];
+    const helped = await calculated({ employeeId: helper, period: '2025-03', salesData: shares });
+    expect(helped.leftOut.sales).toEqual([]);
+    expect(await unclaimedOf(seller)).toMatchObject([{ id: accountId, freeShareBasisPoints: 7_000 }]);
+    await calculated({ employeeId: seller, period: '2025-03' });
+    expect(await unclaimedOf(seller)).toEqual([]);
+  });
+
+  it('is not a pending or cancelled account, or one that a commission has', async () => {
+    const employeeId = await newEmployee();
+    await newAccount(service, { employeeId, activationDate: '2999-12-31' });
+    const cancelled = await newAccount(service, { employeeId, activationDate: '2025-03-01' });
+    await service.call('PUT', `/accounts/${cancelled.id}`, { status: 'cancelled', reason: 'returned' });
+    expect(await unclaimedOf(employeeId)).toEqual([]);
+    const nobody = await newAccount(service);
+    const { body } = await service.call(
+      'GET',
+      '/commissions/unclaimed-sales?filter[employeeId][isnull]=true&limit=100',
+    );
+    expect(body.data.map(({ id }: { id: number }) => id)).toEqual(
+      nobody.employeeId === null ? expect.arrayContaining([nobody.id]) : [],
+    );
+  });
+
+  it('is counted once if it is derived and named, with the named share', async () => {
+    const employeeId = await newEmployee();
+    const { id: accountId } = await newAccount(service, { employeeId, activationDate: '2025-03-01' });
+    const salesData = [{ accountId, shareBasisPoints: 4_000 }, { productId: 1 }];
+    const { lines, leftOut } = await calculated({
+      employeeId,
+      period: '2025-03',
+      salesData,
+      includeDerived: true,
+    });
+    expect(lines).toMatchObject([
+      { accountId, shareBasisPoints: 4_000 },
+      { accountId: null, productId: 1 },
+    ]);
+    expect(leftOut.sales).toMatchObject([{ id: accountId, freeShareBasisPoints: 6_000 }]);
+  });
+
+  it('is not taken from a later month, or without sales', async () => {
+    const employeeId = await newEmployee();
+    const { id: accountId } = await newAccount(service, { employeeId, activationDate: '2025-04-01' });
+    const march = { employeeId, period: '2025-03' };
+    const later = await calculate({ ...march, includeDerived: true, salesData: [{ accountId }] });
+    expect(wrongFields(later)).toEqual(['salesData[0].saleDate']);
+    expect(wrongFields(await calculate({ ...march, includeDerived: false }))).toEqual(['salesData']);
+  });
+
+  it('can follow in a month that has not ended, whose payment has to be confirmed', async () => {
+    setToday(service, '2025-11-30');
+    const employeeId = await newEmployee();
+    const { id } = await calculated({ employeeId, period: '2025-11', salesData: [{ productId: 1 }] });
+    await become(id, 'approved');
+    for (const more of [{}, { confirmation: { codes: [] } }]) {
+      const early = await become(id, 'paid', more);
+      expect(early.status).toBe(409);
+      expect(early.body.error).toMatchObject({
+        code: 'VALIDATION_ERROR',
+        details: {
+          fields: [{ path: 'confirmation', message: 'must name the codes month_not_ended' }],
+          warnings: [{ code: 'month_not_ended' }],
+        },
+      });
+    }
+    const confirmed = await become(id, 'paid', { confirmation: { codes: ['month_not_ended'] } });
+    expect(confirmed.body.data.status).toBe('paid');
+    const other = await calculated({ employeeId: await newEmployee(), period: '2025-11' });
+    await become(other.id, 'approved');
+    setToday(service, '2025-12-01');
+    expect((await become(other.id, 'paid')).status).toBe(200);
+    setToday(service, TODAY);
+  });
+});
+
 describe('GET /commissions/payments', () => {
   it('filters by employee and period', async () => {
     const employeeId = await newEmployee();
@@ -350,7 +498,7 @@ describe('GET /commissions/payments', () => {
       .body.data;
     expect(calculated.lines).toHaveLength(1);
     const list = await service.call('GET', `/commissions/payments?employeeId=${employeeId}`);
-    const { lines: _lines, ...summary } = calculated;
+    const { lines: _lines, leftOut: _leftOut, ...summary } = calculated;
     expect(list.body.data).toEqual([summary]);
     const single = await service.call('GET', `/commissions/payments/${calculated.id}`);
     expect(single.body.data).toEqual(calculated);
@@ -420,8 +568,8 @@ describe('an agent', () => {
     const token = await agentOf(own);
 
     const list = await service.call('GET', '/commissions/payments?sort=period:asc', undefined, { token });
-    const [{ lines: _march, ...first }, { lines: _april, ...second }] = [march, april];
-    expect(list.body).toMatchObject({ data: [first, second], pagination: { total: 2 } });
+    const listed = [march, april].map(({ lines: _lines, leftOut: _leftOut, ...summary }) => summary);
+    expect(list.body).toMatchObject({ data: listed, pagination: { total: 2 } });
     const one = await service.call('GET', `/commissions/payments/${march.id}`, undefined, { token });
     expect(one.body.data).toEqual(march);
 
@@ -434,11 +582,22 @@ describe('an agent', () => {
     expect((await service.call('GET', `/commissions/payments/${foreign.id}`)).body.data).toEqual(foreign);
   });
 
+  it('sees only the sales without commission of their own employee', async () => {
+    const [own, other] = [await newEmployee(), await newEmployee()];
+    const token = await agentOf(own);
+    const sale = await newAccount(service, { employeeId: own, activationDate: '2025-03-01' });
+    await newAccount(service, { employeeId: other, activationDate: '2025-03-01' });
+    const sales = await service.call('GET', '/commissions/unclaimed-sales', undefined, { token });
+    expect(sales.body).toMatchObject({ data: [{ id: sale.id }], pagination: { total: 1 } });
+  });
+
   it('sees none without an employee', async () => {
     const { id } = await newCommission(await newEmployee());
     const token = await agentOf(null);
-    const list = await service.call('GET', '/commissions/payments', undefined, { token });
-    expect(list.body).toMatchObject({ data: [], pagination: { total: 0 } });
+    for (const path of ['payments', 'unclaimed-sales']) {
+      const list = await service.call('GET', `/commissions/${path}`, undefined, { token });
+      expect(list.body).toMatchObject({ data: [], pagination: { total: 0 } });
+    }
     const one = await service.call('GET', `/commissions/payments/${id}`, undefined, { token });
     expect(one.status).toBe(404);
   });

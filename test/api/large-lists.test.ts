@@ -6,7 +6,7 @@ import { accountList, statusChangeList } from '../../src/accounts/schema.ts';
 import { apiKeyList } from '../../src/api-keys/schema.ts';
 import { approvalList } from '../../src/approvals/schema.ts';
 import { auditList } from '../../src/audit/schema.ts';
-import { commissionList, ruleList } from '../../src/commissions/schema.ts';
+import { commissionList, ruleList, unclaimedSaleList } from '../../src/commissions/schema.ts';
 import { today } from '../../src/core/context.ts';
 import type { NamedField } from '../../src/core/lists/fields.ts';
 import { orderOf } from '../../src/core/lists/sql.ts';
@@ -66,6 +66,7 @@ describe('sorting by a field', () => {
     [commissionList, 'commissions'],
     [creditMoveList, 'credit_moves'],
     [ruleList, 'commission_rules'],
+    [unclaimedSaleList, 'accounts'],
     [customerList, 'customers'],
     [employeeList, 'employees'],
     [invoiceList, 'invoices'],

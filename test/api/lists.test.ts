@@ -461,6 +461,7 @@ describe('every list', () => {
     '/audit',
     '/commissions/payments',
     '/commissions/rules',
+    '/commissions/unclaimed-sales',
     '/credit-moves',
     '/customers',
     '/customers/{id}/kyc',

@@ -161,6 +161,7 @@ const LISTS: Record<string, () => string> = {
   '/audit': () => '/audit',
   '/commissions/payments': () => '/commissions/payments',
   '/commissions/rules': () => '/commissions/rules',
+  '/commissions/unclaimed-sales': () => '/commissions/unclaimed-sales',
   '/credit-moves': () => '/credit-moves',
   '/customers': () => '/customers',
   '/customers/{id}/kyc': () => `/customers/${ids.customer}/kyc`,

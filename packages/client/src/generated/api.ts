@@ -2077,7 +2077,7 @@ export interface paths {
         put?: never;
         /**
          * Calculate an employee’s commission for a month
-         * @description Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY.
+         * @description Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. `leftOut` names the sales that no commission has. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY.
          *
          *     Needs the permission `commissions:calculate` (roles: admin, manager, finance).
          */
@@ -2126,11 +2126,33 @@ export interface paths {
         get: operations["getCommission"];
         /**
          * Approve a commission or mark it paid
-         * @description Approves a calculated commission, or marks an approved one as paid.
+         * @description Approves a calculated commission, or marks an approved one as paid. To pay a month that has not ended, send a `confirmation`.
          *
          *     Needs the permission `commissions:approve` (roles: admin, manager, finance).
          */
         put: operations["changeCommissionStatus"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/commissions/unclaimed-sales": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sales without commission
+         * @description The accounts whose sale has a share that no commission has. Pending and cancelled accounts earn no commission and are not listed. Agents see only the commissions of their own employee (`employeeId` in `GET /auth/me`).
+         *
+         *     Needs the permission `commissions:read-own` (roles: admin, manager, finance, agent, viewer). An API key needs `commissions:read`.
+         */
+        get: operations["listUnclaimedSales"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -4574,7 +4596,12 @@ export interface components {
          *           "shareBasisPoints": 10000,
          *           "amount": 570
          *         }
-         *       ]
+         *       ],
+         *       "leftOut": {
+         *         "inPeriod": 0,
+         *         "earlier": 0,
+         *         "sales": []
+         *       }
          *     }
          */
         Commission: {
@@ -4605,6 +4632,15 @@ export interface components {
                 /** @description In units of the currency. */
                 amount: number;
             }[];
+            /** @description The sales of the employee up to the end of the period with a share that no commission has now. To pay them, calculate an unpaid month with `includeDerived`, and name them in `salesData`. */
+            leftOut: {
+                /** @description The number of these sales in the period. */
+                inPeriod: number;
+                /** @description The number of these sales before the period. They enter a commission only if `salesData` names them. */
+                earlier: number;
+                /** @description The sales, the newest first, at most 100. `GET /commissions/unclaimed-sales` lists all. */
+                sales: components["schemas"]["UnclaimedSale"][];
+            };
         };
         /** @description A commission was approved. */
         CommissionApprovedEvent: {
@@ -4668,6 +4704,11 @@ export interface components {
         };
         CommissionChanges: {
             status: components["schemas"]["CommissionStatus"];
+            confirmation?: components["schemas"]["CommissionConfirmation"];
+        };
+        /** @description Needed to pay a commission in its own month (`month_not_ended`). The month has not ended yet. Later sales of the month cannot be added after the payment. */
+        CommissionConfirmation: {
+            codes: components["schemas"]["CommissionWarningCode"][];
         };
         /** @description A commission was paid. */
         CommissionPaidEvent: {
@@ -4777,6 +4818,8 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        /** @enum {string} */
+        CommissionWarningCode: "month_not_ended";
         /** @enum {string} */
         ComparedField: "amount" | "payer" | "receiver" | "date" | "status";
         /** @enum {string} */
@@ -6428,6 +6471,8 @@ export interface components {
                 /** @description Only with accountId: this employee’s share of the commission. 5000 is half. Default: 10000. The shares of one sale add up to at most 10000. */
                 shareBasisPoints?: number;
             }[];
+            /** @description Whether the commission has the sales of the period in addition to `salesData`. An account that `salesData` names is not added again. `salesData` can then name accounts that were activated before the period, without a `saleDate`: for sales that were entered after the commission of their own month was paid. Default: true without `salesData`, otherwise false. */
+            includeDerived?: boolean;
         };
         NewConfiguration: {
             /** @description Must be text with at least one visible character and no control characters. */
@@ -9576,6 +9621,40 @@ export interface components {
         };
         /**
          * @example {
+         *       "id": 2,
+         *       "accountNumber": "ACC10000020",
+         *       "accountStatus": "active",
+         *       "employeeId": 1,
+         *       "productId": 1,
+         *       "activationDate": "2026-10-30",
+         *       "total": 22800,
+         *       "currency": "KES",
+         *       "freeShareBasisPoints": 10000,
+         *       "createdAt": "2026-11-02T08:15:30.000Z"
+         *     }
+         */
+        UnclaimedSale: {
+            /** @description The id of the account. */
+            id: number;
+            accountNumber: string;
+            accountStatus: components["schemas"]["AccountStatus"];
+            employeeId: number | null;
+            productId: number;
+            /**
+             * Format: date
+             * @description YYYY-MM-DD
+             */
+            activationDate: string;
+            /** @description In units of the currency. */
+            total: number;
+            currency: string;
+            /** @description The share that no commission has. 10000 is the whole sale. */
+            freeShareBasisPoints: number;
+            /** Format: date-time */
+            createdAt: string;
+        };
+        /**
+         * @example {
          *       "id": 3,
          *       "accountId": null,
          *       "accountNumber": null,
@@ -10367,6 +10446,16 @@ export interface components {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description VALIDATION_ERROR: The request is unusual, and nothing was done. To do it nevertheless, send it again with a `confirmation`, which details.fields describes. */
+        Unconfirmed: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -22034,7 +22123,12 @@ export interface operations {
                      *             "shareBasisPoints": 10000,
                      *             "amount": 570
                      *           }
-                     *         ]
+                     *         ],
+                     *         "leftOut": {
+                     *           "inPeriod": 0,
+                     *           "earlier": 0,
+                     *           "sales": []
+                     *         }
                      *       },
                      *       "message": "Commission calculated."
                      *     }
@@ -22224,7 +22318,12 @@ export interface operations {
                      *             "shareBasisPoints": 10000,
                      *             "amount": 570
                      *           }
-                     *         ]
+                     *         ],
+                     *         "leftOut": {
+                     *           "inPeriod": 0,
+                     *           "earlier": 0,
+                     *           "sales": []
+                     *         }
                      *       },
                      *       "message": "Commission found."
                      *     }
@@ -22303,7 +22402,12 @@ export interface operations {
                      *             "shareBasisPoints": 10000,
                      *             "amount": 570
                      *           }
-                     *         ]
+                     *         ],
+                     *         "leftOut": {
+                     *           "inPeriod": 0,
+                     *           "earlier": 0,
+                     *           "sales": []
+                     *         }
                      *       },
                      *       "message": "Commission changed."
                      *     }
@@ -22320,8 +22424,123 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Unconfirmed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listUnclaimedSales: {
+        parameters: {
+            query?: {
+                page?: number;
+                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                after?: string;
+                limit?: number;
+                /** @description field:asc or field:desc, separated by commas. Fields: id, accountStatus, employeeId, productId, activationDate, total, createdAt. Default: createdAt:desc. */
+                sort?: string;
+                /**
+                 * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
+                "filter[id]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[accountStatus][op]=value, operators eq, ne, in, nin, isnull; filter[accountStatus]=value means eq. Values: pending, active, suspended, defaulted, repossessed, completed, written_off, cancelled.
+                 * @example {}
+                 */
+                "filter[accountStatus]"?: {
+                    /** @enum {string} */
+                    eq?: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
+                    /** @enum {string} */
+                    ne?: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[employeeId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq.
+                 * @example {}
+                 */
+                "filter[employeeId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[productId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[productId]=value means eq.
+                 * @example {}
+                 */
+                "filter[productId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[activationDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[activationDate]=value means eq.
+                 * @example {}
+                 */
+                "filter[activationDate]"?: components["schemas"]["DateFilter"];
+                /**
+                 * @description filter[total][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
+                 * @example {}
+                 */
+                "filter[total]"?: components["schemas"]["AmountFilter"];
+                /**
+                 * @description filter[createdAt][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
+                "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
+            };
+            header?: {
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sales found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 2,
+                     *           "accountNumber": "ACC10000020",
+                     *           "accountStatus": "active",
+                     *           "employeeId": 1,
+                     *           "productId": 1,
+                     *           "activationDate": "2026-10-30",
+                     *           "total": 22800,
+                     *           "currency": "KES",
+                     *           "freeShareBasisPoints": 10000,
+                     *           "createdAt": "2026-11-02T08:15:30.000Z"
+                     *         }
+                     *       ],
+                     *       "message": "Sales found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["UnclaimedSale"][];
+                        pagination: components["schemas"]["ListPagination"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

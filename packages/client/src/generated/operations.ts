@@ -364,6 +364,10 @@ export interface CommissionsCalls {
   get(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getCommission'>>;
   /** Approve a commission or mark it paid */
   changeStatus(id: number, body: BodyOf<'changeCommissionStatus'>, options?: CallOptions): Promise<DataOf<'changeCommissionStatus'>>;
+  /** List sales without commission */
+  listUnclaimedSales(query?: QueryOf<'listUnclaimedSales'>, options?: CallOptions): Promise<PageOf<'listUnclaimedSales'>>;
+  /** List sales without commission: every row, reading page after page. */
+  iterateUnclaimedSales(query?: IterationQueryOf<'listUnclaimedSales'>, options?: CallOptions): AsyncGenerator<RowOf<'listUnclaimedSales'>, void, undefined>;
   /** List all versions of commission rules */
   listRules(query?: QueryOf<'listCommissionRules'>, options?: CallOptions): Promise<PageOf<'listCommissionRules'>>;
   /** List all versions of commission rules: every row, reading page after page. */
@@ -692,6 +696,8 @@ export const OPERATIONS = {
     iterate: { method: 'GET', path: '/api/commissions/payments', hasQuery: true, secured: true, answers: 'rows' },
     get: { method: 'GET', path: '/api/commissions/payments/{id}', hasQuery: true, secured: true, answers: 'data' },
     changeStatus: { method: 'PUT', path: '/api/commissions/payments/{id}', hasBody: true, secured: true, answers: 'data' },
+    listUnclaimedSales: { method: 'GET', path: '/api/commissions/unclaimed-sales', hasQuery: true, secured: true, answers: 'page' },
+    iterateUnclaimedSales: { method: 'GET', path: '/api/commissions/unclaimed-sales', hasQuery: true, secured: true, answers: 'rows' },
     listRules: { method: 'GET', path: '/api/commissions/rules', hasQuery: true, secured: true, answers: 'page' },
     iterateRules: { method: 'GET', path: '/api/commissions/rules', hasQuery: true, secured: true, answers: 'rows' },
     setRule: { method: 'POST', path: '/api/commissions/rules', hasBody: true, takesKey: true, secured: true, answers: 'data' },

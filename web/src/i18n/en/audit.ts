@@ -12,8 +12,8 @@ type Status =
   | Schemas['ProviderStatementStatus']
   | Schemas['StatusQueryState'];
 
-/** The audit log contains no passwords, no currency, and amounts only in minor units (`priceMinor`). */
-type NotLogged = 'currency' | 'password' | 'price';
+/** The audit log contains no passwords, no currency, no confirmations, and amounts only in minor units (`priceMinor`). */
+type NotLogged = 'confirmation' | 'currency' | 'password' | 'price';
 /** The fields of all request bodies whose schema is named `…Changes`, such as `CustomerChanges`. */
 type ChangedField = {
   [Name in keyof Schemas]: Name extends `${string}Changes`
