@@ -145,6 +145,12 @@ export const PAGES: readonly PageEntry[] = [
     navigation: { label: 'nav.commissions', icon: 'percent' },
   },
   {
+    path: '/commissions/unclaimed-sales',
+    permission: 'commissions:read',
+    messages: 'commissions',
+    load: () => import('./unclaimed-sales/page.tsx'),
+  },
+  {
     path: '/commissions/rules',
     permission: 'commissions:read',
     messages: 'commission-rules',

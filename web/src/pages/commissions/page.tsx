@@ -1,15 +1,17 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
+import { format, t, tCount, tValue } from '../../i18n/index.ts';
 import type { Tone } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Loaded } from '../../ui/feedback.tsx';
-import { SelectField, TextField } from '../../ui/form.tsx';
+import { Loaded, Notice } from '../../ui/feedback.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/form.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -27,6 +29,8 @@ const TONES: Record<Schemas['CommissionStatus'], Tone> = {
   approved: 'info',
   paid: 'good',
 };
+const MOST_EARLIER_SALES = 100;
+const CONFIRMED = { confirmation: { codes: ['month_not_ended' as const] } };
 const NEXT_STATUS = { calculated: 'approved', approved: 'paid', paid: undefined } as const;
 
 export function Page() {
@@ -83,6 +87,8 @@ export function Page() {
 
 function CalculateDialog({ employees, onClose }: { employees: Schemas['Employee'][]; onClose(): void }) {
   const calculate = useWrite('post', '/api/commissions/calculate');
+  const [employeeId, setEmployeeId] = useState('');
+  const [period, setPeriod] = useState(settings().today.slice(0, 7));
   return (
     <FormDialog
       title={t('commissions.calculate')}
@@ -93,11 +99,23 @@ function CalculateDialog({ employees, onClose }: { employees: Schemas['Employee'
       onClose={onClose}
       onSubmit={(values) =>
         calculate.send({
-          body: { employeeId: values.number('employeeId'), period: values.text('period') },
+          body: {
+            employeeId: values.number('employeeId'),
+            period: values.text('period'),
+            includeDerived: true,
+            salesData: values.all('sales').map((id) => ({ accountId: Number(id) })),
+          },
         })
       }
     >
-      <SelectField label={t('field.employee')} name="employeeId" defaultValue="" required isFirst>
+      <SelectField
+        label={t('field.employee')}
+        name="employeeId"
+        value={employeeId}
+        onChange={(event) => setEmployeeId(event.target.value)}
+        required
+        isFirst
+      >
         <option value="" disabled hidden />
         {employees.map(({ id, name }) => (
           <option key={id} value={id}>
@@ -109,11 +127,50 @@ function CalculateDialog({ employees, onClose }: { employees: Schemas['Employee'
         label={t('field.period')}
         name="period"
         hint={t('commissions.period.hint')}
-        defaultValue={settings().today.slice(0, 7)}
+        value={period}
+        onChange={(event) => setPeriod(event.target.value)}
         pattern="\d{4}-\d{2}"
         required
       />
+      {employeeId !== '' && isMonth(period) && <EarlierSales employeeId={employeeId} period={period} />}
     </FormDialog>
+  );
+}
+
+function isMonth(text: string): boolean {
+  return /^\d{4}-(0[1-9]|1[0-2])$/.test(text);
+}
+
+/** Check boxes for the sales that earn nothing unless the user adds them, such as those that were entered after their month was paid. */
+function EarlierSales({ employeeId, period }: { employeeId: string; period: string }) {
+  const sales = api.useQuery('get', '/api/commissions/unclaimed-sales', {
+    params: {
+      query: {
+        'filter[employeeId]': { eq: Number(employeeId) },
+        'filter[activationDate]': { lt: `${period}-01` },
+        sort: 'activationDate:desc',
+        limit: MOST_EARLIER_SALES,
+      },
+    },
+  });
+  const found = sales.data?.data ?? [];
+  if (found.length === 0) return null;
+  return (
+    <fieldset className="checks">
+      <legend>{t('commissions.earlier')}</legend>
+      {found.map(({ id, accountNumber, activationDate, total }) => (
+        <CheckField
+          key={id}
+          name="sales"
+          value={id}
+          label={t('commissions.earlier.sale', {
+            number: accountNumber,
+            date: format.date(activationDate),
+            amount: format.money(total),
+          })}
+        />
+      ))}
+    </fieldset>
   );
 }
 
@@ -127,6 +184,11 @@ function CommissionDialog({ id, employee, onClose }: CommissionDialogProps) {
   const commission = api.useQuery('get', '/api/commissions/payments/{id}', { params: { path: { id } } });
   const change = useWrite('put', '/api/commissions/payments/{id}');
   const products = useProducts();
+  const isUnconfirmed = change.problem?.details.warnings !== undefined;
+  const become = async (status: Schemas['CommissionStatus'], more: typeof CONFIRMED | object = {}) => {
+    const changed = await change.send({ params: { path: { id } }, body: { status, ...more } });
+    if (changed) toast({ text: tValue('commissionStatus', changed.status) });
+  };
   return (
     <Dialog
       title={employee}
@@ -135,7 +197,7 @@ function CommissionDialog({ id, employee, onClose }: CommissionDialogProps) {
       onClose={onClose}
     >
       <Loaded query={commission} explain={explain}>
-        {({ data: { lines, total, status, paidAt } }) => (
+        {({ data: { employeeId, lines, leftOut, total, status, paidAt } }) => (
           <>
             <ul className="rows">
               {lines.map((line, at) => (
@@ -162,17 +224,32 @@ function CommissionDialog({ id, employee, onClose }: CommissionDialogProps) {
                 [t('commissions.paidAt'), paidAt && format.dateTime(paidAt)],
               ]}
             />
-            <WriteNotice problem={change.problem} title={t('form.failed')} />
+            {leftOut.inPeriod + leftOut.earlier > 0 && (
+              <Notice tone="info">
+                <p>{tCount('commissions.leftOut', leftOut.inPeriod + leftOut.earlier)}</p>
+                {may('commissions:read') && (
+                  <Link href={`/commissions/unclaimed-sales?employeeId=${employeeId}`}>
+                    {t('commissions.leftOut.show')}
+                  </Link>
+                )}
+              </Notice>
+            )}
+            {isUnconfirmed ? (
+              <Notice tone="warning" title={t('commissions.notEnded')}>
+                <p>{t('commissions.notEnded.text')}</p>
+                <Button kind="danger" isBusy={change.isSending} onClick={() => become('paid', CONFIRMED)}>
+                  {t('commissions.pay.confirm')}
+                </Button>
+              </Notice>
+            ) : (
+              <WriteNotice problem={change.problem} title={t('form.failed')} />
+            )}
             {NEXT_STATUS[status] && may('commissions:approve') && (
               <Actions>
                 <Button
                   kind="primary"
                   isBusy={change.isSending}
-                  onClick={async () => {
-                    const body = { status: NEXT_STATUS[status] ?? status };
-                    const changed = await change.send({ params: { path: { id } }, body });
-                    if (changed) toast({ text: tValue('commissionStatus', changed.status) });
-                  }}
+                  onClick={() => become(NEXT_STATUS[status] ?? status)}
                 >
                   {t(status === 'calculated' ? 'commissions.approve' : 'commissions.pay')}
                 </Button>
