@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, SYSTEM } from '../core/context.ts';
 import { type CopyPool, openCopyPool } from '../core/database/copy-pool.ts';
@@ -21,9 +21,10 @@ import { readArguments, reportLostConnection, runCommand, UsageError, withDataba
 const USAGE =
   'Usage: npm run import -- <folder> [--run]\n' +
   '       npm run import -- --undo <number of the import>\n' +
-  'Checks the CSV files of a portfolio in a folder and prints the first errors with file and line. With --run,\n' +
+  'Checks the CSV or XLSX files of a portfolio in a folder and prints the first errors with file and line. With --run,\n' +
   'imports the files if there are no errors. The names of the files are ' +
-  `${FILE_NAMES.map((file) => `${file}.csv`).join(', ')}.`;
+  `${FILE_NAMES.map((file) => `${file}.csv`).join(', ')}, or the same with .xlsx.`;
+const ENDINGS = ['.csv', '.xlsx'];
 const SHOWN_PROBLEMS = 100;
 const PROGRESS_PAUSE_MS = 500;
 const BAR_WIDTH = 30;
@@ -70,16 +71,20 @@ async function importFolder(parts: Parts, folder: string, isRun: boolean): Promi
   const names = await readdir(folder).catch((cause: unknown) => {
     throw new UsageError(`The folder ${folder} cannot be read.`, { cause });
   });
-  const files = FILE_NAMES.filter((file) => names.includes(`${file}.csv`));
+  const known = FILE_NAMES.flatMap((file) => ENDINGS.map((ending) => ({ file, name: `${file}${ending}` })));
+  const files = known.filter(({ name }) => names.includes(name));
   const unknown = names.filter(
-    (name) => name.endsWith('.csv') && !files.some((file) => `${file}.csv` === name),
+    (name) => ENDINGS.some((ending) => name.endsWith(ending)) && !files.some((one) => one.name === name),
   );
+  const twice = files.find(({ file }, at) => files[at + 1]?.file === file);
+  if (twice)
+    throw new UsageError(`The folder has ${twice.file} as CSV and as XLSX. Keep one of the two files.`);
   if (unknown.length > 0)
     throw new UsageError(`An import has no file named ${unknown.join(' or ')}.\n${USAGE}`);
-  if (files.length === 0) throw new UsageError(`The folder ${folder} has no CSV files.\n${USAGE}`);
+  if (files.length === 0) throw new UsageError(`The folder ${folder} has no CSV or XLSX files.\n${USAGE}`);
   const { id } = await createImport(parts.context, SYSTEM);
   console.log(`Import ${id}`);
-  for (const file of files) await upload(parts, id, file, join(folder, `${file}.csv`));
+  for (const { file, name } of files) await upload(parts, id, file, join(folder, name));
   // A run also checks the files, so it needs no separate check.
   const row = isRun ? await work(parts, id, 'running', 'Import') : await work(parts, id, 'checking', 'Check');
   await printResults(parts, row);
@@ -106,7 +111,7 @@ async function undoImport(parts: Parts, id: number): Promise<void> {
 
 async function upload({ copies }: Parts, id: number, file: FileName, path: string): Promise<void> {
   await storeFile(copies, 'npm run import', { id, file, content: createReadStream(path) });
-  console.log(`${file}.csv is stored`);
+  console.log(`${basename(path)} is stored`);
 }
 
 /** Does the work in this process, and shows the progress. */

@@ -11,6 +11,7 @@ import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { createValidatorCompiler } from '../core/http/validation.ts';
 import type { PlainDate } from '../core/values/dates.ts';
+import { XLSX_TYPE } from '../core/values/xlsx-records.ts';
 import { startStage } from './commands.ts';
 import type { Stage } from './rules.ts';
 import {
@@ -55,7 +56,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
   api.register(async (uploads) => {
     const compileValidator = createValidatorCompiler(context);
     uploads.removeAllContentTypeParsers();
-    uploads.addContentTypeParser('text/csv', (_request, file, done) => done(null, file));
+    uploads.addContentTypeParser(['text/csv', XLSX_TYPE], (_request, file, done) => done(null, file));
     uploads.addContentTypeParser('*', async (request: FastifyRequest) => {
       throw notCsv(request);
     });
@@ -75,7 +76,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
           operationId: 'uploadProviderStatement',
           summary: 'Upload a statement of the provider',
           description:
-            'Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.',
+            'Send a CSV file, or an XLSX workbook (`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), as the portal of the provider exports it. A CSV file may have at most 64 MiB and 1,000,000 lines, a workbook at most 32 MiB. Exactly one sheet of a workbook must have the header. The columns of a CSV file are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.',
           body: { content: { 'text/csv': { schema: StatementFileBody } } },
           response: { 201: Envelope(ProviderStatement, 'Statement received.') },
         },
@@ -216,8 +217,9 @@ function fileOf(request: FastifyRequest): { file: Readable; charset: string | un
 
 function notCsv({ headers }: FastifyRequest): AppError {
   const isSpreadsheet = /excel|spreadsheet/i.test(headers['content-type'] ?? '');
-  const advice = isSpreadsheet ? ' Save a spreadsheet as "CSV UTF-8" first.' : '';
-  return new AppError('VALIDATION_ERROR', `Send the file with Content-Type: text/csv.${advice}`, {
+  const advice = isSpreadsheet ? ' Save a spreadsheet as XLSX or as "CSV UTF-8" first.' : '';
+  const types = `text/csv or ${XLSX_TYPE}`;
+  return new AppError('VALIDATION_ERROR', `Send the file with Content-Type: ${types}.${advice}`, {
     status: 415,
   });
 }

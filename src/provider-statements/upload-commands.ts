@@ -9,6 +9,13 @@ import { AppError } from '../core/http/errors.ts';
 import { type CsvRecord, readRecords } from '../core/values/csv-records.ts';
 import type { Minor } from '../core/values/money.ts';
 import { decodeText } from '../core/values/text-encoding.ts';
+import {
+  collectWorkbook,
+  isWorkbook,
+  readSheet,
+  type SheetRow,
+  XlsxError,
+} from '../core/values/xlsx-records.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import type { Delimiter, Head, LineRules, StatementLine } from '../payments/providers/provider.ts';
@@ -117,11 +124,7 @@ export async function readStatement(
       file,
       meter.stream,
       async function* (bytes: AsyncIterable<Buffer>) {
-        const { texts, delimiter } = await readStart(
-          decodeText(refuseOtherFiles(bytes), charset),
-          rules.currency,
-        );
-        const records = readRecords(texts, delimiter, MAX_LINE_BYTES);
+        const { records, delimiter } = await readRecordsOf(bytes, rules.currency, charset);
         yield* rowsOf(records, statement, statementId, { ...rules, delimiter });
       },
       rows,
@@ -132,28 +135,42 @@ export async function readStatement(
   return { ...statement, sha256: meter.digest() };
 }
 
-/** The first bytes of other file types that people upload instead of CSV. */
-const OTHER_FILES: { start: Buffer; message: string }[] = [
-  ...[Buffer.from('PK\x03\x04'), Buffer.from('d0cf11e0', 'hex')].map((start) => ({
-    start,
-    message:
-      'This is a spreadsheet (XLSX, XLS, ODS) or an archive. Open it in a spreadsheet program, save it as "CSV UTF-8", and ' +
-      'upload that file.',
-  })),
-  { start: Buffer.from('%PDF'), message: 'This is a PDF. Export the statement from the portal as CSV.' },
-];
-const LONGEST_START = Math.max(...OTHER_FILES.map(({ start }) => start.length));
-
-async function* refuseOtherFiles(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let firstBytes = Buffer.alloc(0);
-  for await (const chunk of bytes) {
-    if (firstBytes.length < LONGEST_START) {
-      firstBytes = Buffer.concat([firstBytes, chunk.subarray(0, LONGEST_START)]);
-      const other = OTHER_FILES.find(({ start }) => firstBytes.subarray(0, start.length).equals(start));
-      if (other) throw refused(other.message);
-    }
-    yield chunk;
+/** The records of a CSV file or of a workbook, whatever the Content-Type says. */
+async function readRecordsOf(
+  bytes: AsyncIterable<Buffer>,
+  currency: Currency,
+  charset: string | undefined,
+): Promise<{ records: AsyncIterable<CsvRecord & Partial<SheetRow>>; delimiter: Delimiter }> {
+  const { start, all } = await readFirstBytes(bytes);
+  if (start.subarray(0, PDF.length).equals(PDF))
+    throw refused('This is a PDF. Export the statement from the portal as CSV.');
+  if (isWorkbook(start)) {
+    const isHeader = [(cells: readonly string[]) => reader.readHead(cells, currency) !== undefined];
+    const search = { isHeader, within: MAX_PREAMBLE_LINES + 1 };
+    return { records: readSheet(await collectWorkbook(all), search), delimiter: ',' };
   }
+  const { texts, delimiter } = await readStart(decodeText(all, charset), currency);
+  return { records: readRecords(texts, delimiter, MAX_LINE_BYTES), delimiter };
+}
+
+const PDF = Buffer.from('%PDF');
+
+async function readFirstBytes(
+  bytes: AsyncIterable<Buffer>,
+): Promise<{ start: Buffer; all: AsyncGenerator<Buffer> }> {
+  const chunks = bytes[Symbol.asyncIterator]();
+  let start = Buffer.alloc(0);
+  let isDone = false;
+  while (!isDone && start.length < PDF.length) {
+    const next = await chunks.next();
+    isDone = next.done === true;
+    if (!next.done) start = Buffer.concat([start, next.value]);
+  }
+  async function* all() {
+    yield start;
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+  }
+  return { start, all: all() };
 }
 
 /** Finds the delimiter in the header of the file. Returns all texts, including the texts that were already read for this. */
@@ -188,7 +205,7 @@ async function readStart(
 }
 
 async function* rowsOf(
-  records: AsyncIterable<CsvRecord>,
+  records: AsyncIterable<CsvRecord & Partial<SheetRow>>,
   statement: Omit<StatementFile, 'sha256'>,
   statementId: number,
   rules: FileRules & Pick<LineRules, 'delimiter'>,
@@ -224,14 +241,14 @@ interface ReadLine {
 }
 
 async function* linesOf(
-  records: AsyncIterable<CsvRecord>,
+  records: AsyncIterable<CsvRecord & Partial<SheetRow>>,
   statement: Omit<StatementFile, 'sha256'>,
   { paybillNumbers, ...fileRules }: FileRules & Pick<LineRules, 'delimiter'>,
 ): AsyncGenerator<ReadLine> {
   let head: Head | undefined;
   let preambleLines = 0;
   let rules: LineRules = { ...fileRules, organisation: null, ownShortCodes: paybillNumbers };
-  for await (const { line: number, record } of records) {
+  for await (const { line: number, record, problems } of records) {
     if (record.every((cell) => cell.trim() === '')) continue;
     if (!head) {
       const found = reader.readHead(record, rules.currency);
@@ -253,7 +270,13 @@ async function* linesOf(
     }
     statement.lineCount += 1;
     if (statement.lineCount > MAX_LINES) throw refused(`A statement has at most ${MAX_LINES} lines.`);
-    yield { number, line: reader.readLine(head, record, rules), cells: record };
+    const line = reader.readLine(head, record, rules);
+    const problem = Object.values(head.columns).flatMap((at = -1) => problems?.get(at) ?? [])[0];
+    yield {
+      number,
+      line: problem === undefined ? line : reader.asUnreadable(line, record, problem),
+      cells: record,
+    };
   }
   if (!head) throw noHead();
   if (statement.lineCount === 0) throw refused('The statement has no lines after its header.');
@@ -336,6 +359,10 @@ function metered(stallMs: number) {
 }
 
 function asRefusal(error: unknown): unknown {
+  if (error instanceof XlsxError)
+    return refused(
+      `The file ${error.message}. Save it as XLSX, or save it as "CSV UTF-8", and upload that file.`,
+    );
   if (error instanceof CsvError) {
     const { lines } = error as CsvError & { lines?: number };
     if (error.code === 'CSV_QUOTE_NOT_CLOSED') return refused('A quote is never closed.');

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { XLSX_TYPE } from '../../src/core/values/xlsx-records.ts';
 import { workOnStatement } from '../../src/provider-statements/commands.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
@@ -22,6 +23,7 @@ import {
 } from '../support/harness.ts';
 import { notification } from '../support/http.ts';
 import { eventually, until, untilPasses } from '../support/waiting.ts';
+import { type Cell, cell, workbook } from '../support/xlsx.ts';
 
 const service = useService();
 useJobs(service);
@@ -772,6 +774,73 @@ describe('a file saved by a spreadsheet program', () => {
     return { status: response.status, body: JSON.parse(await response.text()) };
   }
   const march = { 'Completion Time': '02-03-2026 10:15:30' };
+
+  it('is read as a workbook, and keeps cells that cannot be read with the reason', async () => {
+    const head = [
+      'Receipt No',
+      'Completion Time',
+      'Details',
+      'Transaction Status',
+      'Paid In (KSHs)',
+      'Notes',
+    ];
+    const receipts = Array.from({ length: 6 }, newReceipt) as [string, ...string[]];
+    const row = (at: number, time: Cell, amount: Cell, notes: Cell = '') =>
+      [
+        receipts[at] ?? '',
+        time,
+        'Pay Bill from 2547****777 - A Acc. SOLAR',
+        'Completed',
+        amount,
+        notes,
+      ] as Cell[];
+    const date = cell('<v>46083.42743055556</v>', 's="1"'); // 2026-03-02 10:15:30
+    const bytes = await workbook({
+      formats: ['dd/mm/yyyy hh:mm:ss'],
+      sheets: {
+        Notes: [['Not a statement']],
+        Statement: [
+          ['Organization:', `Sunlight ${++files}`],
+          [],
+          head,
+          row(0, '02-03-2026 10:15:30', '1,500.00'),
+          row(1, date, 2400.5),
+          row(2, date, cell('<f>SUM(A1:A2)</f>')),
+          row(3, date, cell('<v>#VALUE!</v>', 't="e"')),
+          row(4, 46083.5, 7),
+          row(5, date, 8, cell('<v>#N/A</v>', 't="e"')),
+          [1234567890123456, date, '', 'Completed', 9],
+        ],
+      },
+    });
+    const { status, body } = await uploadBytes(bytes, XLSX_TYPE);
+    expect(status, JSON.stringify(body)).toBe(201);
+    const statement = await ended(body.data.id);
+    expect(statement).toMatchObject({ organisation: `Sunlight ${files}`, progress: { lines: 7 } });
+    expect(figures(statement)).toMatchObject({ missing_in_books: [3, 3908.5], unreadable: [4, 0] });
+    expect(await linesOf(statement.id, '&filter[result]=missing_in_books')).toMatchObject([
+      { lineNumber: 4, amount: 1500, completedAt: '2026-03-02T07:15:30.000Z', reference: 'SOLAR' },
+      { lineNumber: 5, amount: 2400.5, completedAt: '2026-03-02T07:15:30.000Z' },
+      { lineNumber: 9, amount: 8 },
+    ]);
+    const unreadable = await linesOf(statement.id, '&filter[result]=unreadable');
+    expect(unreadable.map(({ problem }: { problem: string }) => problem)).toEqual([
+      expect.stringContaining('cell E6 has a formula without a stored result'),
+      'cell E7 has the error #VALUE!',
+      'Completion Time is not a time',
+      expect.stringContaining('cell A10 is a number of more than 15 digits'),
+    ]);
+    expect((await uploadBytes(bytes)).status).toBe(409);
+  });
+
+  it('is refused as a workbook without one sheet that has the header', async () => {
+    const header = [['Receipt No.', 'Completion Time', 'Transaction Status', 'Paid In']];
+    const two = await uploadBytes(await workbook({ sheets: { A: header, B: header } }), XLSX_TYPE);
+    expect(two.status).toBe(400);
+    expect(two.body.error.message).toContain('has 2 sheets with the header ("A", "B")');
+    const none = await uploadBytes(await workbook({ sheets: { A: [['x']] } }), XLSX_TYPE);
+    expect(none.body.error.message).toContain('has no sheet with the header');
+  });
   const named = (name: string) =>
     file([line(newReceipt(), '5', { ...march, 'Other Party Info': `254712345678 - ${name}` })]);
   const nameOf = async ({ status, body }: Awaited<ReturnType<typeof uploadBytes>>) => {
@@ -837,17 +906,17 @@ describe('a file saved by a spreadsheet program', () => {
   });
 
   it.each<[string, Buffer, string]>([
-    ['an XLSX workbook', Buffer.from('PK\x03\x04\x14\x00\x06\x00'), 'save it as "CSV UTF-8"'],
+    ['a damaged XLSX workbook', Buffer.from('PK\x03\x04\x14\x00\x06\x00'), 'save it as "CSV UTF-8"'],
     ['an XLS workbook', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'save it as "CSV UTF-8"'],
     ['a PDF', Buffer.from('%PDF-1.7\n'), 'as CSV'],
   ])('is refused as %s, with what to do instead', async (_what, bytes, advice) => {
     const answer = await uploadBytes(bytes);
     expect(answer.status).toBe(400);
     expect(answer.body.error.message).toContain(advice);
-    const type = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
-    const typed = await uploadBytes(bytes, type);
+    expect((await uploadBytes(bytes, XLSX_TYPE)).status).toBe(400);
+    const typed = await uploadBytes(bytes, 'application/vnd.ms-excel');
     expect(typed.status).toBe(415);
-    expect(typed.body.error.message).toContain('Save a spreadsheet as "CSV UTF-8" first');
+    expect(typed.body.error.message).toContain('Save a spreadsheet as XLSX or as "CSV UTF-8" first');
   });
 });
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { setToday, useJobs, useService } from '../support/harness.ts';
 import { importAll, problemsOf, runImportJob, uploadImport } from '../support/imports.ts';
+import { cell, workbook } from '../support/xlsx.ts';
 
 // The files are as LibreOffice 7.4 saves them after it has read what people typed: 0712345678, 05.01.2026, 700,50 and a reference
 // of 19 digits.
@@ -136,4 +137,41 @@ it('warns about the example row of a template', async () => {
     if (warnings === 1)
       expect(problem).toMatchObject({ line: 2, problem: expect.stringContaining('example') });
   }
+});
+
+it('imports workbooks, and names the cells that cannot be read', async () => {
+  setToday(service, '2026-11-02');
+  const header = ['account', 'amount', 'payment_date', 'payment_method', 'transaction_ref'];
+  const date = cell('<v>46027</v>', 's="1"'); // 2026-01-05
+  const book = (...rows: Parameters<typeof workbook>[0]['sheets'][string]) =>
+    workbook({
+      formats: ['dd.mm.yyyy'],
+      sheets: { Help: [['Fill in the next sheet.']], Data: [header, ...rows] },
+    });
+  const files = {
+    customers: customers('K-020', '0712 345 678'),
+    accounts: accounts('A-20', 'K-020', '05.01.2026'),
+  };
+  const id = await uploadImport(service, {
+    ...files,
+    payments: await book(
+      ['A-20', 2000.5, date, 'mobile_money', 1234567890123456],
+      ['A-20', cell('<f>A1</f>'), 46027, 'cash', cell('<v>#REF!</v>', 't="e"')],
+    ),
+  });
+  await runImportJob(service, id, 'check');
+  const problems = await problemsOf(service, id);
+  expect(problems.map(({ line, column, problem }) => [line, column, problem])).toEqual([
+    [2, 'transaction_ref', expect.stringMatching(/cell E2 is a number of more than 15 digits/)],
+    [3, 'amount', expect.stringMatching(/cell B3 has a formula without a stored result/)],
+    [3, 'payment_date', 'is the number by which the spreadsheet stores a date'],
+    [3, 'transaction_ref', expect.stringMatching(/cell E3 has the error #REF!/)],
+  ]);
+  const done = await importAll(service, {
+    ...files,
+    payments: await book(['A-20', 2000.5, date, 'mobile_money', 'SAA1B2C3E9']),
+  });
+  expect(done).toMatchObject({ differences: 0 });
+  const { body } = await service.call('GET', '/accounts/by-external-id/A-20');
+  expect(body.data).toMatchObject({ paid: 2000.5 });
 });

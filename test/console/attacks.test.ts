@@ -224,7 +224,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
         ]);
       const choose = (...files: ReturnType<typeof csvFile>[]) =>
         page.locator('input[type=file]').setInputFiles(files);
-      await choose(csvFile(`${PAYLOAD}.csv`, ['a']), csvFile(`${PAYLOAD}.xlsx`, ['PK']), customers(cell));
+      await choose(csvFile(`${PAYLOAD}.csv`, ['a']), csvFile(`${PAYLOAD}.xls`, ['PK']), customers(cell));
       await page.getByRole('alert').getByText('onerror=').first().waitFor();
       await page.getByRole('cell', { name: 'customers.csv' }).waitFor();
       await expectHarmless(page, 'names of files');

@@ -76,11 +76,11 @@ describe.skipIf(!HAS_BROWSER)('imports', () => {
     await page.getByRole('button', { name: 'Choose files' }).waitFor();
     await choose(
       page,
-      csvFile('customers.xlsx', ['PK']),
+      csvFile('customers.xls', ['PK']),
       csvFile('clients.csv', ['a']),
       newCompany().payments,
     );
-    await page.getByRole('alert').getByText('customers.xlsx is a spreadsheet.').waitFor();
+    await page.getByRole('alert').getByText('customers.xls is a spreadsheet.').waitFor();
     await page.getByRole('alert').getByText('clients.csv is not the name of an import file.').waitFor();
     await page.getByRole('cell', { name: 'payments.csv' }).waitFor();
   });

@@ -127,7 +127,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
   it.each([
     [
       'a spreadsheet',
-      { name: 'november.xlsx', mimeType: '', buffer: Buffer.from('PK') },
+      { name: 'november.xls', mimeType: '', buffer: Buffer.from('PK') },
       'This is a spreadsheet.',
     ],
     [

@@ -3,6 +3,13 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CsvError } from 'csv-parse';
 import { type CsvRecord, readRecords } from '../../core/values/csv-records.ts';
+import {
+  collectWorkbook,
+  isWorkbook,
+  readSheet,
+  type SheetRow,
+  XlsxError,
+} from '../../core/values/xlsx-records.ts';
 import { type Column, type FileName, FORMAT } from '../format-rules.ts';
 import { unguarded } from '../spreadsheet-guard-rules.ts';
 import {
@@ -21,11 +28,9 @@ import { rowAsText } from './staging-rules.ts';
 const MAX_LINE_BYTES = 64 * 1024;
 const CHUNK_CHARACTERS = 64 * 1024;
 const DELIMITERS = [',', ';', '\t'] as const;
-const OTHER_FILES = [
-  { start: Buffer.from('PK\x03\x04'), name: 'a spreadsheet (XLSX, ODS) or an archive' },
-  { start: Buffer.from('d0cf11e0', 'hex'), name: 'a spreadsheet (XLS)' },
-  { start: Buffer.from('%PDF'), name: 'a PDF' },
-];
+const OTHER_FILES = [{ start: Buffer.from('%PDF'), name: 'a PDF' }];
+/** The header must be the first row of a sheet that has text. */
+const HEADER_WITHIN = 1;
 const UNORDERED_DATE = /^\s*\d{1,2}[/-]/;
 const SAVE_AS_UTF8 =
   'a CSV file in UTF-8: save it from Excel as "CSV UTF-8", or from LibreOffice as "Text CSV" with the character set "Unicode (UTF-8)"';
@@ -42,8 +47,10 @@ class UnreadableFile extends Error {
   }
 }
 
+type FileRecord = CsvRecord & Partial<SheetRow>;
+
 /**
- * Reads a CSV file, and writes its rows in the text format of COPY. Few rows are in memory at a time. An unreadable cell becomes
+ * Reads a CSV file or an XLSX workbook, and writes its rows in the text format of COPY. Few rows are in memory at a time. An unreadable cell becomes
  * null. Its row is still written, because rows of other files can refer to the row.
  * @returns the number of rows, and whether the file was read to its end.
  */
@@ -58,8 +65,7 @@ export async function readFile(
   let isComplete = true;
   await pipeline(async function* () {
     try {
-      const { texts, delimiter } = await readStart(file, textsOf(bytes));
-      const records = readRecords(texts, delimiter, MAX_LINE_BYTES);
+      const { records, delimiter } = await recordsOf(file, bytes);
       const cellSettings = { ...settings, allowsDecimalComma: delimiter !== ',' };
       for await (const row of rowsOf(file, records, cellSettings, findings)) {
         count += row.count;
@@ -83,15 +89,38 @@ export async function readCells(
   bytes: AsyncIterable<Buffer>,
   lines: ReadonlySet<number>,
 ): Promise<CellsByLine> {
-  const { texts, delimiter } = await readStart(file, textsOf(bytes));
+  const { records } = await recordsOf(file, bytes);
   const cells = new Map<number, ReadonlyMap<string, string>>();
   let names: string[] | undefined;
-  for await (const { line, record } of readRecords(texts, delimiter, MAX_LINE_BYTES)) {
+  for await (const { line, record } of records) {
     if (record.every((cell) => cell.trim() === '')) continue;
     if (names && lines.has(line)) cells.set(line, new Map(names.map((name, at) => [name, record[at] ?? ''])));
     names ??= record.map(headerName);
   }
   return cells;
+}
+
+async function recordsOf(
+  file: FileName,
+  bytes: AsyncIterable<Buffer>,
+): Promise<{ records: AsyncIterable<FileRecord>; delimiter: string }> {
+  const chunks = bytes[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  async function* all() {
+    for (let next = first; !next.done; next = await chunks.next()) yield next.value;
+  }
+  if (!first.done && isWorkbook(first.value)) {
+    const { columns } = FORMAT[file];
+    const isHeader = [
+      (cells: readonly string[]) =>
+        columns.every(({ name, required }) => !required || cells.map(headerName).includes(name)),
+      (cells: readonly string[]) => columns.some(({ name }) => cells.map(headerName).includes(name)),
+    ];
+    const workbook = await collectWorkbook(all());
+    return { records: readSheet(workbook, { isHeader, within: HEADER_WITHIN }), delimiter: ',' };
+  }
+  const { texts, delimiter } = await readStart(file, textsOf(all()));
+  return { records: readRecords(texts, delimiter, MAX_LINE_BYTES), delimiter };
 }
 
 async function* textsOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
@@ -187,17 +216,17 @@ interface PlacedColumn {
 
 async function* rowsOf(
   file: FileName,
-  records: AsyncIterable<CsvRecord>,
+  records: AsyncIterable<FileRecord>,
   settings: CellSettings,
   findings: Findings,
 ): AsyncGenerator<{ text: string; count: number }> {
   let columns: PlacedColumn[] | undefined;
-  let sampled: CsvRecord[] | undefined = [];
+  let sampled: FileRecord[] | undefined = [];
   let width = 0;
   let position = 0;
   let text = '';
   let count = 0;
-  const add = ({ line, record }: CsvRecord, placed: readonly PlacedColumn[]) => {
+  const add = ({ line, record, problems }: FileRecord, placed: readonly PlacedColumn[]) => {
     position += 1;
     count += 1;
     if (position === 1 && isExample(record, placed)) {
@@ -208,7 +237,12 @@ async function* rowsOf(
           'only rows of your own. Delete this example row, or leave out the file if you have no rows for it',
       });
     }
-    text += rowAsText(file, position, line, valuesOf(file, { line, record }, placed, settings, findings));
+    text += rowAsText(
+      file,
+      position,
+      line,
+      valuesOf(file, { line, record, problems }, placed, settings, findings),
+    );
     if (record.length > width && record.slice(width).some((cell) => cell.trim() !== '')) {
       findings.addProblem({
         ...{ severity: 'error', file, line, column: null, value: record.slice(width).join(' ') },
@@ -310,7 +344,7 @@ function setDateOrders(
 
 function valuesOf(
   file: FileName,
-  { line, record }: CsvRecord,
+  { line, record, problems }: FileRecord,
   columns: readonly PlacedColumn[],
   settings: CellSettings,
   findings: Findings,
@@ -318,6 +352,21 @@ function valuesOf(
   return columns.map(({ column, at, order, hasNoOrder }) => {
     if (at === undefined) return null;
     const raw = record[at] ?? '';
+    const problem = problems?.get(at);
+    if (problem !== undefined) {
+      findings.addProblem({
+        ...{
+          severity: 'error',
+          file,
+          line,
+          column: column.name,
+          value: raw,
+          problem: `is unreadable: ${problem}`,
+        },
+        allowed: allowedIn(column),
+      });
+      return null;
+    }
     if (raw === '' && !column.required) return null;
     if (hasNoOrder && UNORDERED_DATE.test(raw)) return null;
     const cell = readCell(column, raw, settings, order);
@@ -338,6 +387,8 @@ function valuesOf(
 
 function asUnreadable(error: unknown): UnreadableFile {
   if (error instanceof UnreadableFile) return error;
+  if (error instanceof XlsxError)
+    return new UnreadableFile(error.message, `an XLSX workbook, or ${SAVE_AS_UTF8}`);
   if (!(error instanceof CsvError)) throw error;
   const { lines } = error as CsvError & { lines?: number };
   const line = lines ?? null;

@@ -10,6 +10,7 @@ import { AppError, notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
 import { createValidatorCompiler } from '../../core/http/validation.ts';
+import { XLSX_TYPE } from '../../core/values/xlsx-records.ts';
 import { checkSize, createImport, startWork, storeFile } from './commands.ts';
 import type { ImportWork } from './rules.ts';
 import {
@@ -115,7 +116,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
   api.register(async (uploads) => {
     const compileValidator = createValidatorCompiler(context);
     uploads.removeAllContentTypeParsers();
-    uploads.addContentTypeParser('text/csv', (_request, file, done) => done(null, file));
+    uploads.addContentTypeParser(['text/csv', XLSX_TYPE], (_request, file, done) => done(null, file));
     uploads.addContentTypeParser('*', async () => {
       throw notCsv();
     });
@@ -135,7 +136,9 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
           operationId: 'uploadImportFile',
           summary: 'Upload a file of an import',
           description:
-            'Send a CSV file in UTF-8 of at most 1 GiB, with commas, semicolons or tabs. The header names the columns in any order. ' +
+            'Send a CSV file in UTF-8 of at most 1 GiB, with commas, semicolons or tabs, or an XLSX workbook of at most 32 MiB ' +
+            '(`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`). Exactly one sheet of a workbook must have ' +
+            'the header. The header names the columns in any order. ' +
             'The file replaces an earlier file with the same name. The file is read when the import is checked.',
           params: ImportFileParams,
           body: { content: { 'text/csv': { schema: ImportFileBody } } },
@@ -284,7 +287,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
 function notCsv(): AppError {
   return new AppError(
     'VALIDATION_ERROR',
-    'Send the file with Content-Type: text/csv. Save a spreadsheet as "CSV UTF-8" first.',
+    `Send the file with Content-Type: text/csv or ${XLSX_TYPE}. Save another spreadsheet as XLSX or as "CSV UTF-8" first.`,
     { status: 415 },
   );
 }

@@ -1583,7 +1583,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a statement of the provider
-         * @description Send a CSV file as the portal of the provider exports it. It may have at most 64 MiB and 1,000,000 lines. The columns are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.
+         * @description Send a CSV file, or an XLSX workbook (`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), as the portal of the provider exports it. A CSV file may have at most 64 MiB and 1,000,000 lines, a workbook at most 32 MiB. Exactly one sheet of a workbook must have the header. The columns of a CSV file are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.
          *
          *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
@@ -2802,7 +2802,7 @@ export interface paths {
         get?: never;
         /**
          * Upload a file of an import
-         * @description Send a CSV file in UTF-8 of at most 1 GiB, with commas, semicolons or tabs. The header names the columns in any order. The file replaces an earlier file with the same name. The file is read when the import is checked.
+         * @description Send a CSV file in UTF-8 of at most 1 GiB, with commas, semicolons or tabs, or an XLSX workbook of at most 32 MiB (`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`). Exactly one sheet of a workbook must have the header. The header names the columns in any order. The file replaces an earlier file with the same name. The file is read when the import is checked.
          *
          *     Needs the permission `imports:run` (roles: admin). API keys are refused.
          */

@@ -35,7 +35,7 @@ export const imports = {
   'imports.waiting': 'The upload starts again by itself.',
   'imports.stop': 'Stop',
   'imports.refused': 'Not added',
-  'imports.spreadsheet': '{name} is a spreadsheet. Save each sheet as "CSV UTF-8" first.',
+  'imports.spreadsheet': '{name} is a spreadsheet. Save it as XLSX or "CSV UTF-8" first.',
   'imports.unknownName': '{name} is not the name of an import file. The names are: {names}.',
   'imports.errors': 'Errors',
   'imports.warnings': 'Warnings',

@@ -38,7 +38,7 @@ export const imports: Record<keyof typeof en, string> = {
   'imports.waiting': 'Utumaji utaanza tena wenyewe.',
   'imports.stop': 'Simamisha',
   'imports.refused': 'Haijaongezwa',
-  'imports.spreadsheet': '{name} ni lahajedwali. Kwanza hifadhi kila laha kama "CSV UTF-8".',
+  'imports.spreadsheet': '{name} ni lahajedwali. Kwanza ihifadhi kama XLSX au "CSV UTF-8".',
   'imports.unknownName': '{name} ina jina tofauti na faili za uingizaji: {names}.',
   'imports.errors': 'Makosa',
   'imports.warnings': 'Maonyo',

@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, Notice } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
-import { DropBox, type Sending, SPREADSHEET } from '../shared/drop-box.tsx';
+import { contentTypeOf, DropBox, type Sending, SPREADSHEET } from '../shared/drop-box.tsx';
 import { FILES, type Import, type ImportFile } from '../shared/imports.ts';
 
 export function Files({ importRecord: { id, files, rows } }: { importRecord: Import }) {
@@ -76,7 +76,7 @@ function UploadBox({ id }: { id: number }) {
         method: 'PUT',
         path: `/api/imports/${id}/files/${kind}`,
         file,
-        contentType: 'text/csv',
+        contentType: contentTypeOf(file.name),
         signal: controller.signal,
         onProgress: show,
       });

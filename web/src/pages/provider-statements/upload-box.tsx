@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { DropBox, type Sending, SPREADSHEET } from '../shared/drop-box.tsx';
+import { contentTypeOf, DropBox, type Sending, SPREADSHEET } from '../shared/drop-box.tsx';
 import type { Statement } from '../shared/provider-statement-results.ts';
 
 const MIB = 1024 * 1024;
@@ -34,7 +34,7 @@ export function UploadBox() {
       const { id } = await upload<Statement>({
         path: '/api/reconciliations/statements',
         file,
-        contentType: 'text/csv',
+        contentType: contentTypeOf(file.name),
         signal: controller.signal,
         onProgress: show,
       });

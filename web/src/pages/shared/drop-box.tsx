@@ -4,8 +4,15 @@ import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { useConnection } from './use-connection.ts';
 
-/** Matches the names of spreadsheet files. The service cannot read them. */
-export const SPREADSHEET = /\.(xlsx?|ods|numbers)$/i;
+/** Matches the names of spreadsheet files that the service cannot read. */
+export const SPREADSHEET = /\.(xls|ods|numbers)$/i;
+
+/** The Content-Type of a file that the service reads. */
+export function contentTypeOf(fileName: string): string {
+  return /\.xlsx$/i.test(fileName)
+    ? 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+    : 'text/csv';
+}
 
 /** The file that is being sent. */
 export interface Sending {
@@ -29,7 +36,7 @@ interface DropBoxProps {
   children(choose: () => void): ReactNode;
 }
 
-/** A box for CSV files, which the user drops or chooses. Shows how much of a file was sent. */
+/** A box for CSV files and workbooks, which the user drops or chooses. Shows how much of a file was sent. */
 export function DropBox(props: DropBoxProps) {
   const { label, isMultiple = false, onFiles, sending, statusOf, waiting, stop, children } = props;
   const connection = useConnection();
@@ -68,7 +75,7 @@ export function DropBox(props: DropBoxProps) {
             type="file"
             hidden
             multiple={isMultiple}
-            accept=".csv,.txt,text/csv"
+            accept=".csv,.txt,.xlsx,text/csv"
             onChange={({ target }) => {
               onFiles([...(target.files ?? [])]);
               target.value = ''; // So that the same file can be chosen again.
