@@ -218,7 +218,11 @@ const NO_API_KEY = [
   'GET /webhook-endpoints/:id/deliveries/:deliveryId',
 ];
 /** An agent sees the commissions of their own employee. A key has no employee. */
-const OWN_COMMISSIONS = ['GET /commissions/payments', 'GET /commissions/payments/:id'];
+const OWN_COMMISSIONS = [
+  'GET /commissions/payments',
+  'GET /commissions/payments/:id',
+  'GET /commissions/unclaimed-sales',
+];
 /** A key sees all events, and needs `events:read`. */
 const EVENTS = 'GET /events';
 
