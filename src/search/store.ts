@@ -28,8 +28,9 @@ export function findCustomersByPhone(db: Db, phone: string): Promise<CustomerHit
   return lookUp(db, `select ${CUSTOMER} from customers c where c.phone = $1 ${LIMIT}`, [phone]);
 }
 
-export function findCustomersByExternalId(db: Db, externalId: string): Promise<CustomerHit[]> {
-  return lookUp(db, `select ${CUSTOMER} from customers c ${beginningWith('c.external_id')}`, [externalId]);
+/** @param key - in the form of `externalIdKey`. */
+export function findCustomersByExternalId(db: Db, key: string): Promise<CustomerHit[]> {
+  return lookUp(db, `select ${CUSTOMER} from ${withExternalId('customers')} c`, [key]);
 }
 
 /**
@@ -96,12 +97,12 @@ export function findAccountsInRanges(db: Db, ranges: readonly IdRange[]): Promis
   );
 }
 
-export function findAccountsByExternalId(db: Db, externalId: string): Promise<AccountHit[]> {
+/** @param key - in the form of `externalIdKey`. */
+export function findAccountsByExternalId(db: Db, key: string): Promise<AccountHit[]> {
   return lookUp(
     db,
-    `select ${ACCOUNT} from (select * from accounts a ${beginningWith('a.external_id')}) a
-      join customers c on c.id = a.customer_id`,
-    [externalId],
+    `select ${ACCOUNT} from ${withExternalId('accounts')} a join customers c on c.id = a.customer_id`,
+    [key],
   );
 }
 
@@ -121,8 +122,9 @@ export function findPaymentsByReference(db: Db, key: string): Promise<PaymentHit
   return lookUp(db, `select ${PAYMENT} from payments p ${beginningWith('p.reference_key')}`, [key]);
 }
 
-export function findPaymentsByExternalId(db: Db, externalId: string): Promise<PaymentHit[]> {
-  return lookUp(db, `select ${PAYMENT} from payments p ${beginningWith('p.external_id')}`, [externalId]);
+/** @param key - in the form of `externalIdKey`. */
+export function findPaymentsByExternalId(db: Db, key: string): Promise<PaymentHit[]> {
+  return lookUp(db, `select ${PAYMENT} from ${withExternalId('payments')} p`, [key]);
 }
 
 export interface InvoiceHit {
@@ -146,4 +148,13 @@ export function findInvoicesByNumber(db: Db, number: string): Promise<InvoiceHit
  */
 function beginningWith(column: string): string {
   return `where ${column} >= $1 order by ${column} ${LIMIT}`;
+}
+
+/** The rows of a table whose external id has a key of at least `$1`, like `beginningWith`. An index has the few ids with quotes. */
+function withExternalId(table: 'accounts' | 'customers' | 'payments'): string {
+  return `(
+    (select * from ${table} ${beginningWith('external_id')})
+    union all
+    (select * from ${table} where external_id <> without_quotes(external_id) and without_quotes(external_id) >= $1
+      order by without_quotes(external_id) ${LIMIT}))`;
 }

@@ -5,6 +5,7 @@ import {
 } from '../accounts/account-number-rules.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Db } from '../core/database/db.ts';
+import { externalIdKey } from '../core/http/external-ids.ts';
 import { choicesOf } from '../core/http/fields.ts';
 import { nationalDigits, readPhone } from '../core/values/phone.ts';
 import { withoutQuotes } from '../core/values/quoted-text.ts';
@@ -76,9 +77,7 @@ async function searchCustomers(db: Db, text: string, region: string): Promise<Fo
   ]);
   return [
     ...byPhone.map((row) => toCustomer(row, { matchedOn: 'phone', match: 'exact' })),
-    ...byExternalId.flatMap((row) =>
-      matched(row.external_id, text, 'externalId', (how) => toCustomer(row, how)),
-    ),
+    ...byExternalId.flatMap((row) => matched(keyOf(row), text, 'externalId', (how) => toCustomer(row, how))),
     ...byWords.flatMap((row) => {
       const how = matchCustomer(text, {
         name: row.name,
@@ -113,7 +112,7 @@ async function searchAccounts(db: Db, text: string, showsNames: boolean): Promis
     ...byNumber.map((row) => toAccount(row, showsNames, { matchedOn: 'accountNumber', match: 'exact' })),
     ...byBeginning.map((row) => toAccount(row, showsNames, { matchedOn: 'accountNumber', match: 'prefix' })),
     ...byExternalId.flatMap((row) =>
-      matched(row.external_id, text, 'externalId', (how) => toAccount(row, showsNames, how)),
+      matched(keyOf(row), text, 'externalId', (how) => toAccount(row, showsNames, how)),
     ),
   ];
 }
@@ -128,9 +127,7 @@ async function searchPayments(db: Db, text: string): Promise<Found[]> {
     ...byReference.flatMap((row) =>
       matched(row.reference_key, key, 'transactionRef', (how) => toPayment(row, how)),
     ),
-    ...byExternalId.flatMap((row) =>
-      matched(row.external_id, text, 'externalId', (how) => toPayment(row, how)),
-    ),
+    ...byExternalId.flatMap((row) => matched(keyOf(row), text, 'externalId', (how) => toPayment(row, how))),
   ];
 }
 
@@ -148,6 +145,11 @@ async function searchInvoices(db: Db, text: string, showsNames: boolean): Promis
       ...how,
     })),
   );
+}
+
+/** The external id without quotes, like the text of the search. */
+function keyOf({ external_id: externalId }: { external_id: string | null }): string | null {
+  return externalId === null ? null : externalIdKey(externalId);
 }
 
 type How = Pick<Found, 'matchedOn' | 'match'>;

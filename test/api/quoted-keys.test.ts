@@ -196,6 +196,10 @@ describe('an external id', () => {
       201,
     );
     expect(first.externalId).toBe(spelled(externalId));
+    for (const q of [externalId, spelled(externalId)]) {
+      const found = await dataOf(service.call('GET', `/search?q=${encodeURIComponent(q)}`));
+      expect(found).toMatchObject([{ id: first.id, matchedOn: 'externalId', match: 'exact' }]);
+    }
     const again = await service.call('POST', '/payments', { ...body, externalId });
     expect([again.status, again.body.error.details.id]).toEqual([409, first.id]);
     const other = await pay(service, id, 1);

@@ -97,6 +97,13 @@ describe.skipIf(!HAS_BROWSER)('a list of customers, accounts or payments', () =>
     await page.getByText('<u>note</u>').waitFor();
   });
 
+  it('filters payments that an earlier version may have posted twice', async () => {
+    const page = await console.open('/payments');
+    const asked = page.waitForRequest('**/api/payments?*hasDuplicateReference*');
+    await page.getByLabel('Reference', { exact: true }).selectOption('Possibly recorded twice');
+    expect((await (await asked).response())?.status()).toBe(200);
+  });
+
   it.each(SIZES)(
     'keeps the focus of the keyboard on the button that shows another page or order (%s)',
     async (size, viewport) => {

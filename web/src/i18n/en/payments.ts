@@ -1,3 +1,4 @@
 export const payments = {
+  'payments.hasDuplicateReference': 'Possibly recorded twice',
   'payments.source': 'Source',
 } as const;

@@ -26,6 +26,9 @@ export function Page() {
     statusFilter(PAYMENT_TONES, (status) => tValue('paymentStatus', status)),
     rowFilter('paymentMethodId', t('field.paymentMethod'), methods),
     choiceFilter('source', t('payments.source'), SOURCES, (source) => tValue('paymentSource', source)),
+    choiceFilter('hasDuplicateReference', t('field.reference'), ['true'], () =>
+      t('payments.hasDuplicateReference'),
+    ),
     { daysOf: 'paymentDate' },
   ]);
   const payments = api.useQuery(
