@@ -425,7 +425,8 @@ class DemoYear {
     const { config, currency } = this.context;
     const settings = { currency, timeZone: config.BUSINESS_TIMEZONE, paybillNumbers: config.paybillNumbers };
     const sent = STATEMENT_PROVIDER.read(Buffer.from(body));
-    if (!sent) return { problems: [{ path: 'body', message: `must be ${STATEMENT_PROVIDER.format}` }] };
+    if (!sent)
+      return { problems: [{ path: 'body', message: `must be ${STATEMENT_PROVIDER.format}` }], readable: {} };
     return readNotification(STATEMENT_PROVIDER, sent, body, this.tools.clock.now(), settings);
   }
 
@@ -526,7 +527,8 @@ class DemoYear {
         `The demo needs the body of a notification that cannot be read, but this one can be read or is missing: ${body}`,
       );
     const failure = reading.problems.map(({ path, message }) => `${path} ${message}`).join('; ');
-    await insertRejected(this.context.db, STATEMENT_PROVIDER.name, body, failure);
+    const { readable } = reading;
+    await insertRejected(this.context.db, STATEMENT_PROVIDER.name, body, failure, 'webhook', readable);
   }
 
   /** Staff record payments of mobile money with wrong amounts, before the provider reports the payments. */

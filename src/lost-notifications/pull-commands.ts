@@ -1,8 +1,7 @@
 import type { Config, Context } from '../core/context.ts';
-import type { Db } from '../core/database/db.ts';
 import type { Log } from '../core/log.ts';
 import { importNotifications } from '../payments/notifications/commands.ts';
-import { insertRejected } from '../payments/notifications/store.ts';
+import { insertRejectedOnce } from '../payments/notifications/store.ts';
 import type { Notification } from '../payments/posting/rules.ts';
 import { ProviderApiError, type PulledPayment, type PullSource } from '../payments/providers/provider.ts';
 import { PROVIDERS, type ProviderApis, providerNamed } from '../payments/providers/registry.ts';
@@ -18,7 +17,6 @@ import {
   findKnownTransactions,
   findPull,
   findReportedPayment,
-  hasRejected,
   insertPulls,
   type PullKey,
   type PullRow,
@@ -218,18 +216,13 @@ async function postUnknown(
   for (const { pulled, reading } of readings) {
     if ('problems' in reading) {
       const failure = reading.problems.map(({ path, message }) => `${path} ${message}`).join('; ');
-      await reject(db, provider, pulled, failure);
+      await insertRejectedOnce(db, provider, pulled.raw, failure, 'pull', reading.readable);
     } else if (!known.has(reading.notification.transId)) {
       if (pulled.doubt === null) unknown.push(reading.notification);
-      else await reject(db, provider, pulled, pulled.doubt);
+      else await insertRejectedOnce(db, provider, pulled.raw, pulled.doubt, 'pull', reading.notification);
     }
   }
   for (let start = 0; start < unknown.length; start += POSTED_AT_ONCE)
     await importNotifications(context, log, unknown.slice(start, start + POSTED_AT_ONCE));
   return unknown.length;
-}
-
-/** Lists the row for staff, once. */
-async function reject(db: Db, provider: string, { raw }: PulledPayment, failure: string): Promise<void> {
-  if (!(await hasRejected(db, provider, raw))) await insertRejected(db, provider, raw, failure, 'pull');
 }

@@ -149,17 +149,6 @@ export async function findKnownTransactions(
     from unnest(${transactions.map(({ transId }) => transId)}::text[],
       ${transactions.map(({ amountMinor }) => amountMinor)}::bigint[]) as asked (trans_id, amount_minor)
     join notifications n on n.trans_id = asked.trans_id and n.amount_minor = asked.amount_minor
-    where n.provider = ${provider}`.execute(db);
+    where n.provider = ${provider} and n.status <> 'rejected'`.execute(db);
   return new Set(rows.map(({ trans_id: transId }) => transId));
-}
-
-/**
- * Whether an unreadable row of the provider is already stored as a rejected notification. The query uses the small partial index
- * of rejected notifications.
- */
-export async function hasRejected(db: Db, provider: string, rawBody: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from notifications where status = 'rejected' and provider = ${provider} and raw_body = ${rawBody}
-    limit 1`.execute(db);
-  return rows.length > 0;
 }

@@ -178,7 +178,7 @@ export async function findOpenGaps(db: Db, limit: number): Promise<OpenGap[]> {
         and n.outcome in ('matched', 'unmatched', 'linked', 'conflict')
         and not exists (
           select from notifications w
-          where w.trans_id = n.trans_id and w.provider = n.provider and w.source = 'webhook'
+          where w.trans_id = n.trans_id and w.provider = n.provider and w.source = 'webhook' and w.status <> 'rejected'
             and w.received_at <= g.created_at)) as now_found_minor
     from balance_gaps g left join provider_pulls p on p.provider = g.provider and p.short_code = g.short_code
     where g.state = 'open' and g.created_at > business_now() - interval '30 days'

@@ -82,18 +82,27 @@ async function storeAnswer(
   const { result } = answer;
   const paid: PaidAnswer = answer.receipt === null ? null : { receipt: referenceKey(answer.receipt), body };
   const amountMinor = answer.amount === null ? null : readAmountOf(answer, currency);
+  const readable = { transId: paid?.receipt ?? null, amountMinor: amountMinor ?? null, payer: answer.payer };
   return inTransaction(context.db, async (tx) => {
     const now = context.clock.now();
     const row = await lockRequestByKey(tx, provider, callbackKey);
     if (!row) {
-      await insertRejected(tx, provider, body, 'the answer belongs to no payment request');
+      await insertRejected(
+        tx,
+        provider,
+        body,
+        'the answer belongs to no payment request',
+        'webhook',
+        readable,
+      );
       return undefined;
     }
     const problem =
       problemOfAnswer(row, answer, amountMinor, { currency, region: config.PHONE_REGION }) ??
       (paid === null ? undefined : await problemOfReceipt(tx, row, paid.receipt, config.PHONE_REGION));
     if (problem !== undefined) {
-      await insertRejected(tx, provider, body, `payment request ${row.id}: ${problem}`);
+      const failure = `payment request ${row.id}: ${problem}`;
+      await insertRejected(tx, provider, body, failure, 'webhook', readable);
       if (row.ended_at === null) await updateRequest(tx, row.id, { ...sentColumn(row), next_step_at: now });
       return undefined;
     }

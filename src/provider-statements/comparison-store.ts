@@ -35,7 +35,8 @@ export async function findUnreportedLines(
       where p.reference_key = l.receipt and p.reference_key is not null and p.status <> 'reversed' and p.provider is null
       limit 1) manual
     where not exists (
-        select from notifications n where n.trans_id = l.receipt and n.provider = ${options.provider})
+        select from notifications n
+        where n.trans_id = l.receipt and n.provider = ${options.provider} and n.status <> 'rejected')
       and not ${isReversedByProvider('l')}
     order by l.line_number limit ${options.limit}`.execute(db);
   return rows;

@@ -13,7 +13,7 @@ import { insertRejected } from '../payments/notifications/store.ts';
 import { LONGEST_CALL_SECONDS, ProviderApiError, type StatusAnswer } from '../payments/providers/provider.ts';
 import { type ProviderApis, STATUS_PROVIDER } from '../payments/providers/registry.ts';
 import { nextTryAt } from '../payments/providers/retry-rules.ts';
-import { answerUrl, shortened } from '../payments/providers/rules.ts';
+import { answerUrl, MAX_TRANSACTION_ID_LENGTH, shortened } from '../payments/providers/rules.ts';
 import { providerActor } from '../payments/rules.ts';
 import { type Attempt, addJob } from '../platform/jobs/queue.ts';
 import {
@@ -211,9 +211,19 @@ export async function receiveStatusAnswer(
   { transaction, doesNotExist, transactionRef, message }: StatusAnswer,
 ): Promise<void> {
   const { name: provider } = STATUS_PROVIDER;
+  const readable = {
+    transId:
+      transactionRef === null ? null : referenceKey(transactionRef).slice(0, MAX_TRANSACTION_ID_LENGTH),
+    transTime: transaction?.completedAt ?? null,
+    payer: transaction?.payer ?? null,
+    payerName: transaction?.payerName ?? null,
+    businessShortCode: transaction?.receiver ?? null,
+  };
+  const reject = (tx: Tx, failure: string) =>
+    insertRejected(tx, provider, body, failure, 'webhook', readable);
   await inTransaction(db, async (tx) => {
     const row = await lockQueryByKey(tx, provider, callbackKey);
-    if (!row) return insertRejected(tx, provider, body, 'the answer belongs to no status query');
+    if (!row) return reject(tx, 'the answer belongs to no status query');
     const state = transaction ? 'answered' : doesNotExist ? 'not_found' : 'failed';
     const answer = transaction && {
       ...transaction,
@@ -221,15 +231,14 @@ export async function receiveStatusAnswer(
     };
     if (transactionRef !== null && referenceKey(transactionRef) !== row.transaction_ref) {
       const problem = `the transaction is ${transactionRef}, not ${row.transaction_ref}`;
-      return insertRejected(tx, provider, body, `status query ${row.id}: ${problem}`);
+      return reject(tx, `status query ${row.id}: ${problem}`);
     }
     if (mayMove(row.state, state)) {
       await end(tx, row, state, clock.now(), { message, answer, body });
       return;
     }
     const isRepeated = row.answer_body === body || (answer !== null && isDeepStrictEqual(answer, row.answer));
-    if (!isRepeated)
-      await insertRejected(tx, provider, body, `status query ${row.id} already has a different answer`);
+    if (!isRepeated) await reject(tx, `status query ${row.id} already has a different answer`);
   });
 }
 

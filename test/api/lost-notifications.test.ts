@@ -115,6 +115,15 @@ describe('a pull of payments', () => {
     expect((await accountNow(service, account.id)).paid).toBe(399);
   });
 
+  it('posts a payment whose confirmation came to the validation address', async () => {
+    const account = await newAccount(service);
+    const body = test.pays(account.accountNumber, 40_000n);
+    await service.call('POST', '/webhooks/payments/mobilemoney/validation', body, { token: null });
+    expect(await paymentsOf(body.TransID)).toEqual([]);
+    await pullsAfter(15);
+    expect(await paymentsOf(body.TransID)).toMatchObject([{ source: 'pull', status: 'matched' }]);
+  });
+
   it('links a payment that staff recorded in the meantime', async () => {
     const account = await newAccount(service);
     const body = test.pays(account.accountNumber, 40_000n);

@@ -156,6 +156,27 @@ describe('before the money moves, a payment', () => {
     }
   });
 
+  it('is stored and posts nothing if its confirmation comes to this address, until the provider reports it elsewhere', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const sent = notification({ BillRefNumber: accountNumber, OrgAccountBalance: '5000.00' });
+    const send = () => service.call('POST', ADDRESS, sent, { token: null });
+    for (let n = 1; n <= 2; n += 1) expect((await send()).body.ResultCode).toBe(0);
+    const list = () =>
+      service.call('GET', `/notifications?filter[transactionRef]=${sent.TransID}&sort=id:asc`);
+    const failure = expect.stringContaining('validation address');
+    expect((await list()).body.data).toMatchObject([
+      { status: 'rejected', amount: 400, reference: accountNumber, failure },
+    ]);
+    const paid = async () => (await service.call('GET', `/accounts/${id}`)).body.data.paid;
+    expect(await paid()).toBe(0);
+    await notify(service, sent);
+    expect((await list()).body.data.map(({ status }: { status: string }) => status)).toEqual([
+      'rejected',
+      'processed',
+    ]);
+    expect(await paid()).toBe(400);
+  });
+
   it('stores nothing', async () => {
     const count = async () =>
       (

@@ -118,6 +118,43 @@ describe('a notification', () => {
     expect(JSON.parse((await stored('NUMBERS1'))[0]?.raw_body ?? '')).toEqual(sent);
   });
 
+  it('is read from a form', async () => {
+    const { accountNumber, id } = await newAccount(service);
+    const sent = notification({ BillRefNumber: accountNumber });
+    const answer = await postBytes(new TextEncoder().encode(new URLSearchParams(sent).toString()));
+    expect(accepted(answer).outcome).toBe('matched');
+    expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
+    expect((await accountNow(service, id)).paid).toBe(400);
+  });
+
+  it('with an unreadable amount keeps its other fields, and posts nothing that is not sent again', async () => {
+    const { accountNumber } = await newAccount(service);
+    const sent = notification({ BillRefNumber: accountNumber });
+    const url = `/notifications?filter[transactionRef]=${sent.TransID}&sort=id:asc`;
+    const unreadable = { ...sent, TransAmount: '1,5', FirstName: 'JANE' };
+    for (let n = 1; n <= 2; n += 1) expect((await notify(service, unreadable)).status).toBe(400);
+    expect((await service.call('GET', url)).body.data[0]).toMatchObject({
+      status: 'rejected',
+      outcome: null,
+      transactionRef: sent.TransID,
+      amount: null,
+      reference: accountNumber,
+      payer: sent.MSISDN,
+      businessShortCode: sent.BusinessShortCode,
+      paymentId: null,
+    });
+    expect(accepted(await notify(service, sent)).outcome).toBe('matched');
+  });
+
+  it('with an unreadable transaction id keeps its amount', async () => {
+    const reference = `pump ${Math.random()}`;
+    await notify(service, notification({ TransID: '', BillRefNumber: reference }));
+    const url = `/notifications?filter[reference]=${encodeURIComponent(reference)}`;
+    expect((await service.call('GET', url)).body.data).toMatchObject([
+      { status: 'rejected', transactionRef: null, amount: 400 },
+    ]);
+  });
+
   it('is read in any content type', async () => {
     for (const type of [
       'application/json; charset=utf-8',
@@ -156,7 +193,7 @@ describe('a notification', () => {
     ]);
   });
 
-  it.each(['not json', '[]', 'null', '"text"', '{"TransID":', 'TransID=A1&TransAmount=1', ''])(
+  it.each(['not json', '[]', 'null', '"text"', '{"TransID":', 'TransAmount=1', ''])(
     'that is %j is refused, and stored unchanged',
     async (sent) => {
       const before = (await stored(sent)).length;

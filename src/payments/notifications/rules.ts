@@ -301,6 +301,30 @@ export function notificationColumns(notification: Notification) {
   };
 }
 
+/** The fields of a notification that could be read, although others could not. */
+export type ReadableFields = {
+  [Field in
+    | 'transId'
+    | 'amountMinor'
+    | 'transTime'
+    | 'businessShortCode'
+    | 'billRef'
+    | 'payer'
+    | 'payerName']: Notification[Field] | null;
+};
+
+export function readableColumns(fields: Partial<ReadableFields>) {
+  return {
+    trans_id: fields.transId ?? null,
+    amount_minor: fields.amountMinor ?? null,
+    trans_time: fields.transTime ?? null,
+    business_short_code: fields.businessShortCode ?? null,
+    bill_ref: fields.billRef ?? null,
+    payer: fields.payer ?? null,
+    payer_name: fields.payerName ?? null,
+  };
+}
+
 function hasAmount({ amount_minor: amount }: Pick<PaymentRow, 'amount_minor'>, amountMinor: Minor): boolean {
   return BigInt(amount) === amountMinor;
 }

@@ -7,7 +7,7 @@ import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import { NOTIFICATION_OUTCOMES, type Notification } from '../posting/rules.ts';
 import type { NotificationRow } from '../rules.ts';
-import { notificationColumns } from './rules.ts';
+import { notificationColumns, type ReadableFields, readableColumns } from './rules.ts';
 import { MAX_LISTED_BODY_LENGTH } from './schema.ts';
 
 /** Condition on notifications `n`: processing created a payment, or linked the notification to one. */
@@ -24,16 +24,22 @@ export async function insertPending(db: Db, notification: Notification, failure:
     .execute();
 }
 
+/**
+ * Stores a notification that posts nothing.
+ * @param fields - the fields that could be read, so that staff and status queries find the transaction.
+ */
 export async function insertRejected(
   db: Db,
   provider: string,
   rawBody: string,
   failure: string,
   source: PaymentSource = 'webhook',
+  fields: Partial<ReadableFields> = {},
 ): Promise<void> {
   await db
     .insertInto('notifications')
     .values({
+      ...readableColumns(fields),
       provider,
       raw_body: rawBody,
       status: 'rejected',
@@ -43,6 +49,20 @@ export async function insertRejected(
     })
     .execute();
 }
+
+/** Like `insertRejected`, but does nothing if the same body is already stored as rejected. A small partial index finds it. */
+export async function insertRejectedOnce(
+  db: Db,
+  ...row: DropFirst<Parameters<typeof insertRejected>>
+): Promise<void> {
+  const [provider, rawBody] = row;
+  const { rows } = await sql`
+    select from notifications where status = 'rejected' and provider = ${provider} and raw_body = ${rawBody}
+    limit 1`.execute(db);
+  if (rows.length === 0) await insertRejected(db, ...row);
+}
+
+type DropFirst<T extends readonly unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
 
 export async function findPendingIds(db: Db, limit: number): Promise<number[]> {
   const rows = await db

@@ -103,7 +103,8 @@ export async function receiveNotification(
     const recorded = await queue.submit(incoming);
     if ('refusal' in recorded) {
       const { provider, rawBody } = notification;
-      await insertRejected(context.db, provider, rawBody, `refused: ${recorded.refusal}`);
+      const failure = `refused: ${recorded.refusal}`;
+      await insertRejected(context.db, provider, rawBody, failure, 'webhook', notification);
       return { reason: recorded.refusal };
     }
     if ('outcome' in recorded) return recorded;

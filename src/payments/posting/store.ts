@@ -97,7 +97,7 @@ export async function findTransactions(
       tx,
       `select id, provider, source, trans_id, status, outcome, content_hash, amount_minor, payment_id, conflict_payment_id,
         payment_request_id, trans_time, business_short_code, bill_ref, payer, flags
-      from notifications where trans_id = any($1::text[]) order by id`,
+      from notifications where trans_id = any($1::text[]) and status <> 'rejected' order by id`,
       [keys],
     ),
     manualKeys.length === 0 ? [] : findStatementLines(tx, manualKeys),

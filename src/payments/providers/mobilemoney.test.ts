@@ -140,6 +140,25 @@ describe('a notification', () => {
   });
 });
 
+describe('a form', () => {
+  const readForm = (text: string) => mobilemoney.read(Buffer.from(text));
+
+  it('is read like a JSON object, also its balance', () => {
+    const form = new URLSearchParams({ ...SENT, FirstName: 'JANE', OrgAccountBalance: '99.00' }).toString();
+    expect(readForm(form)).toEqual(
+      mobilemoney.read(Buffer.from(JSON.stringify({ ...SENT, FirstName: 'JANE' }))),
+    );
+    expect(mobilemoney.readBalance?.(Buffer.from(form))).toBe('99.00');
+  });
+
+  it.each(['', 'text', 'TransAmount=400', 'TransID=A&TransID=B&TransAmount=400'])(
+    'cannot be read if it is %j',
+    (text) => {
+      expect(readForm(text)).toBeUndefined();
+    },
+  );
+});
+
 describe('two notifications of one transaction', () => {
   const hash = (change: Record<string, unknown> = {}) =>
     accepted({ ...SENT, ...change }).contentHash.toString('hex');

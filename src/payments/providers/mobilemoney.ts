@@ -11,7 +11,7 @@ import { mobilemoneyStatement } from './mobilemoney-statement.ts';
 import { mobilemoneyStatus, mobilemoneyStatusAnswers } from './mobilemoney-status.ts';
 import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
 import type { PaymentProvider, SentPayment } from './provider.ts';
-import { parseJsonObject, textOf } from './rules.ts';
+import { parseFields, textOf } from './rules.ts';
 
 // Safaricom's M-PESA C2B API (Daraja): validation and confirmation of payments to a paybill number.
 // https://developer.safaricom.co.ke/APIs/CustomerToBusinessRegisterURL
@@ -146,7 +146,7 @@ export const mobilemoney: PaymentProvider = {
   read: readCall,
   readTime: (text) => parseCompactTime(text, EAST_AFRICA_TIME),
   readBalance(body) {
-    const fields = parseJsonObject(body);
+    const fields = parseFields(body, 'TransID');
     return fields ? textOf(fields, 'OrgAccountBalance') : null;
   },
   accept: (_sent, result) => ({
@@ -174,7 +174,8 @@ export const mobilemoney: PaymentProvider = {
         'whose reference is an existing account number. There are two exceptions. A payment for a completed ' +
         'account is refused. A payment for a cancelled account is refused, too, unless the account owes money after a reversal. ' +
         'ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong ' +
-        'amount, and C2B00015 the short code of another business. Nothing is stored. If the service fails, the ' +
+        'amount, and C2B00015 the short code of another business. Nothing is stored, with one exception: a call with a balance ' +
+        'is the confirmation of a payment at the wrong address. It is stored as a rejected notification, and not posted. If the service fails, the ' +
         'answer is 503 within 2 seconds, and the provider applies the default action that you registered.',
       body: { contentType: 'application/json', schema: NotificationBody },
       answer: { contentType: 'application/json', schema: Validation },
@@ -198,7 +199,7 @@ export const mobilemoney: PaymentProvider = {
 };
 
 function readCall(body: Buffer): SentPayment | undefined {
-  const fields = parseJsonObject(body);
+  const fields = parseFields(body, 'TransID');
   return (
     fields && {
       transactionId: textOf(fields, 'TransID', body.toString('utf8')),

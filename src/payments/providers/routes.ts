@@ -1,11 +1,12 @@
 import type { Context } from '../../core/context.ts';
 import type { Api } from '../../core/http/api.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
+import type { Log } from '../../core/log.ts';
 import { validatePayment } from '../matching/validation-view.ts';
-import { insertRejected } from '../notifications/store.ts';
+import { insertRejected, insertRejectedOnce } from '../notifications/store.ts';
 import { type PostingQueue, receiveNotification } from '../posting/commands.ts';
 import { acceptBytes, answer, bytesOf, optionsOf, storable } from './inbound.ts';
-import type { PaymentProvider } from './provider.ts';
+import type { PaymentProvider, SentPayment } from './provider.ts';
 import { PROVIDERS } from './registry.ts';
 import { isOurs, readAmountOf, readingSettings, readNotification } from './rules.ts';
 
@@ -36,11 +37,11 @@ function notificationRoute(
       const sent = provider.read(body);
       const reading = sent
         ? readNotification(provider, sent, rawBody, context.clock.now(), settings)
-        : { problems: unreadable(provider) };
+        : { problems: unreadable(provider), readable: {} };
       if (!sent || 'problems' in reading) {
-        const problems = 'problems' in reading ? reading.problems : [];
+        const { problems, readable } = 'problems' in reading ? reading : { problems: [], readable: {} };
         const failure = problems.map(({ path, message }) => `${path} ${message}`).join('; ');
-        await insertRejected(context.db, provider.name, rawBody, failure);
+        await insertRejected(context.db, provider.name, rawBody, failure, 'webhook', readable);
         return answer(reply, provider.refuse(sent, { reason: 'unreadable', problems }));
       }
       const result = await receiveNotification(context, request.log, queue, reading.notification);
@@ -63,7 +64,10 @@ function validationRoute(
     `/webhooks/payments/${provider.name}/validation`,
     optionsOf(context, provider, validation.description, config.limits.validationMs),
     async (request, reply) => {
-      const sent = provider.read(bytesOf(request));
+      const body = bytesOf(request);
+      const sent = provider.read(body);
+      if (sent && provider.readBalance?.(body))
+        await storeConfirmation(context, request.log, provider, sent, body);
       if (!sent) {
         return answer(reply, provider.refuse(sent, { reason: 'unreadable', problems: unreadable(provider) }));
       }
@@ -77,6 +81,27 @@ function validationRoute(
     },
   );
 }
+
+/**
+ * Stores a call with a balance, which the provider sends only after the money has moved: its two addresses are probably swapped.
+ * The call posts nothing, because this address is asked before the money moves. A pull or a statement posts the payment.
+ */
+async function storeConfirmation(
+  context: Context,
+  log: Log,
+  provider: PaymentProvider,
+  sent: SentPayment,
+  body: Buffer,
+): Promise<void> {
+  const rawBody = storable(body);
+  const reading = readNotification(provider, sent, rawBody, context.clock.now(), readingSettings(context));
+  const fields = 'notification' in reading ? reading.notification : reading.readable;
+  await insertRejectedOnce(context.db, provider.name, rawBody, CONFIRMATION_AT_VALIDATION, 'webhook', fields);
+  log.warn({ provider: provider.name, transId: fields.transId }, CONFIRMATION_AT_VALIDATION);
+}
+
+const CONFIRMATION_AT_VALIDATION =
+  'The provider sent the confirmation of this payment to the validation address, so it was not posted. Register the two addresses again. A pull or a statement posts the payment, or ask the provider about it.';
 
 function unreadable({ format }: PaymentProvider): FieldProblem[] {
   return [{ path: 'body', message: `must be ${format}` }];

@@ -152,6 +152,7 @@ describe('a payment on a statement', () => {
       provider: 'mobilemoney',
       methodCode: mobilemoney.methodCode,
       isRefusable: !mobilemoney.acceptsUnmatched,
+      providerSendsTime: true,
       transId: 'RKTQDM7W6S',
       amountMinor: 40050n,
       businessShortCode: '600638',

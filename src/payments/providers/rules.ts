@@ -5,6 +5,7 @@ import { businessDay, compareDates } from '../../core/values/dates.ts';
 import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { sha256 } from '../../core/values/secret.ts';
+import type { ReadableFields } from '../notifications/rules.ts';
 import { FUTURE_TIME, type Notification, OTHER_SHORT_CODE, UNREADABLE_TIME } from '../posting/rules.ts';
 import type { AnswerReceiver, PaymentProvider, PulledPayment, SentPayment } from './provider.ts';
 
@@ -35,6 +36,11 @@ export function readingSettings({ config, currency }: Pick<Context, 'config' | '
   return { currency, timeZone: config.BUSINESS_TIMEZONE, paybillNumbers: config.paybillNumbers };
 }
 
+/** A payment, or the problems of its required fields with the fields that could be read. */
+export type Reading =
+  | { notification: Notification }
+  | { problems: FieldProblem[]; readable: Partial<ReadableFields> };
+
 /**
  * Parses a payment that a provider sent. Only a transaction id and an amount are required. A payment with a missing or wrong time
  * gets the time of receipt. It is not refused, because the money may have moved already.
@@ -45,7 +51,7 @@ export function readNotification(
   rawBody: string,
   receivedAt: Date,
   settings: ReadingSettings,
-): { notification: Notification } | { problems: FieldProblem[] } {
+): Reading {
   const transId = referenceKey(sent.transactionId ?? '');
   const amountMinor = readAmountOf(sent, settings.currency);
   const { fieldNames } = provider;
@@ -58,8 +64,18 @@ export function readNotification(
     const message = `must be a decimal above 0; it ${amountRule(settings.currency)}`;
     problems.push({ path: fieldNames.amount, message });
   }
-  if (amountMinor === undefined || problems.length > 0) return { problems };
   const { transTime, flags } = timeOf(provider, sent.time, receivedAt, settings.timeZone);
+  if (amountMinor === undefined || problems.length > 0) {
+    const { businessShortCode, reference: billRef, payer, payerName } = sent;
+    const isIdReadable = transId !== '' && transId.length <= MAX_TRANSACTION_ID_LENGTH;
+    const readable = {
+      ...{ businessShortCode, billRef, payer, payerName },
+      transId: isIdReadable ? transId : null,
+      amountMinor: amountMinor ?? null,
+      transTime: provider.readTime && flags.length === 0 ? transTime : null,
+    };
+    return { problems, readable };
+  }
   // Calls and statements have different time formats, so the content hash has the parsed time. A flagged time is hashed unparsed.
   const time = flags.length === 0 && provider.readTime ? transTime.toISOString() : sent.time;
   const fields = notificationFields(provider, { amountMinor, transId, ...sent, time }, settings);
@@ -81,7 +97,7 @@ export function readPulled(
   { sent, time, raw }: PulledPayment,
   receivedAt: Date,
   settings: ReadingSettings,
-): { notification: Notification } | { problems: FieldProblem[] } {
+): Reading {
   const reading = readNotification({ ...provider, readTime: () => time }, sent, raw, receivedAt, settings);
   if ('problems' in reading) return reading;
   return { notification: { ...reading.notification, source: 'pull', isRefusable: false } };
@@ -161,6 +177,21 @@ export function parseJsonObject(body: Buffer): Record<string, unknown> | undefin
   } catch {
     return undefined; // Not JSON: the call is refused, and its body is stored.
   }
+}
+
+/**
+ * Parses a JSON object or, because some gateways send it, a form. A form with a repeated field is not read, as it is unclear which
+ * value is right.
+ * @param required - a field that the form must have. Any text could be a form otherwise.
+ */
+export function parseFields(body: Buffer, required: string): Record<string, unknown> | undefined {
+  const object = parseJsonObject(body);
+  if (object) return object;
+  const entries = [...new URLSearchParams(utf8.decode(body).trim())];
+  const fields = Object.fromEntries(entries);
+  return Object.hasOwn(fields, required) && Object.keys(fields).length === entries.length
+    ? fields
+    : undefined;
 }
 
 /**

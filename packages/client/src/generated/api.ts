@@ -2825,7 +2825,7 @@ export interface paths {
         put?: never;
         /**
          * Validate a mobile-money payment
-         * @description Before the money moves, the provider asks whether to accept the payment. The service accepts a payment that matches an account, or whose reference is an existing account number. There are two exceptions. A payment for a completed account is refused. A payment for a cancelled account is refused, too, unless the account owes money after a reversal. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong amount, and C2B00015 the short code of another business. Nothing is stored. If the service fails, the answer is 503 within 2 seconds, and the provider applies the default action that you registered.
+         * @description Before the money moves, the provider asks whether to accept the payment. The service accepts a payment that matches an account, or whose reference is an existing account number. There are two exceptions. A payment for a completed account is refused. A payment for a cancelled account is refused, too, unless the account owes money after a reversal. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 means a wrong account, C2B00013 a wrong amount, and C2B00015 the short code of another business. Nothing is stored, with one exception: a call with a balance is the confirmation of a payment at the wrong address. It is stored as a rejected notification, and not posted. If the service fails, the answer is 503 within 2 seconds, and the provider applies the default action that you registered.
          *
          *     Needs no access token.
          */
