@@ -528,14 +528,20 @@ describe('without a token', () => {
 
   it.each(closedRoutes)('$route answers 401', async ({ method, path }) => {
     const answers = await Promise.all(PREFIXES.map((prefix) => ask(prefix, method, path)));
-    for (const answer of answers) expectError(answer, 401, 'UNAUTHORIZED');
+    for (const answer of answers) {
+      expectError(answer, 401, 'UNAUTHORIZED');
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="api"');
+    }
   });
 
   it.each(closedRoutes)('$route answers 401 to an invalid token', async ({ method, path }) => {
     const answers = await Promise.all(
       PREFIXES.map((prefix) => ask(prefix, method, path, undefined, 'no.token.here')),
     );
-    for (const answer of answers) expectError(answer, 401, 'UNAUTHORIZED');
+    for (const answer of answers) {
+      expectError(answer, 401, 'UNAUTHORIZED');
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="api", error="invalid_token"');
+    }
   });
 
   // A provider's gateway reads the outcome from the body.

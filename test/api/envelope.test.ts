@@ -407,6 +407,57 @@ describe('work that ends after its caller was answered 503', () => {
   });
 });
 
+describe('a request that a client writes in an unusual way', () => {
+  const customer = { firstName: 'Jane', lastName: 'Doe', phone: '+254712000111' };
+
+  it('gets the challenge of RFC 6750 with a wrong password', async () => {
+    const body = { email: 'admin@example.com', password: 'wrong' };
+    const answer = await service.call('POST', '/auth/login', body, { token: null });
+    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="api"']);
+  });
+
+  it('is refused with two Idempotency-Key headers', async () => {
+    const connection = openConnection();
+    const body = JSON.stringify(customer);
+    connection.write(
+      [
+        'POST /api/customers HTTP/1.1',
+        'host: localhost',
+        `authorization: Bearer ${service.adminToken}`,
+        'content-type: application/json',
+        'idempotency-key: first',
+        'idempotency-key: second',
+        `content-length: ${body.length}`,
+        'connection: close',
+        '',
+        body,
+      ].join('\r\n'),
+    );
+    const answer = await connection.all();
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('Idempotency-Key: must be sent once');
+  });
+
+  it('is refused with a compressed body', async () => {
+    const headers = { 'content-encoding': 'gzip' };
+    const answer = await service.call('POST', '/customers', customer, { headers });
+    expect([answer.status, answer.body.error.message]).toEqual([
+      415,
+      'Content-Encoding is not supported: send the body uncompressed.',
+    ]);
+  });
+
+  it('gets 204 for OPTIONS that is no preflight', async () => {
+    const response = await fetch(`${service.origin}/api/customers`, { method: 'OPTIONS' });
+    expect([response.status, await response.text()]).toEqual([204, '']);
+  });
+
+  it('may end the path of a list with a slash', async () => {
+    const answers = await Promise.all(['/customers', '/customers/'].map((path) => service.call('GET', path)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  });
+});
+
 describe('a browser of an origin that may call', () => {
   const preflight = (origin: string, method: string) =>
     service.call('OPTIONS', '/customers/1', undefined, {

@@ -184,6 +184,10 @@ export function deleteOldAnswers(db: Db, now: Date, signal: AbortSignal): Promis
 function readKey(request: FastifyRequest): string | undefined {
   const key = request.headers[HEADER];
   if (key === undefined) return undefined;
+  // Node joins two headers into a third key, and a repeat with one of them would do the work again.
+  const names = request.raw.rawHeaders.filter((_, index) => index % 2 === 0);
+  if (names.filter((name) => name.toLowerCase() === HEADER).length > 1)
+    throw invalidField('Idempotency-Key', 'must be sent once');
   if (typeof key !== 'string' || key.length < 1 || key.length > MAX_KEY_LENGTH) {
     throw invalidField('Idempotency-Key', `must have 1 to ${MAX_KEY_LENGTH} characters`);
   }

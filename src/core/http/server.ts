@@ -48,6 +48,8 @@ const SERVER_OPTIONS = {
   connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
   requireHostHeader: false, // `problemOfHost` checks the header instead: Node's own error answer has no envelope.
 };
+/** Slashes at the end of a path of the API. Otherwise `/customers/` would be `/customers/:id` with an empty id. */
+const TRAILING_SLASHES = /^(\/api\/[^?]*[^/?])\/+(?=\?|$)/;
 /** No route has this path. */
 const NOWHERE = '/-';
 
@@ -78,7 +80,7 @@ export function createHttpServer(business: BusinessSettings, log: Log) {
     rewriteUrl: (request) => {
       const problem = unroutable.get(request) ?? problemOfHost(request);
       if (problem) unroutable.set(request, problem);
-      return problem ? NOWHERE : (request.url ?? NOWHERE);
+      return problem ? NOWHERE : (request.url ?? NOWHERE).replace(TRAILING_SLASHES, '$1');
     },
     // The router cannot read the URL, and no hook has run. Route the request again, to NOWHERE.
     frameworkErrors: ({ statusCode }, { raw }, reply) => {
@@ -115,6 +117,10 @@ export function createHttpServer(business: BusinessSettings, log: Log) {
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
   // This hook runs after the request was counted (onRequest) and before its body is read.
   app.addHook('preParsing', (request, _reply, _body, done) => done(unroutable.get(request.raw) ?? null));
+  app.addHook('preParsing', async ({ method, headers }) => {
+    const encoding = headers['content-encoding'];
+    if (method !== 'GET' && encoding !== undefined && encoding !== 'identity') throw compressedBody();
+  });
   // End a stream that starts after the connection was closed: there is no second 'close' event to end it.
   app.addHook('onSend', (request, _reply, payload, done) => {
     if (payload instanceof Readable && request.raw.socket.destroyed) payload.destroy();
@@ -137,6 +143,8 @@ export function createHttpServer(business: BusinessSettings, log: Log) {
   app.register(cors, {
     origin: config.corsOrigins.length > 0 ? [...config.corsOrigins] : false,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+    // Otherwise an OPTIONS request that is no preflight gets 400 in plain text, without an envelope.
+    strictPreflight: false,
     exposedHeaders: [
       'x-request-id',
       'retry-after',
@@ -146,6 +154,7 @@ export function createHttpServer(business: BusinessSettings, log: Log) {
       'etag',
       'content-disposition',
       'snapshot-age',
+      'www-authenticate',
     ],
   });
   return app;
@@ -363,6 +372,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   }
   const answer = known ?? internalError();
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
+  if (answer.status === 401) reply.header('www-authenticate', challengeOf(answer, request));
   // The handler or a hook may have set these headers for the answer that is not sent.
   for (const name of ['etag', 'content-disposition', 'content-encoding']) reply.removeHeader(name);
   reply
@@ -371,6 +381,18 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
     .header('content-type', 'application/json; charset=utf-8')
     .serializer(JSON.stringify)
     .send({ success: false, error: { code: answer.code, message: answer.message, details: answer.details } });
+}
+
+/** The scheme to sign in with (RFC 6750, section 3). Some HTTP clients fail at a 401 without it. */
+function challengeOf({ code }: AppError, { headers }: FastifyRequest): string {
+  const isRefusedToken = code === 'UNAUTHORIZED' && headers.authorization !== undefined;
+  return `Bearer realm="api"${isRefusedToken ? ', error="invalid_token"' : ''}`;
+}
+
+function compressedBody(): AppError {
+  return new AppError('VALIDATION_ERROR', 'Content-Encoding is not supported: send the body uncompressed.', {
+    status: 415,
+  });
 }
 
 /** The answer to an error that the request, the database or the load has caused. Undefined if the error is a defect. */

@@ -127,6 +127,12 @@ const HEADERS: Record<string, OpenAPIV3_1.HeaderObject> = {
     schema: { type: 'number' },
     example: 1.2,
   },
+  Challenge: {
+    description:
+      'How to authenticate (RFC 6750). It has `error="invalid_token"` if a token was sent and refused.',
+    schema: { type: 'string' },
+    example: 'Bearer realm="api", error="invalid_token"',
+  },
   RetryAfter: { description: 'Seconds to wait before trying again.', schema: { type: 'integer' } },
 };
 

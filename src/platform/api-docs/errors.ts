@@ -115,16 +115,17 @@ export function errorResponses(names: ErrorName[]): ErrorResponse[] {
   return [...byStatus].map(([status, sharing]) => ({
     name: sharing.join('Or'),
     status,
-    response: responseOf(sharing),
+    response: responseOf(sharing, status),
   }));
 }
 
-function responseOf(names: ErrorName[]): object {
+function responseOf(names: ErrorName[], status: number): object {
   const retryAfter = names.some((name) => ERRORS[name][0].retryAfterSeconds !== undefined);
   return {
     description: names.map((name) => `${ERRORS[name][0].code}: ${ERRORS[name][1]}`).join(' '),
     headers: {
       'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+      ...(status === 401 && { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }),
       ...(retryAfter && { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
     },
     content: {

@@ -10291,6 +10291,7 @@ export interface components {
         AuthFailed: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
                 [name: string]: unknown;
             };
             content: {
@@ -10425,6 +10426,7 @@ export interface components {
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
                 [name: string]: unknown;
             };
             content: {
@@ -10435,6 +10437,7 @@ export interface components {
         UnauthorizedOrAuthFailed: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
                 [name: string]: unknown;
             };
             content: {
@@ -10495,6 +10498,11 @@ export interface components {
          * @example 1.2
          */
         SnapshotAge: number;
+        /**
+         * @description How to authenticate (RFC 6750). It has `error="invalid_token"` if a token was sent and refused.
+         * @example Bearer realm="api", error="invalid_token"
+         */
+        Challenge: string;
         /** @description Seconds to wait before trying again. */
         RetryAfter: number;
     };
