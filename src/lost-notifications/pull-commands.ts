@@ -218,11 +218,21 @@ async function postUnknown(
       const failure = reading.problems.map(({ path, message }) => `${path} ${message}`).join('; ');
       await insertRejectedOnce(db, provider, pulled.raw, failure, 'pull', reading.readable);
     } else if (!known.has(reading.notification.transId)) {
-      if (pulled.doubt === null) unknown.push(reading.notification);
-      else await insertRejectedOnce(db, provider, pulled.raw, pulled.doubt, 'pull', reading.notification);
+      const doubt = pulled.doubt ?? doubtOfPayer(pulled, settings);
+      if (doubt === null) unknown.push(reading.notification);
+      else await insertRejectedOnce(db, provider, pulled.raw, doubt, 'pull', reading.notification);
     }
   }
   for (let start = 0; start < unknown.length; start += POSTED_AT_ONCE)
     await importNotifications(context, log, unknown.slice(start, start + POSTED_AT_ONCE));
   return unknown.length;
+}
+
+/** Money that one short code of the business pays to another is no payment of a customer. */
+function doubtOfPayer(
+  { sent: { payer } }: PulledPayment,
+  { paybillNumbers }: ReturnType<typeof readingSettings>,
+): string | null {
+  const isOwn = payer !== null && paybillNumbers.includes(payer);
+  return isOwn ? `the payer ${payer} is a short code of PAYBILL_NUMBERS` : null;
 }

@@ -352,6 +352,7 @@ describe('a pull of payments', () => {
     ['an object as id', { transactionId: { id: 5 } }, ID_RULE],
     ['an id of 65 characters', { transactionId: 'A'.repeat(65) }, ID_RULE],
     ['an unknown type', { transactiontype: 'p2p-gift' }, /^the transaction type "p2p-gift" is unknown$/],
+    ['an own short code as payer', { msisdn: SHORT_CODE }, /is a short code of PAYBILL_NUMBERS$/],
   ])('stores a row with %s once, as a rejected notification of the pull', async (_, fields, failure) => {
     const billreference = randomUUID();
     const row = { transactionId: billreference.slice(0, 10), amount: '500', billreference, ...fields };
