@@ -1,6 +1,7 @@
 import { type Context, SYSTEM } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import type { Log } from '../core/log.ts';
 import { parseMinor } from '../core/values/money.ts';
 import { event, eventRow } from '../events/change-rules.ts';
 import { writeChanges } from '../events/change-store.ts';
@@ -17,6 +18,7 @@ import {
   findOpenGaps,
   findSegments,
   findWatches,
+  flagWithoutBalance,
   insertGap,
   insertWatches,
   moveToPresent,
@@ -40,7 +42,7 @@ const READ_AT_ONCE = 2_000;
 const GAPS_AT_ONCE = 200;
 
 /** Reads the new notifications. @returns the number of gaps in the balances that were found. */
-export async function watchNotifications(context: Context, signal: AbortSignal): Promise<number> {
+export async function watchNotifications(context: Context, signal: AbortSignal, log: Log): Promise<number> {
   await insertWatches(
     context.db,
     PROVIDERS.map(({ name }) => name),
@@ -48,7 +50,7 @@ export async function watchNotifications(context: Context, signal: AbortSignal):
   let found = 0;
   for (const provider of PROVIDERS) {
     for (let isMore = true; isMore && !signal.aborted; ) {
-      const read = await inTransaction(context.db, (tx) => readNext(tx, context, provider));
+      const read = await inTransaction(context.db, (tx) => readNext(tx, context, log, provider));
       isMore = read.isMore;
       found += read.gapCount;
     }
@@ -59,6 +61,7 @@ export async function watchNotifications(context: Context, signal: AbortSignal):
 async function readNext(
   tx: Tx,
   context: Context,
+  log: Log,
   provider: PaymentProvider,
 ): Promise<{ isMore: boolean; gapCount: number }> {
   const watch = await tryLockWatch(tx, provider.name);
@@ -68,17 +71,26 @@ async function readNext(
   const last = rows.at(-1);
   if (last) await recordRead(tx, provider.name, last);
   if (!isMore) await moveToPresent(tx, provider.name);
-  const gapCount = provider.readBalance ? await followBalances(tx, context, provider, rows) : 0;
+  const gapCount = provider.readBalance ? await followBalances(tx, context, log, provider, rows) : 0;
   return { isMore, gapCount };
 }
 
 async function followBalances(
   tx: Tx,
   { clock, currency }: Context,
+  log: Log,
   provider: PaymentProvider,
   rows: readonly ReadNotification[],
 ): Promise<number> {
   const known = await findSegments(tx, provider.name);
+  const withoutBalance = rows.filter((row) => lacksBalance(row, provider, known)).map(({ id }) => id);
+  if (withoutBalance.length > 0) {
+    await flagWithoutBalance(tx, withoutBalance);
+    log.warn(
+      { provider: provider.name, notificationIds: withoutBalance },
+      'notifications have no balance, although the provider sends one with each payment: if its two addresses are swapped, these payments were posted before their money moved',
+    );
+  }
   const changed = new Map<string, readonly Segment[]>(known);
   for (const row of rows) {
     const { business_short_code: shortCode } = row;
@@ -100,6 +112,19 @@ async function followBalances(
       await storeSegments(tx, provider.name, shortCode, found.segments);
   }
   return gapCount;
+}
+
+/**
+ * Whether a call has no balance, although the provider has sent balances of this short code before. Calls that ask the service
+ * before the money moves have no balance.
+ */
+function lacksBalance(
+  { isInBalance, isAnswer, business_short_code: shortCode, raw_body: body }: ReadNotification,
+  { readBalance }: PaymentProvider,
+  known: ReadonlyMap<string, unknown>,
+): boolean {
+  if (!isInBalance || isAnswer || shortCode === null || !known.has(shortCode)) return false;
+  return readBalance?.(Buffer.from(body)) === null;
 }
 
 function reportOf(

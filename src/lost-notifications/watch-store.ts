@@ -4,6 +4,7 @@ import type { BalanceGapState, Row } from '../core/database/tables.ts';
 import type { Page } from '../core/http/envelope.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
+import { WITHOUT_BALANCE } from '../payments/posting/rules.ts';
 import type { Gap, LateReport, Segment } from './balance-rules.ts';
 
 /** All transactions that stored notifications before this time have ended. */
@@ -49,6 +50,8 @@ export interface ReadNotification {
    * this watch does not read it again. False for a repeat of another call, which has the same balance.
    */
   isInBalance: boolean;
+  /** Whether the notification is the answer to a payment request. Such answers never have a balance. */
+  isAnswer: boolean;
 }
 
 /** The next notifications that the provider posted, oldest first. */
@@ -59,12 +62,18 @@ export async function readNotifications(tx: Tx, watch: WatchRow, limit: number):
         select from notifications e
         where e.trans_id = n.trans_id and e.provider = n.provider and e.source = 'webhook' and e.id < n.id
           and e.payment_request_id is null and e.status <> 'rejected' and e.outcome is distinct from 'differs'
-      )) as "isInBalance"
+      )) as "isInBalance", payment_request_id is not null as "isAnswer"
     from notifications n
     where (received_at, id) > (${watch.read_until}::timestamptz, ${watch.read_id}::bigint)
       and received_at < ${ALL_COMMITTED} and provider = ${watch.provider} and source = 'webhook'
     order by received_at, id limit ${limit}`.execute(tx);
   return rows;
+}
+
+export async function flagWithoutBalance(tx: Tx, ids: readonly number[]): Promise<void> {
+  await sql`
+    update notifications set flags = array_append(flags, ${WITHOUT_BALANCE})
+    where id = any(${[...ids]}::bigint[]) and not ${WITHOUT_BALANCE} = any(flags)`.execute(tx);
 }
 
 /** @param last - the last notification that was read. */

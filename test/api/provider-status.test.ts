@@ -64,6 +64,27 @@ describe('GET /providers/status', () => {
   });
 });
 
+describe('a notification without a balance', () => {
+  it('is flagged if the provider has sent a balance of the short code before', async () => {
+    await test.delivers(test.pays('SOLAR', 1_000n));
+    pass(2);
+    await test.runsMinuteJobs();
+    const { OrgAccountBalance: _, ...body } = test.pays('SOLAR', 2_000n);
+    await test.delivers({ ...body, OrgAccountBalance: '' });
+    await test.delivers({
+      ...test.pays('SOLAR', 2_000n),
+      OrgAccountBalance: '',
+      BusinessShortCode: '600639',
+    });
+    pass(2);
+    await test.runsMinuteJobs();
+    const url = '/notifications?filter[flags][contains]=without_balance';
+    const flagged = (await service.call('GET', url)).body.data;
+    expect(flagged.map((one: { transactionRef: string }) => one.transactionRef)).toEqual([body.TransID]);
+    test.book.withdraw(4_000n); // The balance is again that of the first notification.
+  });
+});
+
 describe('a gap in the running balance', () => {
   it('is not found because a call is repeated with a hidden number', async () => {
     const body = test.pays('SOLAR', 1_000n);

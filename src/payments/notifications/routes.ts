@@ -30,6 +30,8 @@ export function notificationRoutes(api: Api, context: Context): void {
           'conflict had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was ' +
           'reported again with different values. ' +
           '`filter[flags][contains]=repeated_after_reversal`: a notification was repeated after its payment was reversed. ' +
+          '`filter[flags][contains]=without_balance`: the provider usually sends a balance, but not with this notification, so the ' +
+          'money may not have moved. Check whether its two addresses are swapped. ' +
           '`filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the ' +
           'service will retry the notification.',
         querystring: notificationList.query,

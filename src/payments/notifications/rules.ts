@@ -28,6 +28,7 @@ import {
   SIMILAR_REFERENCE,
   type StoredOutcome,
   UNREADABLE_TIME,
+  WITHOUT_BALANCE,
 } from '../posting/rules.ts';
 import type { RefusalReason } from '../providers/provider.ts';
 import { type NotificationRow, type PaymentRow, providerActor } from '../rules.ts';
@@ -58,6 +59,8 @@ export const NOTIFICATION_FLAGS = [
   OTHER_SHORT_CODE,
   UNREADABLE_TIME,
   FUTURE_TIME,
+  // Set by the watch of the balances, after the notification was posted.
+  WITHOUT_BALANCE,
 ] as const;
 type NotificationFlag = (typeof NOTIFICATION_FLAGS)[number];
 

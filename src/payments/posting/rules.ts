@@ -254,6 +254,8 @@ export const SIMILAR_REFERENCE = 'similar_reference';
 export const OTHER_METHOD = 'other_method';
 /** The provider's time is missing, unreadable or before the year 2000. */
 export const UNREADABLE_TIME = 'unreadable_time';
+/** The provider sent no balance, although its other calls have one. The call may come before the money moves. */
+export const WITHOUT_BALANCE = 'without_balance';
 /** The provider's time is on a business day after the day of receipt. */
 export const FUTURE_TIME = 'future_time';
 

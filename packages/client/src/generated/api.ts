@@ -1123,7 +1123,7 @@ export interface paths {
         };
         /**
          * List notifications and their outcomes
-         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) two manual payments have the reference; (3) the notification names another account or customer, and the user or API key that recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. The manual payment of this conflict had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with different values. `filter[flags][contains]=repeated_after_reversal`: a notification was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
+         * @description Imported lines of a provider statement are notifications too. These filters select the notifications that need work. `filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve the conflict. There are three reasons: (1) the amounts differ; (2) two manual payments have the reference; (3) the notification names another account or customer, and the user or API key that recorded the payment has no permission to assign payments. `filter[flags][contains]=payment_reversed`: a conflict from an old version of the service. The manual payment of this conflict had already been reversed when the service was upgraded. `filter[outcome]=differs`: the same transaction was reported again with different values. `filter[flags][contains]=repeated_after_reversal`: a notification was repeated after its payment was reversed. `filter[flags][contains]=without_balance`: the provider usually sends a balance, but not with this notification, so the money may not have moved. Check whether its two addresses are swapped. `filter[status]=rejected`: the notification could not be read, or was refused. `filter[status]=pending`: posting failed, and the service will retry the notification.
          *
          *     Needs the permission `payers:read` (roles: admin, manager, finance).
          */
@@ -6753,7 +6753,7 @@ export interface components {
             };
         };
         /** @enum {string} */
-        NotificationFlag: "differs_from_first" | "other_account" | "other_method" | "account_full" | "repeated_after_reversal" | "similar_reference" | "payment_reversed" | "other_short_code" | "unreadable_time" | "future_time";
+        NotificationFlag: "differs_from_first" | "other_account" | "other_method" | "account_full" | "repeated_after_reversal" | "similar_reference" | "payment_reversed" | "other_short_code" | "unreadable_time" | "future_time" | "without_balance";
         /** @enum {string} */
         NotificationOutcome: "matched" | "unmatched" | "linked" | "conflict" | "differs" | "repeated";
         /** @description Staff resolved a conflict. The notification was linked to the chosen manual payment, or posted if none was chosen. */

@@ -86,6 +86,7 @@ export const unmatched = {
   'notificationFlag.other_short_code': 'The money went to a short code that does not belong to the company.',
   'notificationFlag.unreadable_time': 'The provider sent no time, or a time that cannot be read.',
   'notificationFlag.future_time': 'The date that the provider sent is in the future.',
+  'notificationFlag.without_balance': 'The provider sent no balance, so the money may not have moved yet.',
   'suggestionReason.learned': 'The same reference from the same payer was assigned to this account on {date}',
   'suggestionReason.account_number': 'The reference is the account number',
   'suggestionReason.national_id': 'The reference is the national ID of the customer',

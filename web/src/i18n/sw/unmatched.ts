@@ -88,6 +88,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'notificationFlag.other_short_code': 'Pesa ilienda kwa namba ya biashara ambayo si ya kampuni.',
   'notificationFlag.unreadable_time': 'Mtoa huduma hakutuma muda, au muda huo hausomeki.',
   'notificationFlag.future_time': 'Tarehe iliyotumwa na mtoa huduma haijafika bado.',
+  'notificationFlag.without_balance': 'Mtoa huduma hakutuma salio, kwa hiyo huenda pesa haijahamishwa bado.',
   'suggestionReason.learned': 'Kumbukumbu hii ya mlipaji huyu iliwekwa kwenye akaunti hii tarehe {date}',
   'suggestionReason.account_number': 'Kumbukumbu ni namba ya akaunti',
   'suggestionReason.national_id': 'Kumbukumbu ni namba ya kitambulisho cha taifa cha mteja',
