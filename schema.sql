@@ -714,6 +714,7 @@ create table notifications (
   source payment_source not null default 'webhook'::payment_source,
   provider_statement_id bigint,
   payment_request_id bigint,
+  time_zone text,
   constraint notifications_check CHECK (((status <> 'processed'::notification_status) OR (outcome IS NOT NULL))),
   constraint notifications_check1 CHECK ((((outcome = 'conflict'::notification_outcome) IS NOT TRUE) OR (conflict_payment_id IS NOT NULL))),
   constraint notifications_statement_of_import CHECK (((provider_statement_id IS NULL) OR (source = 'import'::payment_source))),

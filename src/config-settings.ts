@@ -131,6 +131,11 @@ export const settingsSchema = Type.Object({
   MOBILEMONEY_CONSUMER_SECRET: text(
     'Consumer secret of your app at the mobile-money provider. Required with MOBILEMONEY_API_URL.',
   ),
+  MOBILEMONEY_TIMEZONE: setting(
+    Type.String({ minLength: 1 }),
+    'Africa/Nairobi',
+    'Time zone of the times in the mobile-money provider’s notifications and statements: UTC, or an IANA name of the form Area/City. The provider’s API always uses East Africa Time. A repeat of a notification is read in the zone of the first one.',
+  ),
   MOBILEMONEY_PULL_NUMBER: setting(
     Type.String({ pattern: '^([0-9]{9,15})?$' }),
     '',

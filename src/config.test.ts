@@ -105,6 +105,8 @@ describe('a value', () => {
     ['BUSINESS_TIMEZONE', 'EAT'],
     ['BUSINESS_TIMEZONE', 'CET'],
     ['BUSINESS_TIMEZONE', '+03:00'],
+    ['MOBILEMONEY_TIMEZONE', 'EAT'],
+    ['MOBILEMONEY_TIMEZONE', 'Africa/Atlantis'],
     ['PHONE_REGION', 'Kenya'],
     ['PHONE_REGION', 'ZZ'],
     ['DATABASE_URL', 'mysql://localhost/db'],

@@ -119,8 +119,10 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   const identityProviders = readProviders(providerValues, reading);
   if (production && identityProviders.size > 0 && settings.PUBLIC_URL === '')
     problems.push('PUBLIC_URL is required in production if an identity provider is set');
-  if (!isTimeZone(settings.BUSINESS_TIMEZONE))
-    problems.push('BUSINESS_TIMEZONE must be UTC or an IANA time zone such as Africa/Nairobi');
+  for (const name of ['BUSINESS_TIMEZONE', 'MOBILEMONEY_TIMEZONE'] as const) {
+    if (!isTimeZone(settings[name]))
+      problems.push(`${name} must be UTC or an IANA time zone such as Africa/Nairobi`);
+  }
   if (callingCode(settings.PHONE_REGION) === undefined)
     problems.push('PHONE_REGION must be an ISO 3166 code of a country with phone numbers, such as KE');
   if (!Intl.supportedValuesOf('currency').includes(settings.CURRENCY))

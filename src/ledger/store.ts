@@ -63,6 +63,7 @@ const WRITTEN = {
     'content_hash',
     'amount_minor',
     'trans_time',
+    'time_zone',
     'business_short_code',
     'bill_ref',
     'payer',

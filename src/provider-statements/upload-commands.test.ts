@@ -12,7 +12,7 @@ const RULES = {
 };
 const HEAD = 'Receipt No.,Completion Time,Transaction Status,Paid In\n';
 
-async function read(chunks: Buffer[], rules = RULES) {
+async function read(chunks: Buffer[], rules: typeof RULES & { providerTimeZone?: string } = RULES) {
   const rows = new PassThrough();
   const texts: string[] = [];
   rows.on('data', (bytes) => texts.push(String(bytes)));
@@ -21,6 +21,16 @@ async function read(chunks: Buffer[], rules = RULES) {
 }
 
 describe('a statement file', () => {
+  it.each([
+    [undefined, '2026-11-02T07:00:00.000Z'],
+    ['Africa/Nairobi', '2026-11-02T07:00:00.000Z'],
+    ['Africa/Lagos', '2026-11-02T09:00:00.000Z'],
+  ])('has times in the zone of its provider: %s', async (providerTimeZone, time) => {
+    const file = Buffer.from(`${HEAD}A1,02-11-2026 10:00:00,Completed,1.00\n`);
+    const { rows } = await read([file], { ...RULES, ...(providerTimeZone && { providerTimeZone }) });
+    expect(rows.split('\t')[9]).toBe(time);
+  });
+
   it('gives the same rows in chunks of any size', async () => {
     const text = `\ufeffShort Code:,600638\r\n\r\n${HEAD}A1,"02-11-2026\r\n10:00:00",Completed,1.00\nB2,02-11-2026,Completed,"é,\\"\r\n`;
     const bytes = Buffer.from(text);

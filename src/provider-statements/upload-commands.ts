@@ -60,7 +60,14 @@ export async function receiveStatement(
   const timeZone = context.config.BUSINESS_TIMEZONE;
   const stallMs = context.config.limits.uploadStallMs;
   const { paybillNumbers } = context.config;
-  const rules = { currency: context.currency, timeZone, today: today(context), paybillNumbers, stallMs };
+  const rules = {
+    currency: context.currency,
+    timeZone,
+    providerTimeZone: STATEMENT_PROVIDER.timeZone?.(context.config),
+    today: today(context),
+    paybillNumbers,
+    stallMs,
+  };
   let sha256: Buffer | undefined;
   try {
     return await copies.load(caller, async (tx, copyIn) => {
@@ -93,7 +100,9 @@ function sameFile(first: number): AppError {
   });
 }
 
-type FileRules = Pick<LineRules, 'currency' | 'timeZone' | 'today'> & { paybillNumbers: readonly string[] };
+type FileRules = Pick<LineRules, 'currency' | 'timeZone' | 'providerTimeZone' | 'today'> & {
+  paybillNumbers: readonly string[];
+};
 
 /**
  * Writes the lines of a file as rows of COPY while the file is being uploaded. Only a few lines are in memory at a time.

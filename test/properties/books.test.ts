@@ -261,6 +261,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
           amountMinor: BigInt(next.amountMinor),
           providerSendsTime: true,
           transTime: new Date(`${addDays(run.day, -next.days)}T06:30:00Z`),
+          timeZone: null,
           businessShortCode: null,
           billRef,
           // An unknown payer for each account, so that assignments by staff are learned.

@@ -536,6 +536,7 @@ function notificationFrom(known: Report): Notification {
     contentHash: Buffer.from('equal'),
     transTime: new Date(time === 'not known' ? NOW : time),
     providerSendsTime: known.withoutTimes !== true,
+    timeZone: null,
     businessShortCode: known.toAnotherBusiness ? '999999' : '600638',
     billRef: textTyped(known.typed ?? 'the number of A'),
     payer: numberOfPayer(known.payer ?? 'a stranger'),
@@ -753,6 +754,7 @@ function knownNotification(words: EarlierWords): KnownNotification {
     bill_ref: textTyped(words.typed ?? 'the number of A'),
     payer: numberOfPayer(words.payer ?? 'a stranger'),
     flags: words.parsedWith ?? [],
+    time_zone: null,
   };
 }
 

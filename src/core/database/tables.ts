@@ -514,6 +514,7 @@ export interface Notifications {
   received_at: Generated<TimestampColumn>;
   source: Generated<PaymentSource>;
   status: NotificationStatus;
+  time_zone: string | null;
   trans_id: string | null;
   trans_time: TimestampColumn | null;
 }

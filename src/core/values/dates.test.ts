@@ -349,6 +349,18 @@ describe('parseCompactTime', () => {
   });
 
   it.each([
+    ['20240229140503', 'Africa/Nairobi', '2024-02-29T11:05:03.000Z'],
+    ['20240101003000', 'Africa/Maputo', '2023-12-31T22:30:00.000Z'],
+    ['20240701120000', 'Africa/Cairo', '2024-07-01T09:00:00.000Z'],
+    ['20240101120000', 'Africa/Cairo', '2024-01-01T10:00:00.000Z'],
+    ['20240426003000', 'Africa/Cairo', '2024-04-25T22:30:00.000Z'], // skipped by the clocks
+    ['20241031233000', 'Africa/Cairo', '2024-10-31T20:30:00.000Z'], // shown twice
+  ])('reads %s in %s', (text, zone, instant) => {
+    expect(parseCompactTime(text, zone)?.toISOString()).toBe(instant);
+    expect(parseCompactTime(`${text.slice(0, 8)}240000`, zone)).toBeUndefined();
+  });
+
+  it.each([
     '',
     '2024022914050',
     '202402291405030',

@@ -198,10 +198,11 @@ export function parseTimestamp(text: string): Date | undefined {
 }
 
 /**
- * Reads yyyyMMddHHmmss, a local time in a zone that is `hoursAhead` hours ahead of UTC all year.
+ * Reads yyyyMMddHHmmss, a local time. For a time that the clocks show twice at the end of summer time, the result is the first one.
+ * @param zone - an IANA name, or the number of hours that the zone is ahead of UTC all year, which is faster.
  * @returns undefined for any other text and for a time that does not exist (hour 24, second 60, 30 February).
  */
-export function parseCompactTime(text: string, hoursAhead: number): Date | undefined {
+export function parseCompactTime(text: string, zone: number | string): Date | undefined {
   if (!/^[0-9]{14}$/.test(text)) return undefined;
   const date = parsePlainDate(`${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6, 8)}`);
   const hour = Number(text.slice(8, 10));
@@ -209,7 +210,8 @@ export function parseCompactTime(text: string, hoursAhead: number): Date | undef
   const second = Number(text.slice(12, 14));
   if (date === undefined || hour > 23 || minute > 59 || second > 59) return undefined;
   const timeOfDayMs = ((hour * 60 + minute) * 60 + second) * 1000;
-  return new Date(epochDayOf(date) * DAY_MS + timeOfDayMs - hoursAhead * 3_600_000);
+  if (typeof zone === 'string') return localTimeUtc(date, timeOfDayMs, zone);
+  return new Date(epochDayOf(date) * DAY_MS + timeOfDayMs - zone * 3_600_000);
 }
 
 function civilOf(date: PlainDate): Civil {

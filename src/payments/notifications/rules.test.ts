@@ -1173,6 +1173,7 @@ describe('the rows of a notification', () => {
     content_hash: Buffer.from('equal'),
     amount_minor: 40_000n,
     trans_time: new Date('2026-11-02T07:15:30Z'),
+    time_zone: null,
     business_short_code: '600638',
     bill_ref: 'ACC10000012',
     payer: '254799999999',

@@ -85,11 +85,8 @@ export function incomingNotification(notification: Notification, region: string)
   };
 }
 
-export function decideNotification(
-  notification: Notification,
-  facts: Facts,
-  settings: PlanSettings,
-): Decision {
+export function decideNotification(given: Notification, facts: Facts, settings: PlanSettings): Decision {
+  const notification = inZoneOfFirstCall(given, facts.known.notifications);
   const { provider, transId, amountMinor, stored, acceptedPaymentId } = notification;
   const { known, methods } = facts;
   const { now } = settings;
@@ -284,6 +281,25 @@ function conflictOf(
   );
 }
 
+/**
+ * Reads the time of a repeated call in the zone in which the first call of the transaction was read. The setting may have changed
+ * since then, and the repeat would differ.
+ */
+function inZoneOfFirstCall(notification: Notification, known: readonly KnownNotification[]): Notification {
+  const { provider, source, paymentRequestId, timeZone, readIn } = notification;
+  if (source !== 'webhook' || paymentRequestId !== null || !readIn) return notification;
+  const first = known.find(
+    (one) =>
+      one.provider === provider &&
+      one.source === 'webhook' &&
+      one.payment_request_id === null &&
+      one.status !== 'rejected',
+  );
+  return first && first.time_zone !== timeZone
+    ? { ...notification, ...readIn(first.time_zone) }
+    : notification;
+}
+
 /** The columns of a notification with the data that the provider reported. */
 export function notificationColumns(notification: Notification) {
   return {
@@ -296,6 +312,7 @@ export function notificationColumns(notification: Notification) {
     content_hash: notification.contentHash,
     amount_minor: notification.amountMinor,
     trans_time: notification.transTime,
+    time_zone: notification.timeZone,
     business_short_code: notification.businessShortCode,
     bill_ref: notification.billRef,
     payer: notification.payer,
@@ -456,6 +473,7 @@ export function notificationOf(row: NotificationRow, methodCode: string): Notifi
     contentHash,
     transTime: new Date(row.trans_time ?? row.received_at),
     providerSendsTime: true, // Only notifications of such a provider are stored before they are posted.
+    timeZone: row.time_zone,
     businessShortCode: row.business_short_code,
     billRef: row.bill_ref,
     payer: row.payer,

@@ -62,6 +62,10 @@ export interface Notification {
   transTime: Date;
   /** Whether the provider sends times. If not, `transTime` is the time of receipt. */
   providerSendsTime: boolean;
+  /** The IANA zone in which `transTime` was read. Null: the zone of the provider's own API. */
+  timeZone: string | null;
+  /** Reads the time of a call in another zone. Absent if the provider sends no times. */
+  readIn?(timeZone: string | null): Pick<Notification, 'transTime' | 'timeZone' | 'contentHash' | 'flags'>;
   businessShortCode: string | null;
   /** The reference that the payer typed. */
   billRef: string | null;
@@ -128,6 +132,7 @@ export type KnownNotification = Pick<
   | 'bill_ref'
   | 'payer'
   | 'flags'
+  | 'time_zone'
 > & { trans_id: string; amount_minor: number };
 
 /** The stored data of a reference: notifications, unreversed payments, and reversed payments that have a provider. */

@@ -96,7 +96,7 @@ export async function findTransactions(
     run<KnownNotification>(
       tx,
       `select id, provider, source, trans_id, status, outcome, content_hash, amount_minor, payment_id, conflict_payment_id,
-        payment_request_id, trans_time, business_short_code, bill_ref, payer, flags
+        payment_request_id, trans_time, business_short_code, bill_ref, payer, flags, time_zone
       from notifications where trans_id = any($1::text[]) and status <> 'rejected' order by id`,
       [keys],
     ),

@@ -1,9 +1,9 @@
 import type { Currency } from '../../core/context.ts';
-import { businessDay, compareDates, parseCompactTime, parseTimestamp } from '../../core/values/dates.ts';
+import { businessDay, compareDates, parseTimestamp } from '../../core/values/dates.ts';
 import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { referenceKey } from '../../core/values/reference.ts';
-import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
+import { readLocalTime } from './mobilemoney-time.ts';
 import { isTransferType, isUnitOf, meaningOfStatus } from './mobilemoney-words.ts';
 import type {
   Delimiter,
@@ -111,7 +111,7 @@ function readStated(cells: readonly string[], rules: LineRules): StatementPreamb
 function readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine {
   const cell = (column: Column) => clean(cells[head.columns[column] ?? -1] ?? '');
   const receipt = referenceKey(cell('receipt'));
-  const completedAt = readTime(withoutQuotes(cell('completedAt'))) ?? null;
+  const completedAt = readTime(withoutQuotes(cell('completedAt')), rules.providerTimeZone) ?? null;
   const status = withoutQuotes(cell('status'));
   const paidIn = readMoney(cell('paidIn'), rules);
   const withdrawn = readMoney(cell('withdrawn'), rules);
@@ -289,9 +289,9 @@ export function readParty(text: string): { payer: string | null; payerName: stri
 
 /**
  * Reads `02-11-2026 10:15:30`, `02/11/2026`, or ISO 8601; seconds and the time of day may be missing. A time without a
- * zone is East Africa Time. @returns undefined for anything else.
+ * zone is in `timeZone`. @returns undefined for anything else.
  */
-function readTime(text: string): Date | undefined {
+function readTime(text: string, timeZone: string | undefined): Date | undefined {
   const withZone = parseTimestamp(text.replace(' ', 'T'));
   if (withZone) return withZone;
   const [, date = '', hours = '00', minutes = '00', seconds = '00'] =
@@ -302,7 +302,7 @@ function readTime(text: string): Date | undefined {
     : /^\d{4}-\d{2}-\d{2}$/.test(date)
       ? date.replaceAll('-', '')
       : '';
-  return parseCompactTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`, EAST_AFRICA_TIME);
+  return readLocalTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`, timeZone);
 }
 
 /**

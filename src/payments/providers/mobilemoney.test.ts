@@ -48,6 +48,19 @@ describe('a notification', () => {
     });
   });
 
+  it.each([
+    [undefined, '2026-03-01T20:59:30Z', null],
+    ['Africa/Nairobi', '2026-03-01T20:59:30Z', 'Africa/Nairobi'],
+    ['Africa/Maputo', '2026-03-01T21:59:30Z', 'Africa/Maputo'],
+    ['Africa/Accra', '2026-03-01T23:59:30Z', 'Africa/Accra'],
+  ])('is read with its time in the zone %s', (providerTimeZone, time, timeZone) => {
+    const notification = accepted(SENT, { providerTimeZone });
+    expect(notification).toMatchObject({ transTime: new Date(time), timeZone, flags: [] });
+    const inKampala = notification.readIn?.('Africa/Kampala');
+    expect(inKampala).toMatchObject({ transTime: new Date('2026-03-01T20:59:30Z'), flags: [] });
+    expect(inKampala?.contentHash).toEqual(accepted(SENT).contentHash);
+  });
+
   it('can have numbers where the documentation has texts', () => {
     const numbers = { ...SENT, TransTime: 20260301235930, TransAmount: 400.5, BusinessShortCode: 600638 };
     const read = accepted({ ...numbers, MSISDN: 254712345678, BillRefNumber: 7 });

@@ -2,14 +2,13 @@ import { Type } from 'typebox';
 import { ok } from '../../core/http/envelope.ts';
 import { invalid, unavailable } from '../../core/http/errors.ts';
 import { Nullable } from '../../core/http/fields.ts';
-import { parseCompactTime } from '../../core/values/dates.ts';
 import { authenticateCaller } from './authentication.ts';
 import { createMobilemoneyApi, OpenObject } from './mobilemoney-api.ts';
 import { mobilemoneyPull } from './mobilemoney-pull.ts';
 import { mobilemoneyRequester } from './mobilemoney-requests.ts';
 import { mobilemoneyStatement } from './mobilemoney-statement.ts';
 import { mobilemoneyStatus, mobilemoneyStatusAnswers } from './mobilemoney-status.ts';
-import { EAST_AFRICA_TIME } from './mobilemoney-time.ts';
+import { readLocalTime } from './mobilemoney-time.ts';
 import type { PaymentProvider, SentPayment } from './provider.ts';
 import { parseFields, textOf } from './rules.ts';
 
@@ -30,7 +29,9 @@ const NotificationBody = OpenObject(
   {
     TransactionType: Type.Optional(Type.String()),
     TransID: Type.String({ description: 'The provider’s id of the transaction.' }),
-    TransTime: Type.Optional(Type.String({ description: 'yyyyMMddHHmmss, UTC+3' })),
+    TransTime: Type.Optional(
+      Type.String({ description: 'yyyyMMddHHmmss, in the zone of MOBILEMONEY_TIMEZONE (default: UTC+3)' }),
+    ),
     TransAmount: Type.String({ description: 'A decimal above 0.' }),
     BusinessShortCode: Type.Optional(Type.String()),
     BillRefNumber: Type.Optional(Type.String({ description: 'The reference that the payer typed.' })),
@@ -144,7 +145,8 @@ export const mobilemoney: PaymentProvider = {
   statusAnswers: mobilemoneyStatusAnswers,
   authenticate: authenticateCaller,
   read: readCall,
-  readTime: (text) => parseCompactTime(text, EAST_AFRICA_TIME),
+  timeZone: ({ MOBILEMONEY_TIMEZONE: timeZone }) => timeZone,
+  readTime: readLocalTime,
   readBalance(body) {
     const fields = parseFields(body, 'TransID');
     return fields ? textOf(fields, 'OrgAccountBalance') : null;

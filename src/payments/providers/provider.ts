@@ -29,11 +29,14 @@ export interface PaymentProvider {
   authenticate(request: FastifyRequest, config: Config): void;
   /** Reads the body of a call. @returns undefined if it is unreadable. */
   read(body: Buffer): SentPayment | undefined;
+  /** The IANA zone of the times in calls and statements. Absent for a provider whose calls have no time. */
+  timeZone?(config: Config): string;
   /**
    * Parses the time that `read` returns. Absent for a provider whose calls have no time.
+   * @param timeZone - an IANA name. Undefined: the zone of the provider's own API.
    * @returns undefined for an unreadable time.
    */
-  readTime?(text: string): Date | undefined;
+  readTime?(text: string, timeZone?: string): Date | undefined;
   /**
    * Reads from the body of a call the balance that the business has after the payment, as a decimal. Absent for a provider whose
    * calls have no balance.
@@ -304,7 +307,10 @@ export interface StatementLine {
 export interface LineRules {
   currency: Currency;
   delimiter: Delimiter;
+  /** The business time zone. */
   timeZone: string;
+  /** The IANA zone of the times in the file. Undefined: the zone of the provider's own API. */
+  providerTimeZone?: string | undefined;
   today: PlainDate;
   /** The organisation that the file names. */
   organisation: string | null;

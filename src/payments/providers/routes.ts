@@ -27,7 +27,7 @@ function notificationRoute(
   provider: PaymentProvider,
   queue: PostingQueue,
 ): void {
-  const settings = readingSettings(context);
+  const settings = readingSettings(context, provider);
   inbound.post(
     `/webhooks/payments/${provider.name}`,
     optionsOf(context, provider, provider.description),
@@ -94,7 +94,8 @@ async function storeConfirmation(
   body: Buffer,
 ): Promise<void> {
   const rawBody = storable(body);
-  const reading = readNotification(provider, sent, rawBody, context.clock.now(), readingSettings(context));
+  const settings = readingSettings(context, provider);
+  const reading = readNotification(provider, sent, rawBody, context.clock.now(), settings);
   const fields = 'notification' in reading ? reading.notification : reading.readable;
   await insertRejectedOnce(context.db, provider.name, rawBody, CONFIRMATION_AT_VALIDATION, 'webhook', fields);
   log.warn({ provider: provider.name, transId: fields.transId }, CONFIRMATION_AT_VALIDATION);

@@ -28,12 +28,19 @@ interface ReadingSettings {
   currency: Currency;
   /** The business time zone. */
   timeZone: string;
+  /** The IANA zone of the times that the provider sends. Undefined: the zone of the provider's own API. */
+  providerTimeZone?: string | undefined;
   /** The short codes of the business; an empty list accepts every short code. */
   paybillNumbers: readonly string[];
 }
 
-export function readingSettings({ config, currency }: Pick<Context, 'config' | 'currency'>): ReadingSettings {
-  return { currency, timeZone: config.BUSINESS_TIMEZONE, paybillNumbers: config.paybillNumbers };
+/** @param provider - for calls of a provider. Absent for the answers of its own API. */
+export function readingSettings(
+  { config, currency }: Pick<Context, 'config' | 'currency'>,
+  provider?: PaymentProvider,
+): ReadingSettings {
+  const { BUSINESS_TIMEZONE: timeZone, paybillNumbers } = config;
+  return { currency, timeZone, providerTimeZone: provider?.timeZone?.(config), paybillNumbers };
 }
 
 /** A payment, or the problems of its required fields with the fields that could be read. */
@@ -64,8 +71,11 @@ export function readNotification(
     const message = `must be a decimal above 0; it ${amountRule(settings.currency)}`;
     problems.push({ path: fieldNames.amount, message });
   }
-  const { transTime, flags } = timeOf(provider, sent.time, receivedAt, settings.timeZone);
+  const timed = (providerTimeZone: string | null) =>
+    timeOf(provider, sent.time, receivedAt, { ...settings, providerTimeZone: providerTimeZone ?? undefined });
+  const providerTimeZone = settings.providerTimeZone ?? null;
   if (amountMinor === undefined || problems.length > 0) {
+    const { transTime, flags } = timed(providerTimeZone);
     const { businessShortCode, reference: billRef, payer, payerName } = sent;
     const isIdReadable = transId !== '' && transId.length <= MAX_TRANSACTION_ID_LENGTH;
     const readable = {
@@ -76,17 +86,21 @@ export function readNotification(
     };
     return { problems, readable };
   }
-  // Calls and statements have different time formats, so the content hash has the parsed time. A flagged time is hashed unparsed.
-  const time = flags.length === 0 && provider.readTime ? transTime.toISOString() : sent.time;
-  const fields = notificationFields(provider, { amountMinor, transId, ...sent, time }, settings);
+  const readIn = (timeZone: string | null) => {
+    const { transTime, flags } = timed(timeZone);
+    // Calls and statements have different time formats, so the content hash has the parsed time. A flagged time is hashed unparsed.
+    const time = flags.length === 0 && provider.readTime ? transTime.toISOString() : sent.time;
+    const fields = notificationFields(provider, { amountMinor, transId, ...sent, time }, settings);
+    return { ...fields, transTime, timeZone, flags: [...flags, ...fields.flags] };
+  };
+  const fields = readIn(providerTimeZone);
   return {
     notification: {
       source: 'webhook',
       providerStatementId: null,
       rawBody,
-      transTime,
       ...fields,
-      flags: [...flags, ...fields.flags],
+      ...(provider.readTime && { readIn }),
     },
   };
 }
@@ -131,6 +145,7 @@ export function notificationFields(
     payerName,
     flags: isOurs(payment, settings) ? [] : [OTHER_SHORT_CODE],
     paymentRequestId: null,
+    timeZone: null,
     stored: null,
     acceptedPaymentId: null,
     bothAreReal: false,
@@ -154,9 +169,14 @@ export function readAmountOf(
   return minor !== undefined && minor > 0n && minor <= maxAmountMinor(decimals) ? minor : undefined;
 }
 
-function timeOf(provider: PaymentProvider, text: string | null, receivedAt: Date, timeZone: string) {
+function timeOf(
+  provider: PaymentProvider,
+  text: string | null,
+  receivedAt: Date,
+  { timeZone, providerTimeZone }: Pick<ReadingSettings, 'timeZone' | 'providerTimeZone'>,
+) {
   if (!provider.readTime) return { transTime: receivedAt, flags: [] };
-  const transTime = provider.readTime(text ?? '');
+  const transTime = provider.readTime(text ?? '', providerTimeZone);
   if (!transTime || transTime < OLDEST_TIME) return { transTime: receivedAt, flags: [UNREADABLE_TIME] };
   const isLater = compareDates(businessDay(transTime, timeZone), businessDay(receivedAt, timeZone)) > 0;
   return isLater ? { transTime: receivedAt, flags: [FUTURE_TIME] } : { transTime, flags: [] };

@@ -8270,7 +8270,7 @@ export interface components {
             TransactionType?: string;
             /** @description The provider’s id of the transaction. */
             TransID: string;
-            /** @description yyyyMMddHHmmss, UTC+3 */
+            /** @description yyyyMMddHHmmss, in the zone of MOBILEMONEY_TIMEZONE (default: UTC+3) */
             TransTime?: string;
             /** @description A decimal above 0. */
             TransAmount: string;
