@@ -11,12 +11,17 @@ export function createTestStopwatch(): TestStopwatch {
   let advancedMs = 0;
   let stoppedMs: number | undefined;
   return {
-    now: () => (stoppedMs ?? performance.now()) + advancedMs,
+    now: () => (stoppedMs ?? wholeMs()) + advancedMs,
     stop: () => {
-      stoppedMs ??= performance.now();
+      stoppedMs ??= wholeMs();
     },
     advance: (ms) => {
       advancedMs += ms;
     },
   };
+}
+
+/** Whole numbers add up exactly. With fractions, a limit and the time at which it is reached could differ by a rounding. */
+function wholeMs(): number {
+  return Math.floor(performance.now());
 }
