@@ -9,37 +9,45 @@ import {
   readMigrationNames,
 } from '../../src/platform/migrations/files.ts';
 import { migrate } from '../../src/platform/migrations/runner.ts';
-import { databaseOn } from '../support/statements.ts';
+import { databaseOn, runStatement } from '../support/statements.ts';
 import { PATIENT } from '../support/waiting.ts';
 
 /** Migrates rows as earlier versions wrote them, and checks which locks migrations hold. */
-const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
-const connection = databaseOn(inject('server'), database);
-const server = new pg.Client(inject('server'));
-const earlier = new pg.Client(connection);
-let opened: ReturnType<typeof openDatabase>;
 
-beforeAll(async () => {
-  await server.connect();
-  await server.query(`create database ${database}`);
-  opened = openDatabase({
-    connection,
-    limits: PATIENT,
-    poolSize: 2,
-    prepare: false,
-    onConnectionLost: () => {},
+interface EarlierDatabase {
+  db: ReturnType<typeof openDatabase>['db'];
+  client: pg.Client;
+}
+
+/** An empty database for the tests of a group. @param before - it is migrated up to the last migration before this one. */
+function useDatabaseBefore(before: string): EarlierDatabase {
+  const name = `ams_test_${randomUUID().replaceAll('-', '')}`;
+  const connection = databaseOn(inject('server'), name);
+  const earlier = { client: new pg.Client(connection) } as EarlierDatabase;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    await runStatement(inject('server'), `create database ${name}`);
+    const limits = PATIENT;
+    const opened = openDatabase({
+      connection,
+      limits,
+      poolSize: 2,
+      prepare: false,
+      onConnectionLost: () => {},
+    });
+    close = opened.close;
+    earlier.db = opened.db;
+    await earlier.client.connect();
+    const names = (await readMigrationNames()).filter((one) => one < before);
+    await migrate(opened.db, { last: names.at(-1) });
   });
-  await earlier.connect();
-});
-
-afterAll(async () => {
-  await earlier.end();
-  await opened.close();
-  await server.query(`drop database ${database} with (force)`);
-  await server.end();
-});
-
-const rowsOf = async (query: string) => (await earlier.query(query)).rows;
+  afterAll(async () => {
+    await earlier.client.end();
+    await close();
+    await runStatement(inject('server'), `drop database ${name} with (force)`);
+  });
+  return earlier;
+}
 
 /** From this migration on, a migration that locks several tables of payments must lock FIRST_TABLE_OF_PAYMENTS first. */
 const FIRST_WITH_LOCK_ORDER = '0040';
@@ -87,10 +95,11 @@ async function tablesOfConflict(client: pg.Client, statements: readonly string[]
 }
 
 describe('0013_sales_and_imports', () => {
+  const earlier = useDatabaseBefore('0013');
+  const rowsOf = async (query: string) => (await earlier.client.query(query)).rows;
+
   it('leaves each account in one commission, keeps paid commissions, dates late activations, and links imports to statements', async () => {
-    const before = (await readMigrationNames()).filter((name) => name < '0013');
-    await migrate(opened.db, { last: before.at(-1) });
-    await earlier.query(`
+    await earlier.client.query(`
       insert into customers (first_name, last_name, phone, phone_sha256, search_text) values ('A', 'B', '+254', '', '');
       insert into products (sku, name, category, price_minor) values ('S', 'S', 'c', 1);
       insert into pay_plans (name, deposit_minor, instalment_minor, instalment_count, frequency, grace_days)
@@ -110,7 +119,7 @@ describe('0013_sales_and_imports', () => {
       insert into notifications (provider, raw_body, status, source)
         values ('p', '{"StatementId":1}', 'pending', 'import'), ('p', 'no JSON', 'pending', 'webhook')`);
 
-    await migrate(opened.db, { last: FIRST_WITH_LOCK_ORDER });
+    await migrate(earlier.db, { last: FIRST_WITH_LOCK_ORDER });
 
     expect(await rowsOf('select changed_on::text from account_status_changes order by id')).toEqual([
       { changed_on: '2025-12-01' },
@@ -140,6 +149,8 @@ describe('0013_sales_and_imports', () => {
 });
 
 describe('a migration', () => {
+  const earlier = useDatabaseBefore(FIRST_WITH_LOCK_ORDER);
+
   it.each([
     ['alter table accounts add x text; alter table customers add x text;', ['accounts', 'customers']],
     [
@@ -153,7 +164,7 @@ describe('a migration', () => {
   ])(
     'that locks several tables of payments must begin with the lock of payment_methods: %j',
     async (text, tables) => {
-      expect(await tablesOfConflict(earlier, parseMigration('0040_example', text).statements)).toEqual(
+      expect(await tablesOfConflict(earlier.client, parseMigration('0040_example', text).statements)).toEqual(
         tables,
       );
     },
@@ -162,8 +173,8 @@ describe('a migration', () => {
   it(`from ${FIRST_WITH_LOCK_ORDER} on begins with this lock if it needs it`, async () => {
     for (const { name, isTransaction, statements } of await readMigrationFiles()) {
       if (name < FIRST_WITH_LOCK_ORDER) continue;
-      if (isTransaction) expect(await tablesOfConflict(earlier, statements), name).toEqual([]);
-      await migrate(opened.db, { last: name });
+      if (isTransaction) expect(await tablesOfConflict(earlier.client, statements), name).toEqual([]);
+      await migrate(earlier.db, { last: name });
     }
   });
 });
