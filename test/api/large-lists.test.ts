@@ -143,13 +143,17 @@ describe('a list of 50,000 accounts', () => {
         now() - make_interval(mins => n)
       from generate_series(1, ${ROWS}) as n`.execute(db);
     await sql`vacuum analyze accounts`.execute(db);
-  }, 60_000);
+  });
 
   it('answers the exact total, small or large', async () => {
     const totalOf = async (query: string) =>
       (await service.call('GET', `/accounts?${query}`)).body.pagination.total;
-    expect(await totalOf('')).toBe(ROWS + 1);
-    expect(await totalOf('page=2000')).toBe(ROWS + 1);
+    const counted = sql<{ count: number }>`select count(*)::int as count from accounts`;
+    const { rows } = await counted.execute(service.context.db);
+    const count = rows[0]?.count;
+    expect(count).toBeGreaterThan(ROWS);
+    expect(await totalOf('')).toBe(count);
+    expect(await totalOf('page=2000')).toBe(count);
     expect(await totalOf('status=pending')).toBe(ROWS / 50);
     expect(await totalOf('filter[status]=pending&sort=id:asc')).toBe(ROWS / 50);
     expect(await totalOf('status=suspended')).toBe(0);
