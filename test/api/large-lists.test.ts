@@ -148,15 +148,18 @@ describe('a list of 50,000 accounts', () => {
   it('answers the exact total, small or large', async () => {
     const totalOf = async (query: string) =>
       (await service.call('GET', `/accounts?${query}`)).body.pagination.total;
-    const counted = sql<{ count: number }>`select count(*)::int as count from accounts`;
+    const counted = sql<{ all: number; pending: number; suspended: number }>`
+      select count(*)::int as all, (count(*) filter (where status = 'pending'))::int as pending,
+        (count(*) filter (where status = 'suspended'))::int as suspended from accounts`;
     const { rows } = await counted.execute(service.context.db);
-    const count = rows[0]?.count;
-    expect(count).toBeGreaterThan(ROWS);
-    expect(await totalOf('')).toBe(count);
-    expect(await totalOf('page=2000')).toBe(count);
-    expect(await totalOf('status=pending')).toBe(ROWS / 50);
-    expect(await totalOf('filter[status]=pending&sort=id:asc')).toBe(ROWS / 50);
-    expect(await totalOf('status=suspended')).toBe(0);
+    const [{ all, pending, suspended } = expect.fail()] = rows;
+    expect(all).toBeGreaterThan(ROWS);
+    expect(pending).toBeGreaterThanOrEqual(ROWS / 50);
+    expect(await totalOf('')).toBe(all);
+    expect(await totalOf('page=2000')).toBe(all);
+    expect(await totalOf('status=pending')).toBe(pending);
+    expect(await totalOf('filter[status]=pending&sort=id:asc')).toBe(pending);
+    expect(await totalOf('status=suspended')).toBe(suspended);
   });
 
   it.each(['createdAt:desc', 'createdAt:asc', 'id:asc'])(
