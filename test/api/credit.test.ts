@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
@@ -19,7 +19,7 @@ const TOTAL = 22_800; // of the weekly demo plan
 const MOBILE_MONEY = 1;
 const CASH = 2;
 
-beforeAll(() => setToday(service, '2026-11-02'));
+beforeEach(() => setToday(service, '2026-11-02'));
 afterAll(() => expectBooksToBalance(service.context));
 
 async function accountWithCredit(credit: number) {

@@ -114,7 +114,7 @@ describe.skipIf(!HAS_BROWSER)('a status query', async () => {
   it('about a notification without a readable transaction asks for its number', async () => {
     plan = USUAL_STATUS_PLAN;
     const { TransID: transactionRef = '' } = newPayment();
-    const unreadable = notification({ TransID: transactionRef, TransAmount: 'eight hundred' });
+    const unreadable = notification({ TransID: '?'.repeat(300), TransAmount: 'eight hundred' });
     const refused = await fetch(`${console.origin}/api/webhooks/payments/mobilemoney`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
