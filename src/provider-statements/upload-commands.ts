@@ -299,11 +299,12 @@ async function* checkedLines(lines: AsyncIterable<ReadLine>): AsyncGenerator<Rea
     const compared = buffer.filter(({ line }) => line.result === 'unreadable' || toBalanceLine(line));
     const contradicted = findContradictions(compared.map(({ line }) => toBalanceLine(line) ?? null));
     const wrong = new Set([...contradicted].map((index) => compared[index]));
-    return buffer
-      .slice(done, end)
-      .map((read) =>
-        wrong.has(read) ? { ...read, line: reader.asUnreadable(read.line, read.cells, WRONG_BALANCE) } : read,
-      );
+    return buffer.slice(done, end).map((read) =>
+      // Without its link, a reversal would leave the reversed payment as received.
+      wrong.has(read) && !read.line.isReversal
+        ? { ...read, line: reader.asUnreadable(read.line, read.cells, WRONG_BALANCE) }
+        : read,
+    );
   };
   for await (const line of lines) {
     buffer.push(line);

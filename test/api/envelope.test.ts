@@ -447,6 +447,11 @@ describe('a request that a client writes in an unusual way', () => {
     ]);
   });
 
+  it('is accepted with a Content-Encoding that names no compression', async () => {
+    const headers = { 'content-encoding': 'utf-8' };
+    expect((await service.call('POST', '/customers', customer, { headers })).status).toBe(201);
+  });
+
   it('gets 204 for OPTIONS that is no preflight', async () => {
     const response = await fetch(`${service.origin}/api/customers`, { method: 'OPTIONS' });
     expect([response.status, await response.text()]).toEqual([204, '']);

@@ -50,6 +50,8 @@ const SERVER_OPTIONS = {
 };
 /** Slashes at the end of a path of the API. Otherwise `/customers/` would be `/customers/:id` with an empty id. */
 const TRAILING_SLASHES = /^(\/api\/[^?]*[^/?])\/+(?=\?|$)/;
+/** Some clients send another value, such as `utf-8`, with a plain body. */
+const COMPRESSED = /\b(?:gzip|deflate|compress|br|zstd)\b/i;
 /** No route has this path. */
 const NOWHERE = '/-';
 
@@ -118,8 +120,7 @@ export function createHttpServer(business: BusinessSettings, log: Log) {
   // This hook runs after the request was counted (onRequest) and before its body is read.
   app.addHook('preParsing', (request, _reply, _body, done) => done(unroutable.get(request.raw) ?? null));
   app.addHook('preParsing', async ({ method, headers }) => {
-    const encoding = headers['content-encoding'];
-    if (method !== 'GET' && encoding !== undefined && encoding !== 'identity') throw compressedBody();
+    if (method !== 'GET' && COMPRESSED.test(headers['content-encoding'] ?? '')) throw compressedBody();
   });
   // End a stream that starts after the connection was closed: there is no second 'close' event to end it.
   app.addHook('onSend', (request, _reply, payload, done) => {

@@ -23,6 +23,13 @@ const LIMITS = {
 type Limits = typeof LIMITS;
 
 const MAX_COLUMNS = 200;
+/** More than spreadsheet programs write. */
+const MAX_STYLES = 65_536;
+const MAX_PARTS = 1_000;
+const MAX_ATTRIBUTES = 100;
+/** The limit of spreadsheet programs. */
+const MAX_FORMAT_LENGTH = 255;
+const MAX_NUMBER_LENGTH = 64;
 const MAX_DEPTH = 50;
 /** The limit of spreadsheet programs. */
 const MAX_CELL_LENGTH = 32_767;
@@ -168,6 +175,8 @@ async function* parse(archive: Archive, part: string, listener: Listener): Async
   parser.onopentag = (tag) => {
     const name = localName(tag.name);
     if (path.length >= MAX_DEPTH) damaged(new Error(`${part} is nested too deeply`));
+    if (Object.keys(tag.attributes).length > MAX_ATTRIBUTES)
+      damaged(new Error(`${part} has too many attributes`));
     const attributes = Object.entries(tag.attributes).map(([key, value]) => [localName(key), String(value)]);
     listener.open?.(name, Object.fromEntries(attributes) as Attributes, path);
     path.push(name);
@@ -223,6 +232,7 @@ async function readBook(archive: Archive): Promise<Book> {
     open(name, { name: sheetName = '', id = '', date1904 }) {
       if (name === 'workbookPr') book.isFrom1904 = date1904 === '1' || date1904 === 'true';
       const relation = name === 'sheet' ? relations.get(id) : undefined;
+      if (book.sheets.length >= MAX_PARTS) damaged(new Error(`${main.part} has too many sheets`));
       if (relation?.type.endsWith('/worksheet')) book.sheets.push({ name: sheetName, part: relation.part });
     },
   });
@@ -238,6 +248,7 @@ async function readRelations(archive: Archive, part: string, folder: string) {
   if (!archive.has(part)) return relations;
   await parseAll(archive, part, {
     open(name, { Id = '', Type = '', Target = '' }) {
+      if (relations.size >= MAX_PARTS) damaged(new Error(`${part} has too many relationships`));
       if (name === 'Relationship') relations.set(Id, { type: Type, part: resolve(folder, Target) });
     },
   });
@@ -245,7 +256,9 @@ async function readRelations(archive: Archive, part: string, folder: string) {
 }
 
 function resolve(folder: string, target: string): string {
-  return new URL(target, `file:///${folder}`).pathname.slice(1);
+  const base = `file:///${folder}`;
+  if (!URL.canParse(target, base)) damaged(new Error(`${target} is not a path`));
+  return new URL(target, base).pathname.slice(1);
 }
 
 async function readStrings(archive: Archive, part: string): Promise<string[]> {
@@ -309,9 +322,13 @@ async function readStyles(archive: Archive, part: string): Promise<NumberStyle[]
   const styles: NumberStyle[] = [];
   await parseAll(archive, part, {
     open(name, { numFmtId = '0', formatCode = '' }, parents) {
-      if (name === 'numFmt') formats.set(Number(numFmtId), formatCode);
-      if (name === 'xf' && parents.at(-1) === 'cellXfs')
-        styles.push(styleOf(Number(numFmtId), formats.get(Number(numFmtId))));
+      if (name === 'numFmt') {
+        if (formats.size >= MAX_STYLES) damaged(new Error(`${part} has too many number formats`));
+        formats.set(Number(numFmtId), formatCode.slice(0, MAX_FORMAT_LENGTH));
+      }
+      if (name !== 'xf' || parents.at(-1) !== 'cellXfs') return;
+      if (styles.length >= MAX_STYLES) damaged(new Error(`${part} has too many styles`));
+      styles.push(styleOf(Number(numFmtId), formats.get(Number(numFmtId))));
     },
   });
   return styles;
@@ -458,7 +475,9 @@ function readCell({ type, style, hasFormula, value }: OpenCell, { strings, isFro
 
 function readNumber(value: string, style: NumberStyle, isFrom1904: boolean): ReadCell {
   if (value.trim() === '') return { text: '' };
-  const number = /^\s*-?\d*\.?\d+(?:e[+-]?\d+)?\s*$/i.test(value) ? Number(value) : Number.NaN;
+  const isNumber =
+    value.length <= MAX_NUMBER_LENGTH && /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(value.trim());
+  const number = isNumber ? Number(value) : Number.NaN;
   if (!Number.isFinite(number)) return { text: value, problem: 'is not a number' };
   if (style.kind === 'date') return readDate(number, isFrom1904);
   if (Math.abs(number) >= 1e15) return { text: value, problem: ROUNDED };

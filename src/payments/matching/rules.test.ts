@@ -451,3 +451,11 @@ describe('suggestedAccountIds', () => {
     expect(suggestedAccountIds([], [], null)).toEqual([]);
   });
 });
+
+it.each([
+  ['ACC10000012 0', null],
+  ['ACC10000012-0', null],
+  ['ACC10000012', 1],
+])('reads %s as the account %s, because two readings are none', (reference, accountId) => {
+  expect(readReference(reference, null, 'KE').accountId).toBe(accountId);
+});

@@ -1,5 +1,6 @@
 import {
   formatAccountNumber,
+  LARGEST_IMPORTED_ID,
   numbersInText,
   readAccountNumber,
   readNumberInText,
@@ -92,6 +93,16 @@ const MAX_REFERENCE_LENGTH = 100;
 /** Shorter values are often placeholders such as "0" or "N/A". */
 const MIN_NATIONAL_ID_LENGTH = 5;
 
+/** @returns null also for a text with two readings, such as `ACC10000012 0`: a number, or a shorter number and a digit. */
+function readAccount(text: string): number | null {
+  const whole = readAccountNumber(text);
+  const contained = readNumberInText(text);
+  if (contained === undefined) return whole ?? null;
+  // A longer number than any account has is the same number twice, or two numbers.
+  const isOther = whole !== undefined && whole !== contained && whole <= LARGEST_IMPORTED_ID;
+  return isOther ? null : contained;
+}
+
 /** @param payer - the number as the provider sent it: international, local, masked, or the SHA-256 of the digits in hex. */
 export function readReference(
   reference: string | null,
@@ -103,7 +114,7 @@ export function readReference(
   const idKey = isReadable ? nationalIdKey(text) : '';
   const typedKey = isReadable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
   return {
-    accountId: isReadable ? (readNumberInText(text) ?? readAccountNumber(text) ?? null) : null,
+    accountId: isReadable ? readAccount(text) : null,
     nationalIdKey: idKey.length >= MIN_NATIONAL_ID_LENGTH ? idKey : null,
     phone: isReadable ? (readPhone(text, region) ?? null) : null,
     bareAccountId: /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null,

@@ -40,7 +40,6 @@ const TRANSFER_TYPES = [
   new RegExp(`\\btransfer (?:of funds )?(?:from|between) ${ACCOUNT} (?:to|and) ${ACCOUNT}\\b`, 'i'),
   /\b(?:organi[sz]ation|revenue|merchant|business) settlement\b/i,
   /\bsettlement account\b/i,
-  /\b(?:business to business|merchant to merchant) transfer\b/i,
 ];
 
 export function isTransferType(type: string): boolean {
