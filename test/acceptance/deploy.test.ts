@@ -17,10 +17,10 @@ import {
   NO_RATE_LIMITS,
   newDatabase,
   newFolder,
-  processesIn,
   ROOT,
   type RunningService,
   startService,
+  untilNoProcessIn,
 } from './process.ts';
 
 cleanUpAfterwards();
@@ -59,7 +59,7 @@ describe('deploy/ams.service', () => {
       { command: command.replaceAll('/opt/ams', ROOT).split(' ') },
     );
     expect(await service.stop('SIGTERM')).toMatchObject({ status: 0, signal: null });
-    expect(await processesIn(stateDirectory)).toEqual([]);
+    await untilNoProcessIn(stateDirectory);
   });
 });
 

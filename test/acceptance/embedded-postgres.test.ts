@@ -126,7 +126,7 @@ describe('start', () => {
     await eventually(() => findRunningEmbeddedPostgres(dataDir)).toEqual(server.connection);
 
     await server.stop();
-    expect(processesOn(dataDir)).toEqual([]);
+    await eventually(() => processesOn(dataDir)).toEqual([]);
     expect(await findRunningEmbeddedPostgres(dataDir)).toBeUndefined();
     expect(warnings).toEqual([]);
   });
@@ -368,7 +368,7 @@ describe('crashes and signals', () => {
     expect(await postmaster()).toBe(before);
     child.stdin?.end();
     expect(await once(child, 'exit')).toEqual([0, null]);
-    expect(processesOn(dataDir)).toEqual([]);
+    await eventually(() => processesOn(dataDir)).toEqual([]);
   });
 
   test('the guardian ignores the signals of a terminal or a service manager', async () => {

@@ -10,10 +10,10 @@ import {
   cleanUpAfterwards,
   NO_RATE_LIMITS,
   newFolder,
-  processesIn,
   type RunningService,
   report,
   startService,
+  untilNoProcessIn,
 } from './process.ts';
 
 cleanUpAfterwards();
@@ -73,7 +73,7 @@ test('every acknowledged payment exists once after each of six kill -9, also of 
   expect(running).toBeDefined();
   if (running) await expectBooksToHold(running);
   expect((await service.stop()).status).toBe(0);
-  expect(await processesIn(dataDir)).toEqual([]);
+  await untilNoProcessIn(dataDir);
   report(`kill -9: ${sent.size} payments sent, ${resent} of them twice because the first got no answer`);
 });
 

@@ -10,7 +10,6 @@ import {
   launch,
   newDatabase,
   newFolder,
-  processesIn,
   ROOT,
   type RunningService,
   runToEnd,
@@ -127,7 +126,7 @@ describe('an installation without development packages', () => {
       { command: ['npm', 'start'], folder },
     );
     expect((await service.stop()).status).toBe(0);
-    expect(await processesIn(folder)).toEqual([]);
+    await untilNoProcessIn(folder);
   });
 
   test('refuses a build that is older than the sources', async () => {

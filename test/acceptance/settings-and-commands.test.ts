@@ -18,9 +18,9 @@ import {
   failToStart,
   newDatabase,
   newFolder,
-  processesIn,
   runCli,
   startService,
+  untilNoProcessIn,
 } from './process.ts';
 
 vi.setConfig({ maxConcurrency: 3 });
@@ -117,7 +117,7 @@ describe('the commands', () => {
       stdout: expect.stringContaining('boss@example.com can sign in'),
     });
     expect(await runCli('seed', environment)).toMatchObject({ status: 0 });
-    expect(await processesIn(DATA_DIR)).toEqual([]);
+    await untilNoProcessIn(DATA_DIR);
 
     const service = await startService(environment);
     const token = await signIn(service, BOSS);

@@ -12,7 +12,6 @@ import {
   failToStart,
   freePort,
   newFolder,
-  processesIn,
   type RunningService,
   report,
   runCli,
@@ -83,7 +82,7 @@ test('a stop leaves no process, and the next start keeps the data and the curren
   const service = await startService({ DATA_DIR: dataDir });
   const token = await registerAdmin(service);
   expect(await service.stop()).toMatchObject({ status: 0, signal: null });
-  expect(await processesIn(dataDir)).toEqual([]);
+  await untilNoProcessIn(dataDir);
   expect(await readdir(join(dataDir, 'postgres'))).not.toContain('postmaster.pid');
 
   const again = await startService({ DATA_DIR: dataDir });
@@ -98,7 +97,7 @@ test('a stop leaves no process, and the next start keeps the data and the curren
   const silent = await openConnection(again.port);
   expect(await again.stop('SIGINT')).toMatchObject({ status: 0, signal: null });
   silent.destroy();
-  expect(await processesIn(dataDir)).toEqual([]);
+  await untilNoProcessIn(dataDir);
 
   const inShillings = await failToStart({ DATA_DIR: dataDir, CURRENCY: 'UGX' });
   expectRefusal(inShillings, 'CURRENCY does not match this database', 'KES');
