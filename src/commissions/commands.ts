@@ -43,8 +43,7 @@ interface PricedSale extends Omit<NewLine, 'rule_id' | 'rate_basis_points' | 'am
 
 /**
  * Calculates an employee's commission for a period, with one line per sale: the sales of the period, or the sales of the request, or
- * both. A new calculation replaces the lines and needs a new
- * approval. A paid commission never changes.
+ * both. A new calculation replaces the lines and needs a new approval. A paid commission never changes.
  *
  * @throws AppError DUPLICATE_ENTRY for a paid commission, or if `salesData` requests more of a sale than other commissions leave.
  */
@@ -61,7 +60,8 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
     const commission = await lockOrInsertCommission(tx, employeeId, period);
     if (!canRecalculate(commission.status)) throw alreadyPaid(commission);
     const named = await priceSales(tx, context, sales, period, includesDerived);
-    const derived = includesDerived ? await salesOfPeriod(tx, employeeId, period, named) : [];
+    const keptIn = body.includeDerived ? commission.id : null;
+    const derived = includesDerived ? await salesOfPeriod(tx, employeeId, period, named, keptIn) : [];
     if (derived.length + named.length > MAX_LINES) {
       throw invalidField('period', `must have at most ${MAX_LINES} sales`);
     }
@@ -150,15 +150,20 @@ async function move(tx: Tx, actor: Actor, id: number, from: CommissionStatus, to
   return moved;
 }
 
-/** @param named - sales of the request, whose accounts are left out. */
+/**
+ * @param named - sales of the request, whose accounts are left out.
+ * @param keptIn - the commission whose earlier sales stay in it, because a request has named them before. Null: none stay.
+ */
 async function salesOfPeriod(
   tx: Tx,
   employeeId: number,
   period: string,
   named: readonly PricedSale[],
+  keptIn: number | null,
 ): Promise<PricedSale[]> {
   const first = `${period}-01` as PlainDate;
-  const accounts = await findSoldAccounts(tx, employeeId, first, lastOfMonth(first), MAX_LINES + 1);
+  const dates = { from: first, to: lastOfMonth(first), commissionId: keptIn };
+  const accounts = await findSoldAccounts(tx, employeeId, dates, MAX_LINES + 1);
   const namedIds = new Set(named.map(({ account_id: id }) => id));
   const others = accounts.filter(({ id }) => !namedIds.has(id));
   return others.map((account) => ({
@@ -167,7 +172,7 @@ async function salesOfPeriod(
     sale_date: account.activation_date,
     quantity: 1,
     base_minor: BigInt(account.total_minor),
-    share_basis_points: WHOLE_SALE,
+    share_basis_points: account.share,
     category: account.category,
   }));
 }
@@ -187,12 +192,13 @@ async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): P
   return sales;
 }
 
-/** Reduces each sale to its free share: the whole minus the shares in other commissions. Removes sales without a free share. */
+/** Reduces each sale to at most its free share: the whole minus the shares in other commissions. Removes sales without a free share. */
 async function keepFreeShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);
   return sales.flatMap((sale) => {
     const taken = others.get(sale.account_id ?? 0)?.shareBasisPoints ?? 0;
-    return taken < WHOLE_SALE ? [{ ...sale, share_basis_points: WHOLE_SALE - taken }] : [];
+    const share = Math.min(sale.share_basis_points, WHOLE_SALE - taken);
+    return share > 0 ? [{ ...sale, share_basis_points: share }] : [];
   });
 }
 

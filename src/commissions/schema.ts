@@ -73,7 +73,8 @@ export const CalculateBody = Type.Object(
         description:
           'Whether the commission has the sales of the period in addition to `salesData`. An account that `salesData` names is not added ' +
           'again. `salesData` can then name accounts that were activated before the period, without a `saleDate`: for sales that were ' +
-          'entered after the commission of their own month was paid. Default: true without `salesData`, otherwise false.',
+          'entered after the commission of their own month was paid. With true, such sales also stay in the commission when it is calculated ' +
+          'again without their names. Default: true without `salesData`, otherwise false.',
       }),
     ),
   },

@@ -41,7 +41,7 @@ export interface UnclaimedSaleRow {
 }
 
 /** The unclaimed sales of an employee up to the end of a period. `sales` has the newest of them. */
-export interface LeftOut {
+interface LeftOut {
   inPeriod: number;
   earlier: number;
   sales: UnclaimedSaleRow[];
@@ -160,21 +160,25 @@ interface SoldAccount {
   category: string;
 }
 
-const SOLD_ACCOUNT = sql<SoldAccount>`
-  select a.id, a.status, a.activation_date, a.total_minor, a.product_id, p.category
-  from accounts a join products p on p.id = a.product_id`;
+const SOLD_ACCOUNT = sql`a.id, a.status, a.activation_date, a.total_minor, a.product_id, p.category`;
 
-/** Finds at most `limit` sold accounts of an employee that were activated between `from` and `to`. */
+/**
+ * Finds at most `limit` sold accounts of an employee that were activated between `from` and `to`.
+ * @param commissionId - also finds the earlier sales that this commission has. Null: none.
+ */
 export async function findSoldAccounts(
   db: Db,
   employeeId: number,
-  from: PlainDate,
-  to: PlainDate,
+  { from, to, commissionId }: { from: PlainDate; to: PlainDate; commissionId: number | null },
   limit: number,
-): Promise<SoldAccount[]> {
-  const { rows } = await sql<SoldAccount>`${SOLD_ACCOUNT}
-    where a.employee_id = ${employeeId} and a.activation_date between ${from}::date and ${to}::date
-      and a.status not in ${literalList(statusesIn('unsold'))}
+): Promise<(SoldAccount & { share: number })[]> {
+  const { rows } = await sql<SoldAccount & { share: number }>`
+    select ${SOLD_ACCOUNT}, coalesce(l.share_basis_points, ${WHOLE_SALE}) as share
+    from accounts a join products p on p.id = a.product_id
+      left join commission_lines l
+        on l.account_id = a.id and l.commission_id = ${commissionId}::bigint and l.sale_date < ${from}::date
+    where a.employee_id = ${employeeId} and a.status not in ${literalList(statusesIn('unsold'))}
+      and (a.activation_date between ${from}::date and ${to}::date or l.account_id is not null)
     order by a.id limit ${limit}`.execute(db);
   return rows;
 }
@@ -183,7 +187,9 @@ export async function findAccountsForSales(
   db: Db,
   ids: readonly number[],
 ): Promise<Map<number, SoldAccount>> {
-  const { rows } = await sql<SoldAccount>`${SOLD_ACCOUNT} where a.id = any(${ids}::bigint[])`.execute(db);
+  const { rows } = await sql<SoldAccount>`
+    select ${SOLD_ACCOUNT} from accounts a join products p on p.id = a.product_id
+    where a.id = any(${ids}::bigint[])`.execute(db);
   return new Map(rows.map((row) => [row.id, row]));
 }
 

@@ -391,6 +391,16 @@ describe('a sale without commission', () => {
       ]);
       expect(both).toMatchObject({ total: 912, leftOut: { inPeriod: 0, earlier: 0, sales: [] } });
     }
+    const half = await calculated({
+      ...body,
+      includeDerived: true,
+      salesData: [{ accountId: late.id, shareBasisPoints: 5_000 }],
+    });
+    expect(half.total).toBe(684);
+    const again = await calculated({ ...body, includeDerived: true });
+    expect(new Set(again.lines), 'the earlier sale stays, with its share').toEqual(new Set(half.lines));
+    expect(accountsOf(await calculated(body))).toEqual([april.id]);
+    await calculated({ ...body, includeDerived: true, salesData: [{ accountId: late.id }] });
     expect(await unclaimedOf(employeeId)).toEqual([]);
   });
 

@@ -6471,7 +6471,7 @@ export interface components {
                 /** @description Only with accountId: this employee’s share of the commission. 5000 is half. Default: 10000. The shares of one sale add up to at most 10000. */
                 shareBasisPoints?: number;
             }[];
-            /** @description Whether the commission has the sales of the period in addition to `salesData`. An account that `salesData` names is not added again. `salesData` can then name accounts that were activated before the period, without a `saleDate`: for sales that were entered after the commission of their own month was paid. Default: true without `salesData`, otherwise false. */
+            /** @description Whether the commission has the sales of the period in addition to `salesData`. An account that `salesData` names is not added again. `salesData` can then name accounts that were activated before the period, without a `saleDate`: for sales that were entered after the commission of their own month was paid. With true, such sales also stay in the commission when it is calculated again without their names. Default: true without `salesData`, otherwise false. */
             includeDerived?: boolean;
         };
         NewConfiguration: {
