@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { withoutQuotes } from '../../src/core/values/quoted-text.ts';
+import { stripQuotes, withoutQuotes } from '../../src/core/values/quoted-text.ts';
 import { referenceKey } from '../../src/core/values/reference.ts';
 import { readMigrationFiles } from '../../src/platform/migrations/files.ts';
 import { expectBooksToBalance } from '../support/books.ts';
@@ -64,10 +64,21 @@ describe('without_quotes in the database', () => {
       select without_quotes(key) as plain from unnest(${keys}::text[]) with ordinality as k (key, at) order by at`.execute(
       service.context.db,
     );
-    const differing = keys.filter((key, at) => withoutQuotes(key) !== rows[at]?.plain.trim());
+    const differing = keys.filter((key, at) => stripQuotes(key) !== rows[at]?.plain);
     expect(differing).toEqual([]);
+    expect(keys.filter((key) => withoutQuotes(key) !== stripQuotes(key).trim())).toEqual([]);
     expect(keys.filter((key) => referenceKey(referenceKey(key)) !== referenceKey(key))).toEqual([]);
   });
+});
+
+it('recognizes an external id again that has a blank between its quote and its text', async () => {
+  const { id } = await newAccount(service);
+  const externalId = "' P1";
+  expect((await record(id, newReference(), { externalId })).status).toBe(201);
+  expect((await record(id, newReference(), { externalId })).status).toBe(409);
+  expect(
+    (await service.call('GET', `/payments/by-external-id/${encodeURIComponent(externalId)}`)).status,
+  ).toBe(200);
 });
 
 describe('a transaction reference', () => {

@@ -5,7 +5,7 @@ import { lockName, takeLock } from '../database/named-locks.ts';
 import { LostRace, violatedUnique } from '../database/postgres-errors.ts';
 import { lookUp, run } from '../database/statements.ts';
 import { inTransaction } from '../database/transactions.ts';
-import { withoutQuotes } from '../values/quoted-text.ts';
+import { stripQuotes } from '../values/quoted-text.ts';
 import { AppError, duplicate, notFound, type Resource } from './errors.ts';
 import { Metadata, Nullable } from './fields.ts';
 
@@ -50,7 +50,7 @@ function storedExternalId(text: string): string {
  * @param externalId - in its stored form.
  */
 export function externalIdKey(externalId: string): string {
-  return withoutQuotes(externalId);
+  return stripQuotes(externalId);
 }
 
 /**

@@ -50,6 +50,8 @@ describe('a workbook', () => {
     ['16 digits', '<v>1234567890123456</v>', '', 'cell B2 is a number of more than 15 digits'],
     ['16 digits with an exponent', '<v>1.234567890123E+18</v>', '', 'cell B2 is a number of more than 15'],
     ['not a number', '<v>0x10</v>', '', 'cell B2 is not a number'],
+    ['a number without a zero before the point', '<v>.5</v>', '', '0.5'],
+    ['a number of very many digits', `<v>${'1'.repeat(30_000)}</v>`, '', 'cell B2 is not a number'],
     ['the result of a formula', '<f>A1&amp;"x"</f><v>text</v>', 't="str"', 'text'],
     ['an empty result of a formula', '<f>""</f><v></v>', 't="str"', ''],
     ['a number from a formula', '<f>1+1</f><v>2</v>', '', '2'],
@@ -82,6 +84,36 @@ describe('a workbook', () => {
       [true, from1904],
     ] as const)
       expect(await textOf(`<v>${value}</v>`, 's="1"', { formats: [format], isFrom1904 })).toBe(expected);
+  });
+
+  it.each([
+    ['styles', { 'xl/styles.xml': `<styleSheet><cellXfs>${'<xf/>'.repeat(70_000)}</cellXfs></styleSheet>` }],
+    [
+      'number formats',
+      {
+        'xl/styles.xml': `<styleSheet><numFmts>${Array.from({ length: 70_000 }, (_, at) => `<numFmt numFmtId="${at}"/>`).join('')}</numFmts></styleSheet>`,
+      },
+    ],
+    [
+      'relationships',
+      {
+        'xl/_rels/workbook.xml.rels': `<Relationships>${Array.from({ length: 2_000 }, (_, at) => `<Relationship Id="r${at}" Target="x"/>`).join('')}</Relationships>`,
+      },
+    ],
+    [
+      'attributes',
+      { 'xl/styles.xml': `<styleSheet ${Array.from({ length: 200 }, (_, at) => `a${at}=""`).join(' ')}/>` },
+    ],
+  ])('with too many %s is refused', async (what, parts) => {
+    const bytes = await workbook({ sheets: { A: [['id'], ['1']] }, parts });
+    expect(await failure(bytes)).toContain(`has too many ${what}`);
+  });
+
+  it('whose part has an address that is no path is refused', async () => {
+    const parts = {
+      'xl/_rels/workbook.xml.rels': '<Relationships><Relationship Id="r" Target="http://["/></Relationships>',
+    };
+    expect(await failure(await workbook({ sheets: { A: [['id']] }, parts }))).toContain('is not a path');
   });
 
   it('is read from the one sheet that has the header', async () => {

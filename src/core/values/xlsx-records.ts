@@ -11,7 +11,7 @@ import type { CsvRecord } from './csv-records.ts';
 export const XLSX_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
 /** The largest workbook that is read. Its text can be much larger. */
-export const MAX_WORKBOOK_BYTES = 32 * 1024 * 1024;
+const MAX_WORKBOOK_BYTES = 32 * 1024 * 1024;
 const LIMITS = {
   entries: 1_000,
   inflatedBytes: 256 * 1024 * 1024,
