@@ -618,11 +618,13 @@ describe('money that the organisation moves itself', () => {
           'Other Party Info': `Sunlight Solar, Ltd ${files + 1}`,
         }),
         line(newReceipt(), '5', { ...time, 'Other Party Info': '600639 - ANOTHER SHOP' }),
+        // The type alone does not say that both businesses are the own one.
+        line(newReceipt(), '7', { ...time, Details: '', 'Reason Type': 'Business to Business Transfer' }),
       ]),
     );
-    expect(figures(statement)).toMatchObject({ missing_in_books: [1, 5], other: [6, 1300] });
-    expect(statement.progress.payments).toBe(1);
-    expect((await started(statement.id, 'import')).progress.imported).toBe(1);
+    expect(figures(statement)).toMatchObject({ missing_in_books: [2, 12], other: [6, 1300] });
+    expect(statement.progress.payments).toBe(2);
+    expect((await started(statement.id, 'import')).progress.imported).toBe(2);
   });
 
   it('has the short codes of PAYBILL_NUMBERS, also in a file without a short code', async () => {
@@ -658,7 +660,7 @@ describe('money that the organisation moves itself', () => {
     expect(figures(await started(statement.id, 'match'))).toMatchObject({ other: [2, 0] });
   });
 
-  it('is told apart from a payment that was reversed in place, and from what is not clear', async () => {
+  it('is neither a payment that was reversed in place nor a contradictory line', async () => {
     const [undone, unclear, charged] = [newReceipt(), newReceipt(), newReceipt()];
     const payer = { 'Other Party Info': '254712345678 - WANJIRU KAMAU' };
     const statement = await uploaded(
@@ -685,6 +687,24 @@ describe('a payment that the provider reversed', () => {
   const time = { 'Completion Time': '03-04-2026 12:00:00' };
   const takenBack = (of: string, amount: string) =>
     line(newReceipt(), '', { ...time, Withdrawn: amount, Details: 'Reversal', 'Linked Transaction ID': of });
+
+  it('stays reversed if the file leaves out a line, so that the balance of the reversal does not fit', async () => {
+    const undone = newReceipt();
+    const balanced = (amount: string, balance: string) =>
+      line(newReceipt(), amount, { ...time, Balance: balance });
+    const statement = await uploaded(
+      file([
+        balanced('1000', '1000'),
+        line(undone, '500', { ...time, Balance: '1500' }),
+        balanced('200', '1700'),
+        // A charge of 30 is missing here.
+        { ...takenBack(undone, '-500'), Balance: '1170' },
+        balanced('100', '1270'),
+        balanced('100', '1370'),
+      ]),
+    );
+    expect(figures(statement)).toMatchObject({ reversed_at_provider: [1, 500], missing_in_books: [4, 1400] });
+  });
 
   it('is neither reconciled nor imported, and stays reversed_at_provider', async () => {
     const [undone, lost, charged, topUp] = [newReceipt(), newReceipt(), newReceipt(), newReceipt()];
