@@ -18,7 +18,7 @@ interface TokenParts {
 interface Caller {
   log: Pick<Log, 'warn'>;
   requestId: string;
-  /** The user whose session the caller means. Undefined: whoever has the token. */
+  /** The user whom the page of the caller shows. Undefined: any user. */
   userId?: number;
   /** Counts an exchange, before the exchange changes anything. Throws if the session has made too many exchanges. */
   countExchange?(sessionId: string): Promise<void>;

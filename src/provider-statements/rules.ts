@@ -74,7 +74,7 @@ export const STATEMENT_CHECKS = [
   'previous_statement',
 ] as const;
 
-export interface StatementCheck {
+interface StatementCheck {
   check: (typeof STATEMENT_CHECKS)[number];
   expectedMinor: number;
   foundMinor: number;

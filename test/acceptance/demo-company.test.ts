@@ -23,7 +23,6 @@ import {
 
 cleanUpAfterwards();
 
-/** More than on an idle machine with two cores, because other tests run at the same time. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape they assert.
 type Row = any;
 const FIRST_MONTH = /Demo company: \d{4}-\d{2}, \d+ accounts/;

@@ -154,10 +154,10 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
       const paying = await payThroughBoth(32);
       const account = await openAccount(instance(1), token);
       const body = notification({ TransAmount: '401.37', BillRefNumber: account.accountNumber });
-      const told = await inParallel(30, Array.from({ length: 30 }), (_, n) =>
+      const answers = await inParallel(30, Array.from({ length: 30 }), (_, n) =>
         instance(n).call('POST', '/webhooks/payments/mobilemoney', body),
       );
-      const outcomes = told.map((answer) => answer.body.data.outcome);
+      const outcomes = answers.map((answer) => answer.body.data.outcome);
       // A repeat that waits too long for the first one is stored and retried.
       expect(outcomes.filter((outcome) => outcome !== 'repeated' && outcome !== 'pending')).toEqual([
         'matched',

@@ -197,7 +197,7 @@ describe('while no standby confirms commits', () => {
     ['/payments', () => ({ accountId, amount: 1, paymentMethodId: 2 })],
     ['/customers', () => ({ firstName: 'Test', lastName: 'Customer', phone: '+254700000001' })],
   ])(
-    'a repeat of POST %s is told that the service is unavailable, not that the first request runs',
+    'a repeat of POST %s gets 503, and not the answer for a request that is still running',
     async (path, body) => {
       await runStatement(
         service.connection,

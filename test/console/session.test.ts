@@ -107,7 +107,7 @@ describe.skipIf(!HAS_BROWSER)('a session', () => {
     console.complaints.splice(0); // The browser reports the answers 401 and 409.
   });
 
-  it('tells open tabs that another user has signed in', async () => {
+  it('shows in open tabs that another user has signed in', async () => {
     const [finance, manager] = [await console.createUser('finance'), await console.createUser('manager')];
     const page = await console.open('/find', { email: finance });
     const other = await page.context().newPage();

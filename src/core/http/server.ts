@@ -118,9 +118,9 @@ export function createHttpServer(business: BusinessSettings, log: Log) {
   const pathToLog = createPathLogger(app);
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
   // This hook runs after the request was counted (onRequest) and before its body is read.
-  app.addHook('preParsing', (request, _reply, _body, done) => done(unroutable.get(request.raw) ?? null));
-  app.addHook('preParsing', async ({ method, headers }) => {
-    if (method !== 'GET' && COMPRESSED.test(headers['content-encoding'] ?? '')) throw compressedBody();
+  app.addHook('preParsing', ({ raw, method, headers }, _reply, _body, done) => {
+    const isCompressed = method !== 'GET' && COMPRESSED.test(headers['content-encoding'] ?? '');
+    done(unroutable.get(raw) ?? (isCompressed ? compressedBody() : null));
   });
   // End a stream that starts after the connection was closed: there is no second 'close' event to end it.
   app.addHook('onSend', (request, _reply, payload, done) => {

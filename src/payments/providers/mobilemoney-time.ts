@@ -1,7 +1,7 @@
 import { parseCompactTime } from '../../core/values/dates.ts';
 
 /** The zone of the provider's own API, and the default of the zone of notifications and statements. */
-export const EAST_AFRICA_ZONE = 'Africa/Nairobi';
+const EAST_AFRICA_ZONE = 'Africa/Nairobi';
 /** East Africa Time is this many hours ahead of UTC, all year. The provider sends times in this zone, but does not name it. */
 export const EAST_AFRICA_TIME = 3;
 

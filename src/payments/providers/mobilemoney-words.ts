@@ -14,7 +14,7 @@ const STATUSES = {
   ],
 } as const;
 
-export type StatusMeaning = keyof typeof STATUSES | 'unknown';
+type StatusMeaning = keyof typeof STATUSES | 'unknown';
 
 export function meaningOfStatus(status: string): StatusMeaning {
   const word = plain(status);

@@ -26,7 +26,7 @@ let session: Session | undefined;
 let endOfLast: SessionEnd | undefined;
 let renewal: Promise<void> | undefined;
 const listeners = new Set<() => void>();
-/** Tells the other tabs of this browser who is signed in. */
+/** Publishes the signed-in user to the other tabs of this browser. */
 const tabs = new BroadcastChannel('session');
 tabs.addEventListener('message', ({ data: userId }) => {
   if (session && session.user.id !== userId) end('other_user');
