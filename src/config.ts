@@ -14,6 +14,7 @@ import {
   readSettingFile,
   withoutSlash,
 } from './config-values.ts';
+import { ConfigError } from './core/config-error.ts';
 import type { Config } from './core/context.ts';
 import type { UserRole } from './core/database/tables.ts';
 import { type AllowedDestinations, createNetworks, type Networks } from './core/http/addresses.ts';
@@ -69,16 +70,6 @@ declare module './core/context.ts' {
 interface Logo {
   readonly format: 'png' | 'jpg' | 'svg';
   readonly bytes: Buffer;
-}
-
-/** The message names each wrong variable and the allowed values, but never the value that was set. */
-export class ConfigError extends Error {
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(`Configuration: ${problems.join('; ')}`);
-    this.problems = problems;
-  }
 }
 
 /** @throws ConfigError naming each wrong variable. */

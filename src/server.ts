@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import closeWithGrace from 'close-with-grace';
-import { ConfigError, readConfig } from './config.ts';
+import { readConfig } from './config.ts';
+import { ConfigError } from './core/config-error.ts';
 import { PreparationError } from './database-preparation.ts';
 import { EmbeddedPostgresError } from './platform/embedded-postgres/error.ts';
 import { MigrationError } from './platform/migrations/runner.ts';

@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { ConfigError, readConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
+import { ConfigError } from '../core/config-error.ts';
 import type { Config, Context } from '../core/context.ts';
 import { type Connection, openDatabase } from '../core/database/db.ts';
 import { openReplica, type Replica } from '../core/database/replica.ts';

@@ -36,6 +36,7 @@ import { insertRejected } from '../payments/notifications/store.ts';
 import { postIncoming } from '../payments/posting/commands.ts';
 import { incomingManual } from '../payments/posting/manual-payment-rules.ts';
 import type { Incoming, Recorded } from '../payments/posting/rules.ts';
+import { methodCodeOf } from '../payments/provider-name-rules.ts';
 import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
 import { readNotification } from '../payments/providers/rules.ts';
 import { reversePayment } from '../payments/reversal-commands.ts';
@@ -534,7 +535,7 @@ class DemoYear {
   /** Staff record payments of mobile money with wrong amounts, before the provider reports the payments. */
   private async typeWrong(date: PlainDate): Promise<void> {
     const time = this.momentOf(date, HOURS.office - 1);
-    const methodId = await getMethodId(this.context.db, STATEMENT_PROVIDER.methodCode);
+    const methodId = await getMethodId(this.context.db, methodCodeOf(STATEMENT_PROVIDER.name));
     const contracts = this.payingContracts();
     for (const [at, typeAmount] of TYPED_WRONG.entries()) {
       const contract = contracts[at];

@@ -8,13 +8,13 @@ import { PROVIDERS, type ProviderApis, providerNamed } from '../payments/provide
 import { nextTryAt } from '../payments/providers/retry-rules.ts';
 import { readingSettings, readPulled } from '../payments/providers/rules.ts';
 import { type Attempt, addJob } from '../platform/jobs/queue.ts';
-import { findLastImportEnd } from '../portfolio/import/store.ts';
 import { IncompleteList, readPeriod } from './page-commands.ts';
 import { comparablePart, latest, leftUntil, nextPullAt, type Period, startOfPull } from './pull-rules.ts';
 import {
   addFound,
   findDuePulls,
   findKnownTransactions,
+  findLastImportEnd,
   findPull,
   findReportedPayment,
   insertPulls,

@@ -12,6 +12,18 @@ export interface PullKey {
   shortCode: string;
 }
 
+/** The time at which the latest import was done. Ignores imports that were undone later. */
+export async function findLastImportEnd(db: Db): Promise<Date | null> {
+  const row = await db
+    .selectFrom('imports')
+    .select('done_at')
+    .where('status', '=', 'done')
+    .orderBy('done_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.done_at == null ? null : new Date(row.done_at);
+}
+
 /** Adds the short codes that were never pulled. */
 export async function insertPulls(db: Db, keys: readonly PullKey[]): Promise<void> {
   await db

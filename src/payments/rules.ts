@@ -1,12 +1,25 @@
 import { isStatusIn } from '../account-status/rules.ts';
 import { type Actor, SYSTEM } from '../core/context.ts';
-import type { PaymentStatus, Row } from '../core/database/tables.ts';
-import { type AppError, illegalMove } from '../core/http/errors.ts';
+import type { NotificationOutcome, PaymentStatus, Row } from '../core/database/tables.ts';
+import { type AppError, type FieldProblem, illegalMove } from '../core/http/errors.ts';
 import { type Minor, maxMinor } from '../core/values/money.ts';
 import { type AccountRow, booksOf } from '../ledger/rules.ts';
 
 export type PaymentRow = Row<'payments'>;
 export type NotificationRow = Row<'notifications'>;
+
+/** The result of a notification. `pending`: the notification is stored, and the service will retry it. */
+export interface NotificationResult {
+  outcome: NotificationOutcome | 'pending';
+  paymentId: number | null;
+}
+
+/** Why a readable payment is refused. */
+export type RefusalReason = 'wrong_account' | 'wrong_amount' | 'wrong_short_code';
+
+export type Verdict = 'accepted' | RefusalReason;
+
+export type Refusal = { reason: 'unreadable'; problems: FieldProblem[] } | { reason: RefusalReason };
 
 /** The actor of the changes that a provider causes. */
 export function providerActor(provider: string): Actor {

@@ -1,6 +1,6 @@
 import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
-import { PROVIDER_NAMES } from '../payments/providers/provider-name-rules.ts';
+import { PROVIDER_NAMES } from '../payments/provider-name-rules.ts';
 
 // The files of a portfolio. The import, the export, the templates and docs/portfolio-import.md use the table `FORMAT`. No file is
 // required. An import assigns ids in the order of the file, because payments of one day are applied in the order of their ids.

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { literalList } from '../core/database/literal-list.ts';
-import { PROVIDER_NAMES } from '../payments/providers/provider-name-rules.ts';
+import { PROVIDER_NAMES } from '../payments/provider-name-rules.ts';
 import type { Check } from './store.ts';
 
 export const PAYMENT_CHECKS: readonly Check[] = [

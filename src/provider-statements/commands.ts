@@ -12,6 +12,7 @@ import { audit, writeChanges } from '../events/change-store.ts';
 import { getMethodId } from '../payment-methods/store.ts';
 import { importNotifications } from '../payments/notifications/commands.ts';
 import type { Notification } from '../payments/posting/rules.ts';
+import { methodCodeOf } from '../payments/provider-name-rules.ts';
 import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
 import { notificationFields } from '../payments/providers/rules.ts';
 import { type Attempt, addJob, isGivenUp } from '../platform/jobs/queue.ts';
@@ -173,7 +174,7 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
     return true;
   if (statement.compared_to_line === 0) await compareOwnTransfers(tx, id, options.provider);
   if (await compareLines(tx, statement, { ...options, limit: COMPARED_PER_STEP })) return true;
-  const methodId = await getMethodId(tx, STATEMENT_PROVIDER.methodCode);
+  const methodId = await getMethodId(tx, methodCodeOf(options.provider));
   if (await addMissingAtProvider(tx, statement, { ...options, methodId, limit: SEARCHED_PER_STEP }))
     return true;
   if (await markReversedElsewhere(tx, id, MARKED_PER_STEP)) return true;

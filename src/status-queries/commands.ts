@@ -10,6 +10,7 @@ import { newCallbackKey } from '../core/values/secret.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { insertRejected } from '../payments/notifications/store.ts';
+import { methodCodeOf } from '../payments/provider-name-rules.ts';
 import { LONGEST_CALL_SECONDS, ProviderApiError, type StatusAnswer } from '../payments/providers/provider.ts';
 import { type ProviderApis, STATUS_PROVIDER } from '../payments/providers/registry.ts';
 import { nextTryAt } from '../payments/providers/retry-rules.ts';
@@ -53,7 +54,7 @@ export async function askAboutPayment(context: Context, actor: Actor, paymentId:
   return inTransaction(context.db, async (tx) => {
     const payment = await findAskablePayment(tx, paymentId, {
       provider: STATUS_PROVIDER.name,
-      methodCode: STATUS_PROVIDER.methodCode,
+      methodCode: methodCodeOf(STATUS_PROVIDER.name),
     });
     if (!payment) throw notFound('payment', paymentId);
     if (payment.provider === null || payment.transactionRef === null)

@@ -20,8 +20,8 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   kyc: ['customers'],
   // The ledger changes the status of accounts that are now paid in full, or no longer.
   ledger: ['account-status'],
-  // Payments whose notification was lost are posted like notifications, unless they may be in an imported portfolio.
-  'lost-notifications': ['payments', 'portfolio'],
+  // Payments whose notification was lost are posted like notifications.
+  'lost-notifications': ['payments'],
   // A payment is posted to an account, which may be found by the national id of a customer. A reversal may need approval.
   payments: ['account-status', 'accounts', 'approvals', 'customers', 'ledger'],
   // A payment request asks for money that an account owes, and its answer is posted like a notification.
@@ -67,8 +67,8 @@ const CORE = '^src/core/';
 const DEMO = '^src/demo/';
 const RULES = 'rules[.]ts$';
 const SCHEMA = 'schema[.]ts$';
-/** Files of the assembly that features and platform may import: the permissions, and the error of the configuration. */
-const SHARED = ['^src/rights[.]ts$', '^src/config[.]ts$'];
+/** The file of the assembly that features and platform may import. */
+const SHARED = '^src/rights[.]ts$';
 const PACKAGES: IRegularForbiddenRuleType['to'] = {
   dependencyTypes: ['npm', 'core', 'npm-dev', 'npm-optional', 'unknown'],
 };

@@ -5,7 +5,7 @@ import type { Context } from '../../core/context.ts';
 import type { Minor } from '../../core/values/money.ts';
 import type { AccountRow } from '../../ledger/rules.ts';
 import { balanceOf, booksOf, hasRoomFor } from '../../ledger/rules.ts';
-import type { Verdict } from '../providers/provider.ts';
+import type { Verdict } from '../rules.ts';
 import { decideMatch, readReference } from './rules.ts';
 import { findCandidates } from './store.ts';
 

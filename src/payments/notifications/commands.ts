@@ -8,7 +8,7 @@ import { decideMatch } from '../matching/rules.ts';
 import { findCandidates } from '../matching/store.ts';
 import { messageOf, openPostingQueue, postIncoming, receiveNotification } from '../posting/commands.ts';
 import type { Incoming, Notification } from '../posting/rules.ts';
-import { providerNamed } from '../providers/registry.ts';
+import { methodCodeOf } from '../provider-name-rules.ts';
 import type { NotificationRow } from '../rules.ts';
 import { incomingNotification, notificationOf } from './rules.ts';
 import {
@@ -85,7 +85,7 @@ function incomingOf(
   row: NotificationRow,
   resolution: Partial<Pick<Notification, 'acceptedPaymentId' | 'bothAreReal'>> = {},
 ): Incoming {
-  const notification = notificationOf(row, providerNamed(row.provider).methodCode);
+  const notification = notificationOf(row, methodCodeOf(row.provider));
   return incomingNotification({ ...notification, ...resolution }, config.PHONE_REGION);
 }
 

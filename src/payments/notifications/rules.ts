@@ -30,8 +30,7 @@ import {
   UNREADABLE_TIME,
   WITHOUT_BALANCE,
 } from '../posting/rules.ts';
-import type { RefusalReason } from '../providers/provider.ts';
-import { type NotificationRow, type PaymentRow, providerActor } from '../rules.ts';
+import { type NotificationRow, type PaymentRow, providerActor, type RefusalReason } from '../rules.ts';
 import { disclosesAll, isUntouched, repeats } from './repeat-rules.ts';
 
 // Decides the effects of a provider's notification. A provider transaction is posted as one payment, which stores the id of the

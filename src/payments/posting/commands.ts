@@ -21,8 +21,7 @@ import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../match
 import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
 import { decideNotification, incomingNotification } from '../notifications/rules.ts';
 import { insertPending, insertRejected } from '../notifications/store.ts';
-import type { NotificationResult, Refusal } from '../providers/provider.ts';
-import type { PaymentRow } from '../rules.ts';
+import type { NotificationResult, PaymentRow, Refusal } from '../rules.ts';
 import type { NewPayment } from '../schema.ts';
 import { decideManual, incomingManual } from './manual-payment-rules.ts';
 import {

@@ -12,8 +12,7 @@ import { auditRow, type ChangeRow, event, eventRow, type NewEvent } from '../../
 import type { AccompanyingRows, AccountRow, MoneyEvent } from '../../ledger/rules.ts';
 import { receivedEvent } from '../ledger-entry-rules.ts';
 import type { Interpretations, Match, matchColumns } from '../matching/rules.ts';
-import type { RefusalReason } from '../providers/provider.ts';
-import type { PaymentRow } from '../rules.ts';
+import type { PaymentRow, RefusalReason } from '../rules.ts';
 import type { AlikePayment, Confirmation, PaymentWarning } from './warning-rules.ts';
 
 // Types and functions that manual payments and notifications share. The decisions are in manual-payment-rules.ts and

@@ -136,7 +136,6 @@ const Validation = Type.Object(
 
 export const mobilemoney: PaymentProvider = {
   name: 'mobilemoney',
-  methodCode: 'mobile_money',
   fieldNames: { transactionId: 'TransID', amount: 'TransAmount' },
   acceptsUnmatched: true,
   format: 'a JSON object',

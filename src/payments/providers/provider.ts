@@ -1,21 +1,19 @@
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Config, Currency } from '../../core/context.ts';
-import type { NotificationOutcome } from '../../core/database/tables.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
-import type { ProviderName } from './provider-name-rules.ts';
+import type { ProviderName } from '../provider-name-rules.ts';
+import type { NotificationResult, Refusal, Verdict } from '../rules.ts';
 
 /**
  * Describes how to read and answer the calls of one payment provider. Each provider has its own files in this folder, and a line
- * in registry.ts and in provider-name-rules.ts.
+ * in registry.ts and in payments/provider-name-rules.ts.
  */
 export interface PaymentProvider {
   /** The value of `provider` in payments and notifications, and the last part of the path /webhooks/payments/<name>. */
   readonly name: ProviderName;
-  /** The code of the provider's payment method. */
-  readonly methodCode: string;
   /** The provider's names of the two required fields, for error messages. */
   readonly fieldNames: { transactionId: string; amount: string };
   /**
@@ -332,19 +330,6 @@ export interface SentPayment {
   payer: string | null;
   payerName: string | null;
 }
-
-/** The result of a notification. `pending`: the notification is stored, and the service will retry it. */
-export interface NotificationResult {
-  outcome: NotificationOutcome | 'pending';
-  paymentId: number | null;
-}
-
-/** Why a readable payment is refused. */
-export type RefusalReason = 'wrong_account' | 'wrong_amount' | 'wrong_short_code';
-
-export type Verdict = 'accepted' | RefusalReason;
-
-export type Refusal = { reason: 'unreadable'; problems: FieldProblem[] } | { reason: RefusalReason };
 
 export interface ProviderAnswer {
   contentType: string;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { PROVIDER_NAMES } from './provider-name-rules.ts';
+import { PROVIDER_NAMES } from '../provider-name-rules.ts';
 import { PROVIDERS } from './registry.ts';
 
 it('the registry has one provider for each name, in the same order', () => {

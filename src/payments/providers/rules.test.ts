@@ -151,7 +151,7 @@ describe('a payment on a statement', () => {
     expect(contentHash).toHaveLength(32);
     expect(fields).toEqual({
       provider: 'mobilemoney',
-      methodCode: mobilemoney.methodCode,
+      methodCode: 'mobile_money',
       isRefusable: !mobilemoney.acceptsUnmatched,
       providerSendsTime: true,
       transId: 'RKTQDM7W6S',

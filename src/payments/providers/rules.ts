@@ -7,6 +7,7 @@ import { referenceKey } from '../../core/values/reference.ts';
 import { sha256 } from '../../core/values/secret.ts';
 import type { ReadableFields } from '../notifications/rules.ts';
 import { FUTURE_TIME, type Notification, OTHER_SHORT_CODE, UNREADABLE_TIME } from '../posting/rules.ts';
+import { methodCodeOf } from '../provider-name-rules.ts';
 import type { AnswerReceiver, PaymentProvider, PulledPayment, SentPayment } from './provider.ts';
 
 // Converts a provider's call to a notification.
@@ -133,7 +134,7 @@ export function notificationFields(
   const { transId, amountMinor, businessShortCode, reference: billRef, payer, payerName } = payment;
   return {
     provider: provider.name,
-    methodCode: provider.methodCode,
+    methodCode: methodCodeOf(provider.name),
     isRefusable: !provider.acceptsUnmatched,
     providerSendsTime: provider.readTime !== undefined,
     transId,

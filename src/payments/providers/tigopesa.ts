@@ -1,7 +1,8 @@
 import sax from 'sax';
 import { Type } from 'typebox';
+import type { Refusal } from '../rules.ts';
 import { authenticateCaller } from './authentication.ts';
-import type { PaymentProvider, ProviderAnswer, Refusal, SentPayment } from './provider.ts';
+import type { PaymentProvider, ProviderAnswer, SentPayment } from './provider.ts';
 import { cleanText } from './rules.ts';
 
 // Bill payments of Tigo Pesa (Tanzania): the use case "wallet to account" of its partner integration. The gateway waits for the
@@ -51,7 +52,6 @@ const BillPaymentAnswer = Type.String({
 
 export const tigopesa: PaymentProvider = {
   name: 'tigopesa',
-  methodCode: 'mobile_money',
   fieldNames: { transactionId: 'TXNID', amount: 'AMOUNT' },
   acceptsUnmatched: false,
   format: `an XML document with the root COMMAND and the TYPE ${REQUEST}, without a document type or repeated fields`,

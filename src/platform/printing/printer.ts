@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
-import { ConfigError } from '../../config.ts';
+import { ConfigError } from '../../core/config-error.ts';
 import type { Config } from '../../core/context.ts';
 import { PACKAGE_ROOT } from '../../core/package-root.ts';
 import type { TimeLimits } from '../../core/time-limits.ts';

@@ -221,18 +221,6 @@ export async function tryLockWork(tx: Tx, id: number): Promise<boolean> {
 /** A random number, so that no other program uses the same lock in this database. */
 const IMPORT_LOCK = 1_203_557_318;
 
-/** The time at which the latest import was done. Ignores imports that were undone later. */
-export async function findLastImportEnd(db: Db): Promise<Date | null> {
-  const row = await db
-    .selectFrom('imports')
-    .select('done_at')
-    .where('status', '=', 'done')
-    .orderBy('done_at', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row?.done_at == null ? null : new Date(row.done_at);
-}
-
 export async function completeImport(tx: Tx, id: number, proof: unknown): Promise<void> {
   await sql`
     update imports set status = 'done', progress = 100, failure = null, proof = ${JSON.stringify(proof)}::jsonb,
