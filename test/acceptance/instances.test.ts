@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { PROOF_TASK } from '../../src/proof/commands.ts';
 import { notification } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
 import { eventually } from '../support/waiting.ts';
@@ -28,7 +28,6 @@ import {
   type RunningService,
   report,
   startService,
-  USUAL_LIMITS,
 } from './process.ts';
 
 cleanUpAfterwards();
@@ -67,7 +66,6 @@ describe('three instances', () => {
     const account = await openAccount(instance(0), token);
     const amounts = Array.from({ length: 2_000 }, (_, n) => 1 + ((n * 7_919) % 2_999));
     const began = Date.now();
-    let again = 0;
     await inParallel(40, amounts, async (amount, n) => {
       const body = {
         accountId: account.id,
@@ -75,19 +73,11 @@ describe('three instances', () => {
         paymentMethodId: 1 + (n % 4),
         transactionRef: `ODD-${n}`,
       };
-      // On a busy machine the queue for the account may get too long. A 503 asks to send the request again.
-      for (let attempt = 1; ; attempt++) {
-        const answer = await instance(n).call('POST', '/payments', body, { token });
-        if (answer.status !== 503 || attempt === 5) {
-          expect(attempt === 1 ? [201] : [201, 409], answer.text).toContain(answer.status);
-          return;
-        }
-        again += 1;
-        await sleep(1_000);
-      }
+      const answer = await instance(n).call('POST', '/payments', body, { token });
+      expect(answer.status, answer.text).toBe(201);
     });
     const sum = sumOf(amounts);
-    report(`instances: 2,000 payments in ${Date.now() - began} ms, ${sum / 100} in all, ${again} sent again`);
+    report(`instances: 2,000 payments in ${Date.now() - began} ms, ${sum / 100} in all`);
 
     for (const service of instances) {
       const { paid, balance, credit, status } = await read(service, token, `/accounts/${account.id}`);
@@ -165,8 +155,12 @@ describe('three instances', () => {
     await query(`update graphile_worker._private_job_queues set locked_by = 'another instance', locked_at = now()
       where queue_name = 'minute-jobs'`);
     try {
-      const idle = await start(NO_RATE_LIMITS); // An instance runs the jobs as it starts.
-      await sleep(1_000);
+      const idle = await start(NO_RATE_LIMITS); // An instance adds a minute job as it starts.
+      // A worker that takes this later job has left out the minute job.
+      await query(
+        `select graphile_worker.add_job('${PROOF_TASK}', queue_name := 'a queue of this test', job_key := 'later')`,
+      );
+      await eventually(() => query(`select from graphile_worker.jobs where key = 'later'`)).toEqual([]);
       expect((await read(idle, token, `/accounts/${id}`)).status).toBe('pending');
       expect((await idle.stop()).status).toBe(0);
     } finally {
@@ -177,15 +171,16 @@ describe('three instances', () => {
     expect((await next.stop()).status).toBe(0);
   });
 
-  test('end a session on all instances within five seconds of a logout', async () => {
+  test('end a session on all instances after a logout', async () => {
     const session = { token: await signIn(instance(0), 'admin@example.com') };
     for (const service of instances) {
       expect((await service.call('GET', '/auth/me', undefined, session)).status).toBe(200);
     }
     expect((await instance(0).call('POST', '/auth/logout', undefined, session)).status).toBe(200);
-    await sleep(5_000);
     for (const service of instances) {
-      expect((await service.call('GET', '/auth/me', undefined, session)).status).toBe(401);
+      await eventually(async () => (await service.call('GET', '/auth/me', undefined, session)).status).toBe(
+        401,
+      );
     }
     expect((await instance(1).call('GET', '/auth/me', undefined, { token })).status).toBe(200);
   });
@@ -230,7 +225,7 @@ describe.skipIf(!redisUrl)('three instances that share a Redis', () => {
 });
 
 function start(environment: Environment): Promise<RunningService> {
-  return startService({ ...redis, ...USUAL_LIMITS, DATABASE_URL: url, ...environment });
+  return startService({ ...redis, DATABASE_URL: url, ...environment });
 }
 
 /** Returns the instances in turn. */
