@@ -445,6 +445,43 @@ describe('a payment request', () => {
     );
   });
 
+  it('that was declined stays declined whatever is reported, except a payment', async () => {
+    plan = { ...USUAL_PLAN, customer: 'cancelled' };
+    const declined = await newAnsweredRequest();
+    expect(declined).toMatchObject({ status: 'declined', reason: 'cancelled' });
+    const { id, accountId, phone } = declined;
+    // The provider now answers each call for the outcome as if the customer had paid.
+    queryResult = { ResultCode: '0', ResultDesc: 'Done' };
+    const reports: (() => Promise<unknown>)[] = [
+      () => postAnswer(id, { ResultCode: 1, ResultDesc: 'Insufficient funds' }),
+      () => postAnswer(id, { ResultCode: 1037, ResultDesc: 'No response from user' }),
+      () => postAnswer(id, { ResultCode: 4999, ResultDesc: 'Still under processing' }),
+      () => postAnswer(id, {}, { Amount: 399, MpesaReceiptNumber: `LESS${id}` }),
+      () => postAnswer(id, {}, { Amount: 'four hundred', MpesaReceiptNumber: `TEXT${id}` }),
+      () => postAnswer(id, {}, { Amount: 400, MpesaReceiptNumber: `OTHER${id}`, PhoneNumber: 254799999999 }),
+      () => take('send'),
+      () => take('ask'),
+      () => payByHand(declined),
+      () => findUnansweredPaid(service.context, new AbortController().signal),
+      postPaid,
+    ];
+    for (const report of reports) {
+      wait(1_000);
+      await report();
+      expect(await read(id), String(report)).toMatchObject({
+        status: 'declined',
+        reason: 'cancelled',
+        paymentId: null,
+        transactionRef: null,
+        endedAt: declined.endedAt,
+      });
+    }
+    expect(prompted(phone)).toHaveLength(1);
+    const payments = await paymentsOf(accountId);
+    expect(payments).toMatchObject([{ amount: 400, transactionRef: expect.stringMatching(/^BYHAND/) }]);
+    expect(payments).toHaveLength(1);
+  });
+
   it('becomes paid if the provider reports a payment after a failure', async () => {
     plan = { ...USUAL_PLAN, customer: 'no_answer' };
     const request = await newAnsweredRequest();
