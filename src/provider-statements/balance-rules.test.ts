@@ -104,6 +104,47 @@ describe('a line of a file with a running balance', () => {
         [5, 1175],
       ],
     ],
+    [
+      'its amount is too low, and the lines before it fit',
+      [2],
+      [
+        [100, 100],
+        [50, 150],
+        [5, 220],
+        [30, 250],
+      ],
+    ],
+    [
+      'its balance is another figure, after an unreadable line',
+      [3],
+      [[100, 100], [50, 150], null, [70, 999], [30, 250], [5, 255]],
+    ],
+    [
+      'only half of the lines fit',
+      [2],
+      [
+        [100, 100],
+        [50, 150],
+        [70, 999],
+        [30, 5000],
+      ],
+    ],
+    [
+      'half of the readable lines fit, but most lines are unreadable',
+      [2],
+      [[100, 100], [50, 150], [70, 999], null, null],
+    ],
+    [
+      'the line after it is confirmed by later lines, and not by this one',
+      [1],
+      [
+        [1, 1],
+        [100, 120],
+        [5, 220],
+        [30, 250],
+        [4, 254],
+      ],
+    ],
   ])('is contradicted if %s', (_why, expected, rows) => {
     expect(contradicted(...rows)).toEqual(expected);
   });
@@ -159,6 +200,54 @@ describe('a line of a file with a running balance', () => {
         [12, 0],
       ],
     ],
+    [
+      'of an account that was below 0 before its oldest line',
+      [
+        [9, 4],
+        [50, 54],
+        [70, 124],
+      ],
+    ],
+    [
+      'after a withdrawal of the whole balance that the file leaves out',
+      [
+        [100, 100],
+        [50, 150],
+        [70, 70],
+        [30, 100],
+      ],
+    ],
+    [
+      'after a withdrawal of its own amount that the file leaves out',
+      [
+        [100, 100],
+        [50, 150],
+        [70, 150],
+        [30, 180],
+      ],
+    ],
+    [
+      'that is the oldest, because the file may leave out the lines after it',
+      [
+        [100, 999],
+        [50, 150],
+        [70, 220],
+        [30, 250],
+      ],
+    ],
+    ['after an unreadable line, if no later line fits', [[100, 100], [50, 150], null, [70, 999], [30, 5000]]],
+    [
+      'without a balance at the end of the file',
+      [
+        [100, 100],
+        [50, 150],
+        [5, null],
+      ],
+    ],
+    [
+      'without a balance beside an unreadable line',
+      [[100, 100], [50, 150], [5, null], null, [30, 250], [1, 251]],
+    ],
   ])('is not contradicted %s', (_why, rows) => {
     expect(contradicted(...rows)).toEqual([]);
   });
@@ -168,6 +257,8 @@ describe('a line of a file with a running balance', () => {
     expect(contradicted([100, 500], [60, 900], [70, 20], [40, 3000])).toEqual([]);
     expect(contradicted([100, null], [60, null])).toEqual([]);
     expect(contradicted([100, 5], [60, 7])).toEqual([]);
+    // Fewer than half of the lines fit.
+    expect(contradicted([100, 100], [50, 150], [70, 999], [30, 5000], [10, 7777])).toEqual([]);
   });
 });
 
@@ -184,6 +275,11 @@ describe('the balances at the ends of a file', () => {
     expect(ends([10, 50], [20, 70], [-10, 60])).toEqual(found);
     expect(ends([-10, 60], [20, 70], [10, 50])).toEqual(found);
     expect(ends([20, 60])).toEqual(found);
+  });
+
+  it('are known if half of the lines fit, and belong to the oldest line first if both orders fit', () => {
+    expect(ends([10, 50], [20, 70], [5, 500])).toEqual({ openingMinor: 40n, closingMinor: 500n });
+    expect(ends([10, 10], [-10, 0])).toEqual({ openingMinor: 0n, closingMinor: 0n });
   });
 
   it('are unknown without balances, or without a running balance', () => {

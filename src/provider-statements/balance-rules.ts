@@ -50,7 +50,7 @@ export function findContradictions(lines: readonly (BalanceLine | null)[]): Set<
   const indexes = [...lines.keys()];
   const fitting = indexes.filter((index) => isLinked(chain, index) || isBesideWrongBalance(chain, index));
   const comparable = lines.filter((line) => line !== null);
-  if (fitting.length < 2 || fitting.length * 2 < comparable.length) return new Set();
+  if (fitting.length * 2 < comparable.length) return new Set();
   const found = indexes.filter((index) => isContradicted(chain, index));
   return new Set(found.map((index) => (isReversed ? lines.length - 1 - index : index)));
 }
@@ -90,9 +90,9 @@ function toStep(line: BalanceLine | null): Step | undefined {
 }
 
 function isContradicted(chain: Chain, index: number): boolean {
-  const { lines, steps } = chain;
+  const { steps } = chain;
   const step = steps[index];
-  if (!step) return lines[index] !== null && !isImplied(chain, index);
+  if (!step) return !isImplied(chain, index);
   if (follows(chain, step)) return false;
   if (startsBelow0(chain, index)) return true;
   const previous = startsBelow0(chain, index - 1) ? undefined : steps[index - 1];
@@ -111,7 +111,10 @@ function startsBelow0(chain: Chain, index: number): boolean {
   return index > 0 || !isFollowed(chain, step);
 }
 
-/** Whether a line without a balance explains the difference between the balances around it, together with other such lines. */
+/**
+ * Whether a line without a balance explains the difference between the balances around it, together with other such lines. True for
+ * an unreadable line.
+ */
 function isImplied({ lines, steps }: Chain, index: number): boolean {
   let from = index;
   let to = index;
