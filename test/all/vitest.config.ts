@@ -13,6 +13,10 @@ const EMBEDDED_ONLY = [
   'src/core/{http,lists,values}/**',
   'test/{boundaries,bruno,coverage,docs,every-route,packages}.test.ts',
   'test/api/{api-keys,console,description,docs,identity-provider,identity-provider-answers,page-sizes}.test.ts',
+  // Files, texts, HTTP and times, whose statements the tests of the same resource run as well.
+  'test/api/{account-statement-example,compression,connections,event-catalogue,lost-notifications-books}.test.ts',
+  'test/api/{provider-time-zones,spreadsheet-imports,start-page,stopping,typed-references}.test.ts',
+  'test/api/{bulk,sign-in}.timing.test.ts',
   'test/acceptance/{demo-company,deploy,docs-page,embedded-postgres,import-kill,kill,killed-run,npm-start,payment-requests,pooler}.test.ts',
   'test/acceptance/{portfolio-round-trip,provider-statements,readme-walk,replica,simulate,simulate-provider}.test.ts',
   'test/acceptance/{settings-and-commands,start,upgrade}.test.ts',

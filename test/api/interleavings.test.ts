@@ -3,6 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import { accountNow, newAccount, notify, setToday, useService } from '../support/harness.ts';
+import { PROPERTY_RUNS } from '../support/property-runs.ts';
 import { GIVEN_BY_STAFF } from '../support/status-model.ts';
 
 const service = useService();
@@ -10,7 +11,7 @@ beforeAll(() => setToday(service, '2026-11-02'));
 
 const TOTAL = 22_800;
 /** The number of cases. Each takes about a hundred requests. */
-const RUNS = process.env.PROPERTY_RUNS ? 12 : 5;
+const RUNS = Math.ceil(PROPERTY_RUNS / 10);
 
 type Step =
   | { do: 'notify'; account: number; amount: number; named: boolean }
