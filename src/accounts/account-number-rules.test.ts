@@ -8,6 +8,7 @@ import {
   formatAccountNumber,
   type IdRange,
   LARGEST_IMPORTED_ID,
+  MAX_ACCOUNT_NUMBER_LENGTH,
   numbersInText,
   readAccountNumber,
   readNumberInText,
@@ -56,6 +57,10 @@ describe('formatAccountNumber', () => {
       'ACC10000422',
       'ACC10012346',
     ]);
+  });
+
+  it('gives numbers of at most MAX_ACCOUNT_NUMBER_LENGTH characters', () => {
+    expect(formatAccountNumber(LARGEST_ID)).toHaveLength(MAX_ACCOUNT_NUMBER_LENGTH);
   });
 
   it.each([0, -1, 1.5, 1 + Number.EPSILON, NaN, Infinity, LARGEST_ID + 1])('refuses the id %d', (id) => {
@@ -269,6 +274,70 @@ describe('accountsBeginningWith', () => {
       expect(accountsBeginningWith(text)).toEqual([]);
     },
   );
+});
+
+// The numbers of the accounts 1 and 2 are ACC10000012 and ACC10000020.
+describe('readNumberInText', () => {
+  const padded = (length: number) => `${'-'.repeat(length - 11)}ACC10000012`;
+
+  it.each([
+    'ACC10000012',
+    'payment for acc10000012',
+    'ACC: 10000012',
+    'ACC - 10000012 jane',
+    'ACC10000012JANE',
+    'ACC1000\u200b0012',
+    'ＡＣＣ１００００012',
+    'ACC10000012/ACC10000012',
+    'ACC10000012 10000012',
+    'ACC10000012 12345',
+    'ACC10000012 2/11/2026',
+    'ACC10000012 123  456',
+    padded(256),
+  ])('reads the only number with ACC: %s', (text) => {
+    expect(readNumberInText(text)).toBe(1);
+  });
+
+  it.each([
+    ['no number', 'jane'],
+    ['no number with ACC', '10000012 jane'],
+    ['a wrong check digit', 'ACC10000013'],
+    ['two numbers with ACC', 'ACC10000012 ACC10000020'],
+    ['a letter or digit after ACC', 'ACCX10000012'],
+    ['a letter or digit after ACC', 'ACC5 10000012'],
+    ['a zero before the number', 'ACC010000012'],
+    ['a letter like 0 after the number', 'ACC10000012O'],
+    ['a letter like 1 after the number', 'ACC10000012I'],
+    ['a letter like 1 after the number', 'ACC10000012L'],
+    ['a digit too many', 'ACC100000125'],
+    ['another number of six digits', 'ACC10000012 123456'],
+    ['another number of six digits with separators', 'ACC10000012 1 2-3 4-56'],
+    ['a longer number that ends with its digits', 'ACC10000012 510000012'],
+    ['a longer number that begins with its digits', 'ACC10000012 100000125'],
+    ['more than 256 characters', padded(257)],
+  ])('reads nothing from a text with %s: %s', (_why, text) => {
+    expect(readNumberInText(text)).toBeUndefined();
+  });
+});
+
+describe('numbersInText', () => {
+  it.each<[string, number[]]>([
+    ['jane', []],
+    ['10000012', [1]],
+    ['acc10000012', [1]],
+    ['A10000012B', [1]],
+    ['1000 0012', [1]],
+    ['1000-0012', [1]],
+    ['1000  0012', []],
+    ['1000/0012', []],
+    ['10000012, 10000012', [1]],
+    ['10000020, 10000012', [1, 2]],
+    ['10000013', []],
+    [`${' '.repeat(248)}10000012`, [1]],
+    [`${' '.repeat(249)}10000012`, []],
+  ])('finds each number once, in ascending order: %s', (text, ids) => {
+    expect(numbersInText(text)).toEqual(ids);
+  });
 });
 
 describe('letters that look like digits', () => {
