@@ -275,7 +275,7 @@ describe('a checkout with development packages', () => {
 });
 
 test('a checkout is built again only when a source has changed', async () => {
-  const folder = await checkOut();
+  const folder = await checkOut(['dist']);
   await rm(join(folder, 'web'), { recursive: true }); // optional
   const migrate = async () => {
     const environment = { DATABASE_URL: await emptyDatabase(), ...QUIET_NPM };

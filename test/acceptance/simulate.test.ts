@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test as sequentialTest } from 'vitest';
+import { eventually, untilPasses } from '../support/waiting.ts';
 import { read, signIn } from './client.ts';
 import {
   cleanUpAfterwards,
@@ -14,6 +15,9 @@ import {
 } from './process.ts';
 
 cleanUpAfterwards();
+
+/** Each test has its own service, and mostly waits for the simulated traffic. */
+const test = sequentialTest.concurrent;
 
 const SIMULATE = join(ROOT, 'dist', 'tools', 'simulator', 'simulate.js');
 const EMAIL = 'provider@example.com';
@@ -113,14 +117,11 @@ test('simulated traffic can pay existing accounts', async () => {
 test('the simulator reports changes that others made to its payments, by transaction and account', async () => {
   const service = await startOne(NO_RATE_LIMITS);
   const running = simulate(service, ['--rate', '30', '--seconds', '8', '--accounts', '4']);
-  const token = await until(async () => {
-    const answer = await service.call('POST', '/auth/login', { email: EMAIL, password: PASSWORD });
-    return answer.status === 200 ? answer.body.data.accessToken : undefined;
-  });
-  const first = await until(async () => {
-    const path = '/payments?filter[status]=matched&filter[source]=webhook&limit=1&sort=id:asc';
-    return (await read(service, token, path))[0];
-  });
+  const token = await untilPasses(() => signIn(service, EMAIL, PASSWORD)); // The simulator registers the user.
+  const matched = () =>
+    read(service, token, '/payments?filter[status]=matched&filter[source]=webhook&limit=1&sort=id:asc');
+  await eventually(matched).toHaveLength(1);
+  const [first] = await matched();
   const byHand = { accountId: first.accountId, amount: 12_345, paymentMethodId: 2 };
   expect((await service.call('POST', '/payments', byHand, { token })).status).toBe(201);
   const reason = { reason: 'to see whether it is reported' };
@@ -157,12 +158,3 @@ test('a simulation that cannot run explains why', async () => {
     `The connection failed (ECONNREFUSED): POST ${service.origin}/api/auth/login\n`,
   ]);
 });
-
-async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const found = await look();
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error('It did not come about.');
-}
