@@ -78,6 +78,12 @@ export class Backlog<E extends BacklogEvent> {
     for (const item of this.all('ready')) if (isStored(item)) this.#items.delete(item.event.id);
   }
 
+  /** Forgets the events that are ready to be sent, and that the endpoint does not get any more. */
+  forgetUnless(isWanted: (event: E) => boolean): void {
+    for (const item of this.all('ready')) if (!isWanted(item.event)) this.#items.delete(item.event.id);
+    for (const [id, { event }] of this.#again) if (!isWanted(event)) this.#again.delete(id);
+  }
+
   /** @param keys - the order keys of the events in webhook_retries, for an endpoint that wants events in order. */
   block(keys: ReadonlySet<string>): void {
     this.#blockedKeys = keys;

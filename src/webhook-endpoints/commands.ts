@@ -85,6 +85,7 @@ export async function changeEndpoint(
     if (active === false && row.active) await store.disableEndpoint(tx, id, 'user');
     const mayWorkNow = (active === true && !row.active) || (changes.url ?? row.url) !== row.url;
     if (mayWorkNow) await store.resetFailures(tx, id, context.clock.now());
+    if (changes.types) await store.deleteRetriesExcept(tx, id, typesOf(changes.types));
     await audit(tx, actor, {
       action: 'webhook_endpoint.change',
       resource: 'webhook_endpoint',
@@ -93,6 +94,7 @@ export async function changeEndpoint(
       after: { ...body, ...(body.url !== undefined && { url: withoutQuery(body.url) }) },
       event: event('webhook_endpoint.updated', { changedFields: Object.keys(body) }),
     });
+    await store.waitForStartingAttempts(tx, id);
     return store.getEndpoint(tx, id);
   });
 }
@@ -110,6 +112,7 @@ export async function deleteEndpoint(context: Context, actor: Actor, id: number)
       after: { url: null },
       event: event('webhook_endpoint.deleted', {}),
     });
+    await store.waitForStartingAttempts(tx, id);
   });
 }
 
@@ -137,6 +140,7 @@ export async function rotateSecret(
       after: { previousSecretExpiresAt: previousUntil.toISOString() },
       event: event('webhook_endpoint.secret_rotated', {}),
     });
+    await store.waitForStartingAttempts(tx, id);
     return { ...(await store.getEndpoint(tx, id)), secret: secretText(secret) };
   });
 }
@@ -147,18 +151,24 @@ export async function rotateSecret(
  */
 export async function testEndpoint(context: Context, id: number) {
   const { db, clock, config } = context;
-  const endpoint = await store.getSigningEndpoint(db, id);
   const now = clock.now();
   const body = JSON.stringify({ type: 'test', createdAt: now.toISOString(), data: {} });
   const message = { id: `msg_${id}_test_${randomUUID()}`, time: now, body };
-  const signature = signatureOf(message, secretsAt(endpoint, now));
   const sender = createSender({
     destinations: config.webhookDestinations,
     maxConnections: 1,
     timeoutMs: config.limits.deliveryMs,
   });
-  const { url } = endpoint;
-  const result = await sender.post({ url, headers: messageHeaders(message, signature), body });
+  const { signature, sent } = await inTransaction(db, async (tx) => {
+    await store.holdChanges(tx, id);
+    const endpoint = await store.getSigningEndpoint(tx, id);
+    const signature = signatureOf(message, secretsAt(endpoint, now));
+    return {
+      signature,
+      sent: sender.post({ url: endpoint.url, headers: messageHeaders(message, signature), body }),
+    };
+  });
+  const result = await sent;
   sender.close();
   const [deliveryId] = await insertDeliveries(db, [
     {

@@ -24,8 +24,10 @@ import {
 } from './delivery-rules.ts';
 import {
   type DeliveryRow,
+  type DeliverySettings,
   findBlockedKeys,
   findDueRetries,
+  findSettings,
   insertDeliveries,
   type Lease,
   type LeasedEndpoint,
@@ -36,7 +38,7 @@ import {
   saveRetries,
 } from './delivery-store.ts';
 import { secretsAt } from './rules.ts';
-import { disableEndpoint } from './store.ts';
+import { disableEndpoint, holdChanges } from './store.ts';
 
 /** The number of events to read at once. The next events are read when at most half of this number is left. */
 const READ_BATCH = 200;
@@ -71,10 +73,13 @@ interface DeliveryParts {
 export interface DeliveryLoop {
   /** Checks for new events. */
   wake(): void;
-  /** Changes whenever the loop, and not its caller, has read the settings of the endpoint. */
+  /** Changes whenever the loop has read the settings of the endpoint. */
   version(): number;
-  /** Uses settings that the caller has read. */
-  update(endpoint: LeasedEndpoint, leasedAtMs: number): void;
+  /**
+   * Extends the lease. Uses the settings that the caller has read, unless the loop has read newer ones.
+   * @param readAtVersion - the version before the caller read the settings.
+   */
+  update(endpoint: LeasedEndpoint, leasedAtMs: number, readAtVersion: number): void;
   /** Waits a few seconds for requests, saves progress and frees the lease. */
   stop(): Promise<void>;
   /** Resolves when the loop has ended. It ends by itself when another instance has the lease, or the endpoint is disabled. */
@@ -111,7 +116,8 @@ export function startDeliveryLoop(
   const abandoned = new AbortController();
   setMaxListeners(0, abandoned.signal); // Each request adds a listener. Without this, Node would warn of too many.
   const notifier = createNotifier();
-  let endpoint = first;
+  let endpoint: DeliverySettings = first;
+  let types: ReadonlySet<string> = new Set(typesOf(first.types));
   let version = 0;
   let leaseEndsMs = performance.now() + lease.seconds * 1000;
   let finished: Finished[] = [];
@@ -119,16 +125,39 @@ export function startDeliveryLoop(
   let saving: Finished[] = [];
   let isStopping = false;
   let mayHaveRetries = true;
+  /** Whether the backlog knows the order keys of the events in webhook_retries. */
+  let knowsBlockedKeys = false;
   /** The last deleted event that was reported as missed. */
   let missedToId = 0;
   let savedAtMs = performance.now();
 
-  function adopt(next: LeasedEndpoint, leasedAtMs: number): void {
-    if (next.cursorMoves !== endpoint.cursorMoves) backlog.moveTo(next.cursor);
-    if (next.healthResets !== endpoint.healthResets) backlog.forgetRetries();
-    if (next.hasDueRetry || (next.inOrder && !endpoint.inOrder)) mayHaveRetries = true;
+  function adopt(next: DeliverySettings): void {
+    // Read before what the loop already knows.
+    if (next.cursorMoves < endpoint.cursorMoves || next.healthResets < endpoint.healthResets) return;
+    if (next.cursorMoves > endpoint.cursorMoves) backlog.moveTo(next.cursor);
+    if (next.healthResets > endpoint.healthResets) {
+      backlog.forgetRetries();
+      mayHaveRetries = true;
+    }
+    if (next.types.join() !== endpoint.types.join()) {
+      types = new Set(typesOf(next.types));
+      backlog.forgetUnless(({ type }) => types.has(type));
+    }
+    if (next.inOrder && !endpoint.inOrder) knowsBlockedKeys = false;
     endpoint = next;
+    version += 1;
+  }
+
+  function extendLease({ hasDueRetry }: LeasedEndpoint, leasedAtMs: number): void {
+    if (hasDueRetry) mayHaveRetries = true;
     leaseEndsMs = leasedAtMs + lease.seconds * 1000;
+  }
+
+  /** Reads the settings. @returns false if another instance has the lease. */
+  async function refresh(): Promise<boolean> {
+    const current = await limited(() => findSettings(db, lease.owner, endpoint.id));
+    if (current) adopt(current);
+    return current !== undefined;
   }
 
   function toFeedEvent(row: EventRow): FeedEvent {
@@ -136,7 +165,8 @@ export function startDeliveryLoop(
     return { id: row.id, type: row.type, orderKey: orderKeyOf(shown), body: JSON.stringify(shown) };
   }
 
-  async function readRetries(): Promise<void> {
+  /** @returns false if another instance has the lease. */
+  async function readRetries(): Promise<boolean> {
     mayHaveRetries = false;
     const { id, inOrder } = endpoint;
     const query = { endpointId: id, inOrder, except: backlog.ids(), now: clock.now(), limit: READ_BATCH };
@@ -144,7 +174,8 @@ export function startDeliveryLoop(
       Promise.all([findDueRetries(db, query), inOrder ? findBlockedKeys(db, id) : new Set<string>()]),
     );
     backlog.block(keys);
-    if (due.length === 0) return;
+    knowsBlockedKeys = inOrder;
+    if (due.length === 0) return true;
     const rows = await limited(() =>
       findEventsById(
         db,
@@ -152,36 +183,49 @@ export function startDeliveryLoop(
       ),
     );
     const found = new Map(rows.map((row) => [row.id, toFeedEvent(row)]));
+    // After the retries, so that no retry that follows a change of the types is checked with the former types.
+    if (!(await refresh())) return false;
     backlog.addRetries(
       due.flatMap(({ eventId, attempts, firstAttemptAt, version }) => {
         const known = found.get(eventId);
-        return known ? [{ event: known, attempts, firstAttemptAt, storedVersion: version }] : [];
+        return known && types.has(known.type)
+          ? [{ event: known, attempts, firstAttemptAt, storedVersion: version }]
+          : [];
       }),
     );
     const deleted = due.filter(({ eventId }) => !found.has(eventId));
     if (deleted.length > 0) await giveUp(deleted);
+    // A user removed the type while an attempt was running.
+    const unwanted = [...found.values()].filter(({ type }) => !types.has(type)).map(({ id }) => id);
+    if (unwanted.length > 0) await forget(due.filter(({ eventId }) => unwanted.includes(eventId)));
+    return true;
   }
 
-  /** Gives up events that were deleted from the feed. This happens if an endpoint was disabled for longer than events are kept. */
-  async function giveUp(deleted: readonly StoredRetry[]): Promise<void> {
-    const { id } = endpoint;
-    const eventIds = deleted.map(({ eventId }) => eventId);
-    await limited(() => saveRetries(db, id, { done: eventIds, retries: [], known: deleted }));
-    for (const _ of eventIds) onOutcome('given_up');
-    log.warn(
-      { webhookEndpoint: id, eventIds },
-      'A webhook endpoint does not get these events: they were deleted before they could be sent',
-    );
+  async function forget(retries: readonly StoredRetry[]): Promise<void> {
+    const done = retries.map(({ eventId }) => eventId);
+    await limited(() => saveRetries(db, endpoint.id, { done, retries: [], known: retries }));
     mayHaveRetries = true;
     notifier.notify();
   }
 
-  async function readEvents(): Promise<void> {
-    const after = backlog.position;
+  /** Gives up events that were deleted from the feed. This happens if an endpoint was disabled for longer than events are kept. */
+  async function giveUp(deleted: readonly StoredRetry[]): Promise<void> {
+    await forget(deleted);
+    for (const _ of deleted) onOutcome('given_up');
+    log.warn(
+      { webhookEndpoint: endpoint.id, eventIds: deleted.map(({ eventId }) => eventId) },
+      'A webhook endpoint does not get these events: they were deleted before they could be sent',
+    );
+  }
+
+  /** @returns false if another instance has the lease. */
+  async function readEvents(): Promise<boolean> {
     const upTo = horizon();
-    if (after >= upTo || backlog.count('ready') > READ_BATCH / 2) return;
-    const types = typesOf(endpoint.types);
-    const query = { after, upTo, types, limit: READ_BATCH };
+    if (backlog.position >= upTo || backlog.count('ready') > READ_BATCH / 2) return true;
+    // After the horizon, so that no event that follows a change of the types is read with the former types.
+    if (!(await refresh())) return false;
+    const after = backlog.position;
+    const query = { after, upTo, types: [...types], limit: READ_BATCH };
     const { events, toId, deletedToId } = await limited(() => findEvents(db, query));
     // A user may have moved the cursor while the events were read.
     if (backlog.position === after) {
@@ -189,6 +233,7 @@ export function startDeliveryLoop(
       backlog.addEvents(events.map(toFeedEvent), toId);
     }
     if (backlog.position < upTo) notifier.notify();
+    return true;
   }
 
   function warnOfMissed(after: number, deletedToId: number): void {
@@ -211,11 +256,28 @@ export function startDeliveryLoop(
     return healthResets === endpoint.healthResets;
   }
 
-  function startRequests(): void {
-    const now = clock.now();
-    if (performance.now() > leaseEndsMs || isStopping || !endpoint.active) return;
-    const started = backlog.start(slots(now), endpoint.inOrder, now);
-    for (const item of started) void request(item, now);
+  /** @returns false if another instance has the lease. */
+  async function startRequests(): Promise<boolean> {
+    if (backlog.count('ready') === 0 || backlog.count('running') >= slots(clock.now())) return true;
+    return limited(() =>
+      inTransaction(
+        db,
+        async (tx) => {
+          const [, current] = await Promise.all([
+            holdChanges(tx, endpoint.id),
+            findSettings(tx, lease.owner, endpoint.id),
+          ]);
+          if (!current) return false;
+          adopt(current);
+          const now = clock.now();
+          if (performance.now() > leaseEndsMs || isStopping || !endpoint.active) return true;
+          if (endpoint.inOrder && !knowsBlockedKeys) notifier.notify();
+          else for (const item of backlog.start(slots(now), endpoint.inOrder, now)) void request(item, now);
+          return true;
+        },
+        { startsWithReads: true },
+      ),
+    );
   }
 
   async function request(item: Item<FeedEvent>, now: Date): Promise<void> {
@@ -228,7 +290,6 @@ export function startDeliveryLoop(
     item.state = isDelivered(result) ? 'delivered' : 'failed';
     const sent = { message_id: message.id, signature, created_at: now.toISOString() };
     finished.push({ item, sent, result, healthResets });
-    startRequests(); // Does not wait for the loop, which may be waiting for the database.
     notifier.notify();
   }
 
@@ -309,7 +370,6 @@ export function startDeliveryLoop(
     saving = [];
     backlog.recordSaved(ended, running, versions);
     savedAtMs = performance.now();
-    version += 1;
     for (const { delivery } of attempts) onOutcome(delivery.outcome);
     if (!next) return false;
     if (reason && endpoint.active && next.healthResets === healthResets)
@@ -319,19 +379,18 @@ export function startDeliveryLoop(
       );
     // With inOrder, an event can be sent when the previous event of its key has left webhook_retries.
     if (inOrder && retries.length + done.length > 0) mayHaveRetries = true;
-    adopt(next, leasedAtMs);
+    adopt(next);
+    extendLease(next, leasedAtMs);
     return true;
   }
 
   /** @returns false if another instance has the lease. */
   async function step(): Promise<boolean> {
     if (isSaveDue() && !(await save(false))) return false;
-    if (slots(clock.now()) > 0) {
-      if (mayHaveRetries) await readRetries();
-      await readEvents();
-      startRequests();
-    }
-    return true;
+    if (slots(clock.now()) === 0) return true;
+    const mustReadRetries = mayHaveRetries || (endpoint.inOrder && !knowsBlockedKeys);
+    if (mustReadRetries && !(await readRetries())) return false;
+    return (await readEvents()) && (await startRequests());
   }
 
   async function run(): Promise<void> {
@@ -375,8 +434,9 @@ export function startDeliveryLoop(
   return {
     wake: notifier.notify,
     version: () => version,
-    update(next, leasedAtMs) {
-      adopt(next, leasedAtMs);
+    update(next, leasedAtMs, readAtVersion) {
+      extendLease(next, leasedAtMs);
+      if (readAtVersion === version) adopt(next);
       notifier.notify();
     },
     async stop() {

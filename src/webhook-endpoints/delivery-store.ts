@@ -10,7 +10,7 @@ import type { WebhookDelivery } from './delivery-schema.ts';
 import type { Secrets } from './rules.ts';
 
 /** The data of an endpoint that the owner of its lease needs. */
-export interface LeasedEndpoint extends Health, Secrets {
+export interface DeliverySettings extends Health, Secrets {
   id: number;
   url: string;
   types: string[];
@@ -19,16 +19,21 @@ export interface LeasedEndpoint extends Health, Secrets {
   cursor: number;
   cursorMoves: number;
   healthResets: number;
+}
+
+export interface LeasedEndpoint extends DeliverySettings {
   /** Whether webhook_retries has an event that is due. */
   hasDueRetry: boolean;
 }
 
-const leasedColumns = (now: Date) => sql`
+const SETTINGS = sql`
   id, url, types, in_order as "inOrder", active and deleted_at is null as active, secret,
   previous_secret as "previousSecret", previous_secret_expires_at as "previousSecretExpiresAt", cursor,
   cursor_moves as "cursorMoves", failures_in_a_row as "failuresInARow", failing_since as "failingSince",
-  paused_until as "pausedUntil", health_resets as "healthResets",
-  exists (select from webhook_retries r where r.endpoint_id = webhook_endpoints.id and r.next_attempt_at <= ${now})
+  paused_until as "pausedUntil", health_resets as "healthResets"`;
+
+const leasedColumns = (now: Date) => sql`
+  ${SETTINGS}, exists (select from webhook_retries r where r.endpoint_id = webhook_endpoints.id and r.next_attempt_at <= ${now})
     as "hasDueRetry"`;
 
 /** The right of one instance to deliver. Leases end by the clock of PostgreSQL. */
@@ -66,6 +71,17 @@ export async function findOwnedEndpoints(db: Db, owner: string, ids: readonly nu
     [ids, owner],
   );
   return rows.map(({ id }) => id);
+}
+
+/** @returns undefined if another instance has the lease. */
+export async function findSettings(
+  db: Db | Tx,
+  owner: string,
+  id: number,
+): Promise<DeliverySettings | undefined> {
+  const { rows } = await sql<DeliverySettings>`
+    select ${SETTINGS} from webhook_endpoints where id = ${id} and lease_owner = ${owner}`.execute(db);
+  return rows[0];
 }
 
 /** Frees an endpoint for other instances. */

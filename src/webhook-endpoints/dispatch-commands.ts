@@ -53,8 +53,7 @@ export function startDispatcher(
     for (const endpoint of endpoints) {
       const { id } = endpoint;
       const loop = loops.get(id);
-      // If the version has changed, the loop itself has read newer settings in the meantime. They are not overwritten.
-      if (loop && loop.version() === versions.get(id)) loop.update(endpoint, leasedAtMs);
+      loop?.update(endpoint, leasedAtMs, versions.get(id) ?? 0);
       if (!loop && !signal.aborted) start(endpoint.id, startDeliveryLoop(endpoint, parts));
     }
     await stopLost(new Set(endpoints.map(({ id }) => id)));

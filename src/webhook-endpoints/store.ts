@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
+import { lockName, shareLock, takeLock } from '../core/database/named-locks.ts';
 import { notFound } from '../core/http/errors.ts';
 import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
@@ -66,7 +67,7 @@ export async function countEndpoints(tx: Tx): Promise<number> {
 }
 
 /** The data for sending a message. @throws AppError NOT_FOUND */
-export async function getSigningEndpoint(db: Db, id: number): Promise<Secrets & { url: string }> {
+export async function getSigningEndpoint(db: Db | Tx, id: number): Promise<Secrets & { url: string }> {
   const { rows } = await sql<Secrets & { url: string }>`
     select url, secret, previous_secret as "previousSecret", previous_secret_expires_at as "previousSecretExpiresAt"
     from webhook_endpoints where id = ${id} and deleted_at is null`.execute(db);
@@ -91,6 +92,24 @@ export async function lockEndpoint(tx: Tx, id: number): Promise<EndpointSettings
   return row;
 }
 
+/**
+ * Until the transaction ends, changes of the endpoint wait in `waitForStartingAttempts`. An attempt reads the settings and starts
+ * under this lock. So an attempt that starts after the answer to a change uses the changed settings, on every instance.
+ */
+export async function holdChanges(tx: Tx, id: number): Promise<void> {
+  await shareLock(tx, settingsLock(id));
+}
+
+/**
+ * Waits for attempts that have read the settings, but have not started. Call it at the end of a change, so that attempts wait
+ * only for the commit. The row of the endpoint may be locked, because attempts lock no rows.
+ */
+export async function waitForStartingAttempts(tx: Tx, id: number): Promise<void> {
+  await takeLock(tx, settingsLock(id));
+}
+
+const settingsLock = (id: number) => lockName('webhook endpoint settings', String(id));
+
 interface Changes {
   url?: string;
   types?: string[];
@@ -104,6 +123,13 @@ export async function updateEndpoint(tx: Tx, id: number, { inOrder, ...changes }
     .set({ ...changes, ...(inOrder !== undefined && { in_order: inOrder }), updated_at: sql`business_now()` })
     .where('id', '=', id)
     .execute();
+}
+
+/** Forgets waiting events whose types the endpoint does not get any more. */
+export async function deleteRetriesExcept(tx: Tx, id: number, types: readonly string[]): Promise<void> {
+  await sql`
+    delete from webhook_retries r using events e
+    where r.endpoint_id = ${id} and e.id = r.event_id and e.type <> all(${types})`.execute(tx);
 }
 
 /** Resets the health and the retries of an endpoint, so that waiting events are sent immediately. */

@@ -6,7 +6,8 @@ import type { TimeLimits } from '../../src/core/time-limits.ts';
 import { MAX_IN_FLIGHT } from '../../src/webhook-endpoints/delivery-rules.ts';
 import { deleteOldDeliveries } from '../../src/webhook-endpoints/delivery-store.ts';
 import { type Dispatcher, startDispatcher } from '../../src/webhook-endpoints/dispatch-commands.ts';
-import { dataOf, newAccount, useService } from '../support/harness.ts';
+import { holdChanges } from '../../src/webhook-endpoints/store.ts';
+import { dataOf, newAccount, newCustomer, useService } from '../support/harness.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { eventually, until } from '../support/waiting.ts';
 
@@ -41,11 +42,11 @@ afterEach(async () => {
   expect(unexpected).toEqual([]);
 });
 
-function dispatch(limits: Partial<TimeLimits> = {}): Dispatcher {
+function dispatch(limits: Partial<TimeLimits> = {}, intervals = SHORT_INTERVALS): Dispatcher {
   const { config } = service.context;
   const context = { ...service.context, config: { ...config, limits: { ...config.limits, ...limits } } };
   const { horizon, log } = service.parts;
-  const dispatcher = startDispatcher(context, horizon, log, SHORT_INTERVALS);
+  const dispatcher = startDispatcher(context, horizon, log, intervals);
   dispatchers.push(dispatcher);
   return dispatcher;
 }
@@ -442,6 +443,132 @@ describe('an endpoint that a user corrects', () => {
       expect(await stateOf(former.id)).toMatchObject({ active: true, failingSince: null, pausedUntil: null });
     },
   );
+});
+
+describe('an attempt that starts after the answer to a change', () => {
+  /** A dispatcher that reads its endpoints only once, and has read this one. */
+  async function dispatchTo({ id }: Endpoint): Promise<void> {
+    dispatch({}, { ...SHORT_INTERVALS, leaseMs: HOUR });
+    await eventually(() => ownerOf(id)).not.toBeNull();
+  }
+  const ownerOf = async (id: number) => {
+    const query = service.context.db
+      .selectFrom('webhook_endpoints')
+      .select('lease_owner')
+      .where('id', '=', id);
+    return (await query.executeTakeFirstOrThrow()).lease_owner;
+  };
+  /** Waits until the instance has noticed that the endpoint is not active. */
+  const untilReleased = (id: number) => eventually(() => ownerOf(id)).toBeNull();
+
+  it('is signed with the new secret only, if the former one has no overlap', async () => {
+    const receiver = await open();
+    await dispatchTo(receiver);
+    const rotated = await service.call('POST', `/webhook-endpoints/${receiver.id}/rotate-secret`, {
+      overlapSeconds: 0,
+    });
+    await pay();
+    await untilReceived(receiver, 1);
+    const [{ body, headers }] = receiver.received as [Receiver['received'][number]];
+    expect(() => new Webhook(receiver.secret).verify(body, headers)).toThrow();
+    expect(() => new Webhook(rotated.body.data.secret).verify(body, headers)).not.toThrow();
+  });
+
+  it('goes to the new address', async () => {
+    const [former, next] = [await open(), await startReceiver()];
+    onTestFinished(next.close);
+    await dispatchTo(former);
+    expect((await change(former.id, { url: next.url })).status).toBe(200);
+    const id = await pay();
+    await eventually(() => paymentsOf(next)).toEqual([id]);
+    expect(former.received).toEqual([]);
+  });
+
+  it.each([
+    ['disabled', ({ id }: Endpoint) => change(id, { active: false })],
+    ['deleted', ({ id }: Endpoint) => service.call('DELETE', `/webhook-endpoints/${id}`)],
+  ])('is not made to an endpoint that was %s', async (_what, end) => {
+    const receiver = await open();
+    await dispatchTo(receiver);
+    expect((await end(receiver)).status).toBe(200);
+    await pay();
+    await untilReleased(receiver.id);
+    expect(receiver.received).toEqual([]);
+  });
+
+  it('uses the changed types, for new events and for events that wait for a retry', async () => {
+    const receiver = await open();
+    receiver.answer = fail;
+    await dispatchTo(receiver);
+    await pay();
+    await untilReceived(receiver, 1);
+    await untilSaved(receiver.id, 1);
+    receiver.answer = accept;
+    expect((await change(receiver.id, { types: ['customer.created'] })).status).toBe(200);
+    await pay();
+    const customer = await newCustomer(service);
+    moveClock(HOUR);
+    await untilReceived(receiver, 2);
+    expect(receiver.received[1]?.event).toMatchObject({ type: 'customer.created', resourceId: customer.id });
+    expect((await change(receiver.id, { types: ['*'] })).status).toBe(200);
+    const paymentId = await pay();
+    await eventually(() => paymentsOf(receiver).slice(2)).toContain(paymentId);
+    receiver.expected = receiver.received.length;
+  });
+
+  it('of a type that was removed during the attempt before is not made', async () => {
+    const receiver = await open();
+    receiver.answer = async (_received, response) => {
+      await change(receiver.id, { types: ['customer.created'] });
+      response.writeHead(500).end();
+    };
+    dispatch();
+    await pay();
+    await untilReceived(receiver, 1);
+    await untilSaved(receiver.id, 1);
+    moveClock(HOUR);
+    const { db } = service.context;
+    const retries = db.selectFrom('webhook_retries').where('endpoint_id', '=', receiver.id).selectAll();
+    await eventually(() => retries.execute()).toEqual([]);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('waits for earlier events of its account, if the endpoint was changed to get events in order', async () => {
+    const receiver = await open();
+    receiver.answer = fail;
+    await dispatchTo(receiver);
+    const first = await pay();
+    await untilReceived(receiver, 1);
+    await untilSaved(receiver.id, 1);
+    receiver.answer = accept;
+    expect((await change(receiver.id, { inOrder: true })).status).toBe(200);
+    const other = [await pay(accounts[0]), await pay(accounts[1])];
+    await untilReceived(receiver, 2);
+    expect(paymentsOf(receiver)).toEqual([first, other[1]]);
+  });
+
+  it.each([
+    ['changed', (id: number) => change(id, { description: 'ERP' })],
+    ['deleted', (id: number) => service.call('DELETE', `/webhook-endpoints/${id}`)],
+    [
+      'given a new secret',
+      (id: number) => service.call('POST', `/webhook-endpoints/${id}/rotate-secret`, {}),
+    ],
+  ])('cannot be overtaken: an endpoint is %s when no attempt is starting', async (_what, act) => {
+    const { id } = await open();
+    const { db } = service.context;
+    let answered: ReturnType<typeof act> | undefined;
+    await db.transaction().execute(async (starting) => {
+      await holdChanges(starting, id);
+      answered = act(id);
+      const waiting = () =>
+        service.parts.pool.query(
+          "select from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock' and not granted",
+        );
+      await eventually(async () => (await waiting()).rows.length).toBe(1);
+    });
+    expect((await answered)?.status).toBe(200);
+  });
 });
 
 describe('events that were deleted from the feed', () => {

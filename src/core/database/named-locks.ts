@@ -4,7 +4,12 @@ import { run } from './statements.ts';
 
 // Advisory locks for values that may have no row, such as a new idempotency key. A transaction holds its locks until it ends.
 
-type Locked = 'idempotency key' | 'payment reference' | 'payment request phone' | `${Resource} external id`;
+type Locked =
+  | 'idempotency key'
+  | 'payment reference'
+  | 'payment request phone'
+  | 'webhook endpoint settings'
+  | `${Resource} external id`;
 
 export function lockName(locked: Locked, value: string): string {
   return `${locked} ${value}`;
@@ -18,4 +23,9 @@ export function lockId(name: string): string {
 /** Takes a lock, and waits while another transaction holds it. Call it before locking rows, to avoid deadlocks. */
 export async function takeLock(tx: Tx, name: string): Promise<void> {
   await run(tx, `select pg_advisory_xact_lock(${lockId('$1')})`, [name]);
+}
+
+/** Takes a lock that other transactions can share. It keeps them from taking it by `takeLock`. */
+export async function shareLock(tx: Tx, name: string): Promise<void> {
+  await run(tx, `select pg_advisory_xact_lock_shared(${lockId('$1')})`, [name]);
 }
