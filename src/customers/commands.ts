@@ -3,7 +3,7 @@ import { settleAll } from '../core/database/batching.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
-import { requirePhone } from '../core/values/phone.ts';
+import { requireChangedPhone } from '../core/http/validation.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { requireAll } from '../rights.ts';
@@ -15,7 +15,7 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
     firstName: body.firstName,
     lastName: body.lastName,
     email: body.email ?? null,
-    phone: requirePhone(body.phone, context.config.PHONE_REGION),
+    phone: requireChangedPhone(body.phone, null, context.config.PHONE_REGION),
     nationalId: body.nationalId ?? null,
     externalId: null,
     metadata: {},
@@ -43,14 +43,16 @@ export function createCustomers(context: Context, actor: Actor, bodies: readonly
 
 /** Changes only the given fields. Null removes an e-mail, a national id or an external id. */
 export async function changeCustomer(context: Context, actor: Actor, id: number, body: CustomerChanges) {
-  const changes = {
-    ...body,
-    ...externalFieldsOf(body),
-    ...(body.phone !== undefined && { phone: requirePhone(body.phone, context.config.PHONE_REGION) }),
-  };
   return inTransaction(context.db, async (tx) => {
     const before = await lockCustomer(tx, id);
     if (!before) throw notFound('customer', id);
+    const changes = {
+      ...body,
+      ...externalFieldsOf(body),
+      ...(body.phone !== undefined && {
+        phone: requireChangedPhone(body.phone, before.phone, context.config.PHONE_REGION),
+      }),
+    };
     const customer = await updateCustomer(tx, id, { ...before, ...changes });
     await audit(tx, actor, {
       action: 'customer.change',

@@ -14,13 +14,17 @@ export const VERIFICATION_STATUSES = [
   'expired',
 ] as const satisfies VerificationStatus[];
 
-const Phone = Type.String({
-  maxLength: 30,
-  format: 'phone',
-  description:
-    '+ and 8 to 15 digits, or a national number. A national number is converted to the international form.',
-  example: '+254712345678',
-});
+const phone = (format: string) =>
+  Type.String({
+    maxLength: 30,
+    format,
+    description:
+      'A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.',
+    example: '+254712345678',
+  });
+const Phone = phone('phone');
+/** Also accepts a number that is stored since an earlier version, and that is not changed. */
+const ChangedPhone = phone('changed-phone');
 
 const names = { firstName: Text(100), lastName: Text(100) };
 const optionalFields = {
@@ -49,18 +53,21 @@ export const NewCustomer = Type.Object(
 export type NewCustomer = Static<typeof NewCustomer>;
 
 export const CustomerChanges = Type.Object(
-  { ...Type.Partial(Type.Object(names)).properties, phone: Type.Optional(Phone), ...optionalFields },
+  { ...Type.Partial(Type.Object(names)).properties, phone: Type.Optional(ChangedPhone), ...optionalFields },
   { minProperties: 1, title: 'CustomerChanges', examples: [{ phone: '+254722000111' }] },
 );
 export type CustomerChanges = Static<typeof CustomerChanges>;
 
 const { externalId: _inPath, ...upsertFields } = NewCustomer.properties;
-export const CustomerUpsert = Type.Object(upsertFields, {
-  title: 'CustomerUpsert',
-  examples: [
-    { firstName: 'Wanjiru', lastName: 'Kamau', phone: '0712 345 678', metadata: { region: 'east' } },
-  ],
-});
+export const CustomerUpsert = Type.Object(
+  { ...upsertFields, phone: ChangedPhone },
+  {
+    title: 'CustomerUpsert',
+    examples: [
+      { firstName: 'Wanjiru', lastName: 'Kamau', phone: '0712 345 678', metadata: { region: 'east' } },
+    ],
+  },
+);
 export type CustomerUpsert = Static<typeof CustomerUpsert>;
 
 export const Customer = Type.Object(

@@ -2,7 +2,7 @@ import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
-import { requirePhone } from '../core/values/phone.ts';
+import { requireChangedPhone } from '../core/http/validation.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import type { EmployeeChanges, EmployeeUpsert, NewEmployee } from './schema.ts';
@@ -11,7 +11,7 @@ import { insertEmployee, lockEmployee, updateEmployee } from './store.ts';
 export async function createEmployee(context: Context, actor: Actor, body: NewEmployee) {
   const fields = {
     name: body.name,
-    phone: phoneOf(body.phone ?? null, context),
+    phone: phoneOf(body.phone ?? null, null, context),
     active: body.active ?? true,
     ...externalFieldsOf(body),
   };
@@ -29,14 +29,14 @@ export async function createEmployee(context: Context, actor: Actor, body: NewEm
 }
 
 export async function changeEmployee(context: Context, actor: Actor, id: number, body: EmployeeChanges) {
-  const changes = {
-    ...body,
-    ...externalFieldsOf(body),
-    ...(body.phone !== undefined && { phone: phoneOf(body.phone, context) }),
-  };
   return inTransaction(context.db, async (tx) => {
     const before = await lockEmployee(tx, id);
     if (!before) throw notFound('employee', id);
+    const changes = {
+      ...body,
+      ...externalFieldsOf(body),
+      ...(body.phone !== undefined && { phone: phoneOf(body.phone, before.phone, context) }),
+    };
     const employee = await updateEmployee(tx, id, changes);
     await audit(tx, actor, {
       action: 'employee.change',
@@ -57,6 +57,6 @@ export function upsertEmployee(context: Context, actor: Actor, externalId: strin
   });
 }
 
-function phoneOf(text: string | null, { config }: Context): string | null {
-  return text === null ? null : requirePhone(text, config.PHONE_REGION);
+function phoneOf(text: string | null, stored: string | null, { config }: Context): string | null {
+  return text === null ? null : requireChangedPhone(text, stored, config.PHONE_REGION);
 }

@@ -5,7 +5,8 @@ import { defineList } from '../core/lists/query.ts';
 
 const fields = {
   name: Text(200),
-  phone: Nullable(Type.String({ maxLength: 30, format: 'phone' })),
+  /** Also accepts a number that is stored since an earlier version, and that is not changed. */
+  phone: Nullable(Type.String({ maxLength: 30, format: 'changed-phone' })),
   active: Type.Boolean(),
   ...ExternalFields,
 };
@@ -13,7 +14,7 @@ const fields = {
 export const NewEmployee = Type.Object(
   {
     name: fields.name,
-    phone: Type.Optional(fields.phone),
+    phone: Type.Optional(Nullable(Type.String({ maxLength: 30, format: 'phone' }))),
     active: Type.Optional(fields.active),
     ...ExternalFields,
   },
@@ -40,10 +41,13 @@ export const EmployeeChanges = Type.Partial(Type.Object(fields), {
 export type EmployeeChanges = Static<typeof EmployeeChanges>;
 
 const { externalId: _inPath, ...upsertFields } = NewEmployee.properties;
-export const EmployeeUpsert = Type.Object(upsertFields, {
-  title: 'EmployeeUpsert',
-  examples: [{ name: 'Field agent East', phone: '+254733000111', metadata: { team: 'coast' } }],
-});
+export const EmployeeUpsert = Type.Object(
+  { ...upsertFields, phone: Type.Optional(fields.phone) },
+  {
+    title: 'EmployeeUpsert',
+    examples: [{ name: 'Field agent East', phone: '+254733000111', metadata: { team: 'coast' } }],
+  },
+);
 export type EmployeeUpsert = Static<typeof EmployeeUpsert>;
 
 /** A person who earns commission. An employee can also be a user, but this is not necessary. */

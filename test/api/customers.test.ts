@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newCustomer, useService, wrongFields } from '../support/harness.ts';
+import { dataOf, newAccount, newCustomer, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService();
 const PERSON = { firstName: 'A', lastName: 'B', phone: '+254711000002' };
@@ -35,8 +35,53 @@ describe('POST /customers', () => {
     ['254712345678', '+254712345678'],
     ['+1 555 010 9999', '+15550109999'],
     ['+12345678', '+12345678'],
+    ['+254 0712 345 678', '+254712345678'],
+    ['00254 712 345 678', '+254712345678'],
+    ['+254 190 345 678', '+254190345678'],
+    ['+256 12345', '+25612345'],
   ])('converts the phone number %s to the international form', async (phone, international) => {
     expect((await newCustomer(service, { phone })).phone).toBe(international);
+  });
+
+  it.each(['+25471234567', '+2547123456789', '071234567', '254712345005.0', '712345005.0', '7.1E8'])(
+    'refuses the home number %j in every call that enters or changes a phone',
+    async (phone) => {
+      const { id } = await newCustomer(service);
+      const { id: employeeId } = await dataOf(service.call('POST', '/employees', { name: 'Agent' }), 201);
+      const { id: accountId } = await newAccount(service, { customerId: id });
+      for (const [method, path, body] of [
+        ['POST', '/customers', { ...PERSON, phone }],
+        ['PUT', `/customers/${id}`, { phone }],
+        ['PUT', '/customers/by-external-id/CRM-PHONE', { ...PERSON, phone }],
+        ['POST', '/employees', { name: 'Agent', phone }],
+        ['PUT', `/employees/${employeeId}`, { phone }],
+        ['PUT', '/employees/by-external-id/HR-PHONE', { name: 'Agent', phone }],
+        ['POST', `/accounts/${accountId}/payment-requests`, { amount: 400, phone }],
+      ] as const) {
+        expect(wrongFields(await service.call(method, path, body)), `${method} ${path}`).toEqual(['phone']);
+      }
+      const bulk = await service.call('POST', '/customers/bulk', { items: [{ ...PERSON, phone }] });
+      expect(bulk.body.data.items[0].error).toMatchObject({
+        code: 'VALIDATION_ERROR',
+        details: { fields: [{ path: 'phone' }] },
+      });
+    },
+  );
+
+  it('keeps a stored number that is not a phone number when other fields are changed', async () => {
+    const { id } = await newCustomer(service, { externalId: 'CRM-STORED' });
+    await sql`update customers set phone = '+25471234567' where id = ${id}`.execute(service.context.db);
+    const answers = [
+      await service.call('PUT', `/customers/${id}`, { lastName: 'New', phone: '+25471234567' }),
+      await service.call('PUT', '/customers/by-external-id/CRM-STORED', { ...PERSON, phone: '+25471234567' }),
+    ];
+    for (const answer of answers) {
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.body.data.phone).toBe('+25471234567');
+    }
+    expect(wrongFields(await service.call('PUT', `/customers/${id}`, { phone: '+25471234568' }))).toEqual([
+      'phone',
+    ]);
   });
 
   it.each(['12345', '+1234567', 'none', '+0711000001', '2547****149', '', ' ', 254711000001, null])(

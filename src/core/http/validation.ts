@@ -3,9 +3,9 @@ import { type Context, type Currency, today } from '../context.ts';
 import { compareDates, parsePlainDate, parseTimestamp } from '../values/dates.ts';
 import { isEmail } from '../values/email.ts';
 import { maxAmountMinor, maxAmountText, minorFromNumber } from '../values/money.ts';
-import { readPhone } from '../values/phone.ts';
+import { isE164, readChangedPhone, readPhone } from '../values/phone.ts';
 import { isVisibleId, isVisibleText } from '../values/text.ts';
-import { type AppError, type FieldProblem, invalid, MAX_PROBLEMS } from './errors.ts';
+import { type AppError, type FieldProblem, invalid, invalidField, MAX_PROBLEMS } from './errors.ts';
 
 /**
  * Validation of requests. Bodies are validated unchanged: no value is coerced, added or removed. Path and query values are text, so
@@ -64,12 +64,31 @@ export const FORMATS: Record<string, TextFormat> = {
 
 const COUNTRY_NAMES = new Intl.DisplayNames('en', { type: 'region' });
 
+function phoneRule(region: string): string {
+  return `must be a phone number of ${COUNTRY_NAMES.of(region)}, or + followed by the 8 to 15 digits of a number of another country`;
+}
+
+/**
+ * The phone number of a change, in E.164, or the stored number.
+ * @throws AppError VALIDATION_ERROR if the text is neither a phone number nor the stored number.
+ */
+export function requireChangedPhone(text: string, stored: string | null, region: string): string {
+  const phone = readChangedPhone(text, stored, region);
+  if (phone === undefined) throw invalidField('phone', phoneRule(region));
+  return phone;
+}
+
 function businessFormats(business: BusinessSettings): Record<string, TextFormat> {
   const { PHONE_REGION } = business.config;
   return {
     phone: {
       check: (text) => readPhone(text, PHONE_REGION) !== undefined,
-      rule: `must be + followed by 8 to 15 digits, or a national phone number of ${COUNTRY_NAMES.of(PHONE_REGION)}`,
+      rule: phoneRule(PHONE_REGION),
+    },
+    // The stored number is not known here, so `requireChangedPhone` also checks the text.
+    'changed-phone': {
+      check: (text) => isE164(text.trim()) || readPhone(text, PHONE_REGION) !== undefined,
+      rule: phoneRule(PHONE_REGION),
     },
     'past-date': {
       check: (text) => {
@@ -93,7 +112,7 @@ type Parser = (
 ) => { value: unknown; problems: FieldProblem[] };
 
 /** The names of all formats. Serializers need them, but do not validate. */
-export const FORMAT_NAMES = [...Object.keys(FORMATS), 'phone', 'past-date'];
+export const FORMAT_NAMES = [...Object.keys(FORMATS), 'phone', 'changed-phone', 'past-date'];
 
 function newAjv(business: BusinessSettings, formats: Record<string, TextFormat>): Ajv {
   const { currency } = business;

@@ -177,7 +177,7 @@ function publicFormat(format: string, description: unknown): Schema {
   const known = PUBLIC_FORMATS[format];
   if (known) return { format: known };
   if (typeof description === 'string' || format === 'query-text') return {};
-  const meaning = format === 'phone' ? PHONE_MEANING : FORMATS[format]?.rule;
+  const meaning = format.endsWith('phone') ? PHONE_MEANING : FORMATS[format]?.rule;
   if (meaning === undefined)
     throw new Error(`The format ${format} is not in PUBLIC_FORMATS and has no rule in FORMATS.`);
   return { description: `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.` };
@@ -191,7 +191,8 @@ const PUBLIC_FORMATS: Record<string, string> = {
   binary: 'binary',
 };
 
-const PHONE_MEANING = 'must be + followed by 8 to 15 digits, or a local phone number';
+const PHONE_MEANING =
+  'must be a local phone number, or + followed by the 8 to 15 digits of a number of another country';
 
 /** Replaces each schema within a schema, the innermost first. Leaves examples and enums unchanged. */
 function mapSchema(schema: Schema, replace: (schema: Schema) => Schema): Schema {

@@ -5091,7 +5091,7 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             lastName?: string;
             /**
-             * @description + and 8 to 15 digits, or a national number. A national number is converted to the international form.
+             * @description A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.
              * @example +254712345678
              */
             phone?: string;
@@ -5160,7 +5160,7 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             lastName: string;
             /**
-             * @description + and 8 to 15 digits, or a national number. A national number is converted to the international form.
+             * @description A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.
              * @example +254712345678
              */
             phone: string;
@@ -6490,7 +6490,7 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             lastName: string;
             /**
-             * @description + and 8 to 15 digits, or a national number. A national number is converted to the international form.
+             * @description A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.
              * @example +254712345678
              */
             phone: string;
