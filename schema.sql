@@ -380,6 +380,7 @@ CREATE INDEX customers_phone_end ON public.customers USING btree ("right"(phone,
 CREATE INDEX customers_phone_sha256 ON public.customers USING btree (phone_sha256);
 CREATE INDEX customers_quoted_external_id ON public.customers USING btree (without_quotes(external_id)) WHERE (external_id <> without_quotes(external_id));
 CREATE INDEX customers_search ON public.customers USING gin (search_text gin_trgm_ops);
+CREATE INDEX customers_search_key ON public.customers USING gin (search_key(search_text) gin_trgm_ops);
 CREATE UNIQUE INDEX customers_external_id_unique ON public.customers USING btree (external_id) WHERE (external_id IS NOT NULL);
 
 create table employees (
@@ -1588,6 +1589,12 @@ AS $function$
 begin
   raise exception 'rows of % are added, never edited', tg_table_name using errcode = 'restrict_violation';
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.search_key(text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN replace(replace(replace(translate($1, ((',;/()'::text || 'ƀɓđðɖɗɇǝəɛƒǥɠɣħɨɩɪƙłɲŋøɔɵɍŧƭʉʊʋƴƶ'::text) || '''`´ʹʺʻʼʽʾʿˈ՚‘’‚‛′‵Ꞌꞌ"“”„.·•․-‐‑‒–—―−'::text), ('     '::text || 'bbddddeeeefggghiiiklnnooorttuuvyz'::text)), 'æ'::text, 'ae'::text), 'œ'::text, 'oe'::text), 'þ'::text, 'th'::text);
 
 CREATE OR REPLACE FUNCTION public.without_quotes(text)
  RETURNS text

@@ -9,6 +9,7 @@ import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
+import { readPhone } from '../core/values/phone.ts';
 import { changeCustomer, createCustomer, createCustomers, upsertCustomer } from './commands.ts';
 import { searchWords } from './rules.ts';
 import {
@@ -42,7 +43,9 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
       },
     },
     async (request) => {
-      const page = await listCustomers(context.db, request.query, searchWords(request.query.search ?? ''));
+      const { search = '' } = request.query;
+      const phone = readPhone(search, context.config.PHONE_REGION);
+      const page = await listCustomers(context.db, request.query, searchWords(search), phone);
       return okList(page, 'Customers found.');
     },
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldForSearch, nationalIdKey, searchText, searchWords } from './rules.ts';
+import { foldForSearch, nationalIdKey, searchKey, searchText, searchWords } from './rules.ts';
 
 describe('foldForSearch', () => {
   it.each([
@@ -47,6 +47,33 @@ describe('searchWords', () => {
   it('splits at white space and folds each word', () => {
     expect(searchWords('  ÉMILE\u00a0otieno ')).toEqual(['emile', 'otieno']);
     expect(searchWords(' ')).toEqual([]);
+  });
+
+  it.each([
+    ['Ng’ang’a', ['nganga']],
+    ['Ng´ang´a', ['nganga']],
+    ['Müller, José', ['muller', 'jose']],
+    ['Đặng', ['dang']],
+    ['Łukasz Øystein', ['lukasz', 'oystein']],
+    ['Ɓala Ŋoŋo', ['bala', 'nono']],
+    ['J.P. Anne-Marie', ['j', 'p', 'anne', 'marie']],
+    ['e.otieno@example.com', ['eotieno@examplecom']],
+    ['12.345-678', ['12345678']],
+    ['AB-12', ['ab', '12']],
+    ['+254 (0)712 345-678', ['+254712345678']],
+    ['0712/345', ['0712345']],
+    ["'", ["'"]],
+    ['...', ['...']],
+  ])('reads %s as the words %j', (search, words) => {
+    expect(searchWords(search)).toEqual(words);
+  });
+});
+
+describe('searchKey', () => {
+  it('does not change its result', () => {
+    for (const text of ["ng'ang'a o’brien", 'æther þor', 'a.b-c,d']) {
+      expect(searchKey(searchKey(text))).toBe(searchKey(text));
+    }
   });
 });
 

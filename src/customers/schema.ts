@@ -144,7 +144,7 @@ export const customerList = defineList(
         maxLength: 100,
         format: 'query-text',
         description:
-          'Part of a name, e-mail, phone or national id, in upper or lower case. All words must occur.',
+          'Part of a name, e-mail, phone or national id, in upper or lower case, with or without accents, apostrophes, dots and hyphens. All words must occur. A phone number can have any usual spelling.',
       }),
     ),
   },

@@ -89,12 +89,21 @@ export async function setKycStatus(
     .execute();
 }
 
-/** @param words - folded words. All must occur in the customer's search text. */
-export function listCustomers(db: Db, plan: ListPlan, words: string[]) {
+/**
+ * @param words - words in the form of `searchKey`. All must occur in the customer's search text.
+ * @param phone - the search as a phone number. Customers with this phone are found, too.
+ */
+export function listCustomers(db: Db, plan: ListPlan, words: string[], phone?: string) {
+  const hasWords = words.map(
+    (word) => sql<boolean>`search_key(c.search_text) like ${`%${likeLiteral(word)}%`}`,
+  );
   return fetchPage<CustomerRow>(db, plan, {
     select: sql`select ${columnList(COLUMNS)} from customers c`,
     from: sql`from customers c`,
-    where: words.map((word) => sql<boolean>`c.search_text like ${`%${likeLiteral(word)}%`}`),
+    where:
+      phone === undefined
+        ? hasWords
+        : [sql<boolean>`(c.phone = ${phone} or ${sql.join(hasWords, sql` and `)})`],
   });
 }
 

@@ -1,4 +1,5 @@
-import { foldForSearch, searchWords } from '../customers/rules.ts';
+import { withoutPhonePunctuation } from '../core/values/phone.ts';
+import { foldForSearch, searchKey, searchWords } from '../customers/rules.ts';
 
 export const SEARCHED_TYPES = ['customer', 'account', 'payment', 'invoice'] as const;
 export type SearchedType = (typeof SEARCHED_TYPES)[number];
@@ -52,17 +53,18 @@ export function matchCustomer(
   text: string,
   values: CustomerValues,
 ): { matchedOn: MatchedField; match: Match } | undefined {
-  const folded = foldForSearch(text).trim();
-  const digits = withoutPhonePunctuation(folded);
-  const name = foldForSearch(values.name);
+  const fold = (value: string) => searchKey(foldForSearch(value)).replace(/\s+/g, ' ').trim();
+  const folded = fold(text);
+  const digits = withoutPhonePunctuation(text);
+  const name = fold(values.name);
   const candidates: [MatchedField, Match | undefined][] = [
     ['name', matchOf(name, folded) ?? matchWords(name, searchWords(text))],
     ['phone', matchOf(values.phone, digits) ?? matchOf(values.nationalPhone, digits)],
-    ['email', matchOf(values.email && foldForSearch(values.email), folded)],
+    ['email', matchOf(values.email && fold(values.email), folded)],
     [
       'nationalId',
-      matchOf(values.nationalId && foldForSearch(values.nationalId), folded) ??
-        matchOf(values.nationalIdKey && foldForSearch(values.nationalIdKey), folded),
+      matchOf(values.nationalId && fold(values.nationalId), folded) ??
+        matchOf(values.nationalIdKey && fold(values.nationalIdKey), folded),
     ],
   ];
   const best = candidates
@@ -76,12 +78,6 @@ function matchWords(name: string, words: readonly string[]): Match | undefined {
   if (words.length === parts.length && words.every((word) => parts.includes(word))) return 'exact';
   if (words.every((word) => parts.some((part) => part.startsWith(word)))) return 'prefix';
   return words.every((word) => name.includes(word)) ? 'part' : undefined;
-}
-
-/** Turns `0712-345 (678)` into `0712345678`. Returns other text unchanged. */
-export function withoutPhonePunctuation(text: string): string {
-  const digits = text.replace(/[\s().-]/g, '');
-  return /^\+?\d+$/.test(digits) ? digits : text;
 }
 
 /** Returns each row once, with its best match. Sorts the rows by match (MATCHES), then by type (SEARCHED_TYPES). */

@@ -40,12 +40,12 @@ export function findCustomersByExternalId(db: Db, key: string): Promise<Customer
 export const SHORTEST_BEGINNING = 2;
 export const SHORTEST_PART = 3;
 
-/** The customers for whom each of `words` is the beginning of a word in `search_text`. @param words - in folded form. */
+/** The customers for whom each of `words` is the beginning of a word in the search text. @param words - in the form of `searchKey`. */
 export function findCustomersByWordBeginnings(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
   return findCustomersWhere(db, words.map(beginsWord));
 }
 
-/** The customers whose `search_text` contains all `words`, also within longer words. @param words - in folded form. */
+/** The customers whose search text contains all `words`, also within longer words. @param words - in the form of `searchKey`. */
 export function findCustomersByParts(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
   return findCustomersWhere(db, words.map(isPart));
 }
@@ -53,12 +53,13 @@ export function findCustomersByParts(db: Db, words: readonly string[]): Promise<
 function beginsWord(word: string): RawBuilder<unknown> {
   const text = likeLiteral(word);
   // Only the first condition uses the trigram index. The second condition filters the rows that the index finds.
-  if (word.length >= SHORTEST_PART) return sql`${isPart(word)} and ' ' || c.search_text like ${`% ${text}%`}`;
-  return sql`(c.search_text like ${`${text}%`} or c.search_text like ${`% ${text}%`})`;
+  if (word.length >= SHORTEST_PART)
+    return sql`${isPart(word)} and ' ' || search_key(c.search_text) like ${`% ${text}%`}`;
+  return sql`(search_key(c.search_text) like ${`${text}%`} or search_key(c.search_text) like ${`% ${text}%`})`;
 }
 
 function isPart(word: string): RawBuilder<unknown> {
-  return sql`c.search_text like ${`%${likeLiteral(word)}%`}`;
+  return sql`search_key(c.search_text) like ${`%${likeLiteral(word)}%`}`;
 }
 
 /**

@@ -20,7 +20,6 @@ import {
   rank,
   SEARCHED_TYPES,
   type SearchedType,
-  withoutPhonePunctuation,
 } from './rules.ts';
 import { MAX_RESULTS, type SearchQuery } from './schema.ts';
 import {
@@ -69,7 +68,7 @@ export async function search(
 
 async function searchCustomers(db: Db, text: string, region: string): Promise<Found[]> {
   const phone = readPhone(text, region);
-  const words = searchWords(withoutPhonePunctuation(text));
+  const words = searchWords(text);
   const [byPhone, byExternalId, byWords] = await Promise.all([
     phone === undefined ? [] : findCustomersByPhone(db, phone),
     findCustomersByExternalId(db, text),

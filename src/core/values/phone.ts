@@ -102,3 +102,12 @@ export function nationalDigits(e164: string): string {
 export function callingCode(region: string): string | undefined {
   return isCountry(region) ? getCountryCallingCode(region) : undefined;
 }
+
+/** Turns `0712-345 (678)` into `0712345678`, and `+254 (0)712` into `+254712`. Returns text that is not a part of a phone unchanged. */
+export function withoutPhonePunctuation(text: string): string {
+  const digits = withoutInvisible(text)
+    .normalize('NFKC')
+    .replace(/^(\s*\+[\d\s]+)\(0\)/, '$1')
+    .replace(/[\s()./\p{Pd}\u2212]/gu, '');
+  return /^\+?\d+$/.test(digits) ? digits : text;
+}

@@ -12800,7 +12800,7 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, externalId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description Part of a name, e-mail, phone or national id, in upper or lower case. All words must occur. */
+                /** @description Part of a name, e-mail, phone or national id, in upper or lower case, with or without accents, apostrophes, dots and hyphens. All words must occur. A phone number can have any usual spelling. */
                 search?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
